@@ -2,7 +2,7 @@
 // is hard is answered by javascript.py, in hexadecimal digits. There is no document and no window here.
 
 const WINDOW = (() => {
-  const { decoded, digest, verifies, inflated } = globalThis;
+  const { decoded, digest, authenticated, verifies, inflated } = globalThis;
   const octets = (source) => new Uint8Array(source.buffer || source, source.byteOffset || 0, source.byteLength);
 
   class TextEncoder {
@@ -16,6 +16,7 @@ const WINDOW = (() => {
   const subtle = {
     async digest(name, bytes) { return Uint8Array.fromHex(digest(name, octets(bytes).toHex())).buffer; },
     async importKey(format, raw, name) { return { format, name, raw: octets(raw).toHex() }; },
+    async sign(name, key, said) { return Uint8Array.fromHex(authenticated(key.raw, octets(said).toHex())).buffer; },
     async verify(name, key, signature, said) { return verifies(key.raw, octets(signature).toHex(), octets(said).toHex()); },
   };
 

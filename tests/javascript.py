@@ -8,6 +8,7 @@ they answer to a hand or a keyboard, is tried in `tests/browser/`.
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import zlib
 from pathlib import Path
@@ -44,7 +45,7 @@ class Scripts:
 
     def __init__(self, *names: str) -> None:
         self.context = quickjs.Context()
-        for answer in (decoded, digest, verifies, inflated):
+        for answer in (decoded, digest, authenticated, verifies, inflated):
             self.context.add_callable(answer.__name__, answer)
         for path in (HOST, *(PAGES / name for name in names)):
             self.context.eval(path.read_text(encoding="utf-8"))
@@ -72,6 +73,11 @@ def decoded(octets: str) -> str:
 
 def digest(name: str, octets: str) -> str:
     return hashlib.new(name.replace("-", ""), bytes.fromhex(octets)).hexdigest()
+
+
+def authenticated(key: str, octets: str) -> str:
+    """HMAC-SHA256."""
+    return hmac.new(bytes.fromhex(key), bytes.fromhex(octets), "sha256").hexdigest()
 
 
 def verifies(key: str, signature: str, said: str) -> bool:

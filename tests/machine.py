@@ -50,7 +50,7 @@ class Machine(Side):
 
     def start(self) -> None:
         super().start()
-        self.program = Program(self.letters, self.settings, self.random, words)
+        self.program = Program(self.agent, self.settings, self.random, words)
         self.begun = False
 
     def look(self) -> list[Event]:

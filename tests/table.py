@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from referee import SERVER, Die
 
 from pbem.failpoints import passing
 from pbem.identity import ssh
+from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence, Party
 from pbem.player.memory import Memory
+from pbem.player.sealed import Vault
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
@@ -32,6 +33,7 @@ class Side:
         self.referee = referee
         self.person = person
         self.path = path
+        self.secrets = (path or Path("forgotten")).with_suffix(".secrets")
         self.failpoint = failpoint
         self.random = Die(f"side {person.name}")
         self.sent: list[bytes] = []
@@ -46,6 +48,7 @@ class Side:
         self.memory._database.execute("PRAGMA synchronous = OFF")
         party = Party(self.person.name, self.person.address, SERVER, TO)
         self.letters = Correspondence(party, self.memory, self._sign, self.random, self.failpoint)
+        self.agent = Agent(self.letters, Vault(self.secrets), self.random, self.failpoint)
 
     def restart(self) -> None:
         self.memory.close()

@@ -114,7 +114,7 @@ def test_the_arrows_point_one_way() -> None:
 
 
 def test_the_language_of_commands_knows_no_letters() -> None:
-    order = ["words", "arguments", "table", "reader"]
+    order = ["words", "arguments", "sections", "table", "reader"]
     for name, others in modules("mail.commands"):
         own = {other.rpartition(".")[2] for other in others if other.startswith("pbem.mail.commands.")}
         module = name.rpartition(".")[2]

@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     ),
     "sign": Place("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
     "play": Place("pbem.cli.play", "play", "Play by mail from the terminal: one command a turn."),
+    "agent": Place("pbem.cli.agent", "agent", "Play sealed matches: answer by itself, and ask for orders alone."),
     "opponent": Place("pbem.cli.opponent", "opponent", "Run a program that plays by mail, like any player."),
     "witness": Place("pbem.cli.witness", "witness", "Cosign the logs of servers that tell everybody the same story."),
     "page": Place("pbem.cli.page", "page", "Print the page on which a game's orders are clicked together."),

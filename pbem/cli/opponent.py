@@ -5,32 +5,31 @@ Thin: what it does is in `pbem.player.program`; here its letters come and go. Im
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import signal
 import sqlite3
 import threading
 import time
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.alone import alone
 from pbem.letters.render import Templates
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import BadAccount
+from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
 from pbem.player.limits import load
 from pbem.player.memory import BadMemory, Memory
 from pbem.player.program import Program
+from pbem.player.sealed import BadSecrets, Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pbem.player.limits import Settings
     from pbem.player.mail_in import Source
 
@@ -70,10 +69,10 @@ def opponent(config_file: Path, standby: bool) -> None:
     except BadAccount as error:
         raise click.ClickException(str(error)) from error
     try:
-        with _alone(Path(settings.memory), stop if standby else None):
+        with alone(Path(settings.memory), "pbem opponent", stop if standby else None):
             if not stop.is_set():
                 _run(settings, stop)
-    except (BadAccount, BadMemory, signing.CannotSign, mail_in.NoMail) as error:
+    except (BadAccount, BadMemory, BadSecrets, signing.CannotSign, mail_in.NoMail) as error:
         raise click.ClickException(str(error)) from error
     except sqlite3.Error as error:
         # Whoever starts it again lets it look at everything anew.
@@ -85,31 +84,6 @@ class _Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in super().format(record))
-
-
-@contextmanager
-def _alone(memory: Path, standby: threading.Event | None) -> Iterator[None]:
-    """Let no other run with this memory, for it would send other letters for the same turns.
-
-    On standby this waits until the other has ended, or that event comes.
-    """
-    memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with os.fdopen(os.open(f"{memory}.lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
-        if not _locked_alone(file.fileno()):
-            if standby is None:
-                raise BadAccount(f"Another `pbem opponent` runs with {memory}.")
-            log.info("another runs with %s: this one waits until it ends", memory)
-            while not standby.wait(_LOOK) and not _locked_alone(file.fileno()):
-                pass
-        yield
-
-
-def _locked_alone(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _run(settings: Settings, stop: threading.Event) -> None:
@@ -125,8 +99,9 @@ def _run(settings: Settings, stop: threading.Event) -> None:
         source = mail_in.source(account)
         try:
             letters = Correspondence(account.party, memory, key.sign, os.urandom)
+            agent = Agent(letters, Vault(Path(f"{settings.memory}.secrets")), os.urandom)
             program = Program(
-                letters, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip()
+                agent, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip()
             )
             program.begin(key.public, key.fingerprint, _now())
             log.info("%s plays %s", account.id, ", ".join(settings.games))

@@ -22,10 +22,13 @@ from pbem.games import Refused, titles
 from pbem.phrase import Span
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount, places, split
-from pbem.player.correspondence import Correspondence, Impossible
+from pbem.player.agent import Agent
+from pbem.player.correspondence import Correspondence, Impossible, meant
 from pbem.player.exchange import fetch, flush
 from pbem.player.forms import Unfit
 from pbem.player.memory import BadMemory, Memory
+from pbem.player.sealed import BadNote, BadSecrets, Vault
+from pbem.player.sealed_game import Contradiction
 from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
@@ -37,9 +40,9 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event, Judged
     from pbem.player.memory import Sent
 
-__all__ = ["play"]
+__all__ = ["MATCH", "Table", "clean", "is_due", "play", "read_back", "show", "troubles"]
 
-_MATCH = re.compile(r"m[1-9][0-9]{0,8}")
+MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _AN_HOUR = 3600.0  # that a player may take over clicking
 _LONGEST = 500  # characters of others within a line of ours
@@ -52,7 +55,7 @@ class _Play(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and _MATCH.fullmatch(args[0].lower()):
+        if args and MATCH.fullmatch(args[0].lower()):
             return "match", self.commands["match"], [args[0].lower(), *args[1:]]
         return super().resolve_command(ctx, args)
 
@@ -61,16 +64,19 @@ class _Play(click.Group):
         return ["[OPTIONS] [MATCH [ORDERS]... | COMMAND [ARGS]...]"]
 
 
-class _Table:
+class Table:
     """A player's table: the account, its letters, and the ways in and out. Opened when it is first asked for."""
 
-    def __init__(self, folders: Places, name: str, patience: float) -> None:
+    def __init__(self, folders: Places, name: str, patience: float, secrets: Path | None = None) -> None:
         self.folders = folders
         self.name = name
         self.patience = patience
+        self.secrets = secrets
+        """Where the secrets of sealed matches are kept, if not beside the memory."""
         self.afterwards = ExitStack()
         self._account: Account | None = None
         self._correspondence: Correspondence | None = None
+        self._agent: Agent | None = None
         self._source: mail_in.Source | None = None
         self._key: signing.Key | None = None
         self.unproved: set[str] = set()
@@ -78,6 +84,7 @@ class _Table:
 
     @property
     def account(self) -> Account:
+        """Whose table it is."""
         if self._account is None:
             self._account = self.folders.load(self.name)
         return self._account
@@ -91,12 +98,21 @@ class _Table:
 
     @property
     def letters(self) -> Correspondence:
+        """All that was read and written with it."""
         if self._correspondence is None:
             memory = Memory(self.folders.memory(self.account.id))
             self.afterwards.callback(memory.close)
             sign = self._sign if self.account.key else None
             self._correspondence = Correspondence(self.account.party, memory, sign, os.urandom)
         return self._correspondence
+
+    @property
+    def agent(self) -> Agent:
+        """What plays sealed matches."""
+        if self._agent is None:
+            vault = Vault(self.secrets or self.folders.secrets(self.account.id))
+            self._agent = Agent(self.letters, vault, os.urandom)
+        return self._agent
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return self.key.sign(text, namespace)
@@ -107,11 +123,12 @@ class _Table:
             self._source = mail_in.source(self.account)
             self.afterwards.callback(self._source.close)
         events = list(fetch(self.letters, self._source, _now))
+        events += self.agent.hear(events, _now())
         for event in events:
             _tell_event(event)
         self.unproved = {event.subject for event in events if event.kind == "unpinned"}
         _prove(self.letters, events)
-        if self.letters.confirm(_now()) is not None:
+        if (self.letters.confirm(_now()) is not None) | bool(self.agent.act(_now())):
             self.send()
         return events
 
@@ -178,14 +195,19 @@ def _passphrase(prompt: str) -> str:
 
 
 @contextmanager
-def _troubles() -> Iterator[None]:
+def troubles() -> Iterator[None]:
     """Say in a sentence what is no fault of the program."""
     try:
         yield
     except Refused as refused:
         _refused([fault.message for fault in refused.faults])
-    except (BadAccount, BadMemory, Impossible, Unfit, signing.CannotSign, mail_in.NoMail) as error:
-        raise click.ClickException(_clean(str(error))) from error
+    except Contradiction as error:
+        raise click.ClickException(f"What was told cannot be: {clean(str(error))}") from error
+    except (
+        *(BadAccount, BadMemory, BadNote, BadSecrets, Impossible, Unfit),
+        *(signing.CannotSign, mail_in.NoMail),
+    ) as error:
+        raise click.ClickException(clean(str(error))) from error
     except sqlite3.Error as error:
         raise click.ClickException(
             f"What is remembered cannot be read or written: {error}. Nothing is lost: the same again goes on."
@@ -216,14 +238,14 @@ def play(ctx: click.Context, account: str, patience: float | None) -> None:
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
-    ctx.obj = _Table(places(os.environ), account, 20.0 if patience is None else patience)
+    ctx.obj = Table(places(os.environ), account, 20.0 if patience is None else patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
     if ctx.invoked_subcommand is None:
-        with _troubles():
+        with troubles():
             _list(ctx.obj)
 
 
-_table = click.make_pass_decorator(_Table)
+_table = click.make_pass_decorator(Table)
 _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 
 
@@ -266,7 +288,7 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 )
 @_table
 def register(  # noqa: PLR0913, PLR0917 - what makes an account
-    table: _Table,
+    table: Table,
     account: str,
     address: str,
     server_address: str,
@@ -285,7 +307,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
     anna@home.example` writes to pbem@play.example. The same again goes on where it was left.
     """
-    with _troubles():
+    with troubles():
         name, server = split(account)
         if no_key and new_key:
             raise click.UsageError("--no-key, or --new-key")
@@ -317,7 +339,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
         _introduce(table, ours)
 
 
-def _introduce(table: _Table, ours: signing.Key | None) -> None:
+def _introduce(table: Table, ours: signing.Key | None) -> None:
     """The dialogue that opens the account, as far as the server answers now."""
     letters = table.letters
     if letters.memory.fact("account") is None:
@@ -342,7 +364,7 @@ def _introduce(table: _Table, ours: signing.Key | None) -> None:
 # Listing and showing.
 
 
-def _list(table: _Table) -> None:
+def _list(table: Table) -> None:
     table.fetch()
     table.send()
     letters = table.letters
@@ -350,7 +372,7 @@ def _list(table: _Table) -> None:
     click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
     rows = letters.matches
     for standing in rows:
-        click.echo(f"  {standing['match']:5} {_title(letters, standing):34} {_whose(letters, standing)}".rstrip())
+        click.echo(f"  {standing['match']:5} {_title(letters, standing):34} {_whose(table, standing)}".rstrip())
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
     for alarm in letters.memory.alarms():
@@ -367,8 +389,16 @@ def _title(letters: Correspondence, standing: JsonObject) -> str:
     return _line(f"{title} with {', '.join(others)}" if others else str(title))
 
 
-def _whose(letters: Correspondence, standing: JsonObject) -> str:
+def is_due(table: Table, standing: JsonObject) -> bool:
+    """Whether a match waits for a decision of this player's about a setup or orders."""
+    if standing.get("sealed"):
+        return table.agent.asks(standing["match"])
+    return bool(standing["asked"]) and table.letters.pending(standing["match"]) is None
+
+
+def _whose(table: Table, standing: JsonObject) -> str:
     """Whose move it is in a match, and until when."""
+    letters = table.letters
     match, phase = standing["match"], standing["phase"]
     if phase == "proposed":
         return (
@@ -382,7 +412,9 @@ def _whose(letters: Correspondence, standing: JsonObject) -> str:
         return _ending(standing)
     what = f"turn {standing['turn']}" if phase == "playing" else f"setup of game {standing['game']}"
     said = "your move" if standing["asked"] else "waiting for the others"
-    if standing["asked"] and (sent := letters.pending(match)) is not None:
+    if standing.get("sealed"):
+        said = "your move" if table.agent.asks(match) else said.replace("your move", "yours is on its way")
+    elif standing["asked"] and (sent := letters.pending(match)) is not None:
         said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
             sent.state, "yours is on its way"
         )
@@ -429,7 +461,7 @@ def _ending(standing: JsonObject) -> str:
 @_yes
 @_table
 def match(  # noqa: PLR0913, PLR0917 - options of a command
-    table: _Table,
+    table: Table,
     match: str,
     orders: tuple[str, ...],
     final: bool,
@@ -439,7 +471,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     yes: bool,
 ) -> None:
     """Show a match, or order its turn."""
-    with _troubles():
+    with troubles():
         table.fetch()
         table.send()
         standing = table.letters.standing(match)
@@ -450,44 +482,56 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
             clicked = _clicked(table, standing)
             texts, final = [clicked.text], final or clicked.final
         if not texts:
-            _show(table.letters, standing)
+            show(table, standing)
         elif standing["phase"] == "setup":
             _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
         else:
             _order(table, standing, texts, final=final, yes=yes)
 
 
-def _order(table: _Table, standing: JsonObject, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+def _order(table: Table, standing: JsonObject, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+    name = standing["match"]
+    text = read_back(table, standing, texts)
+    _ask(table, yes, standing)
+    sealed = bool(standing.get("sealed"))
+    table.settle(
+        table.agent.order(name, text, _now()) if sealed else table.letters.order(name, text, _now(), final=final)
+    )
+
+
+def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
+    """Say what the first of these texts that is legal orders, and return it; raises `Refused`, `Impossible`."""
     from pbem.boards import words
 
     letters, name = table.letters, standing["match"]
-    text, judged = _judged(letters, name, texts)
-    click.echo(f"{name}, turn {standing['turn']}: you order")
+    sealed = bool(standing.get("sealed"))
+    judge = table.agent.judge_orders if sealed else letters.judge_orders
+    text, judged = _judged(standing["rules"], lambda text: judge(name, text), texts)
+    click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing['turn']}: you order")
     for phrase in words(standing["rules"]).said(judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
-    _ask(table, yes, standing)
-    table.settle(letters.order(name, text, _now(), final=final))
+    return text
 
 
-def _judged(letters: Correspondence, name: str, texts: Sequence[str]) -> tuple[str, Judged]:
+def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str]) -> tuple[str, Judged]:
     """The first text that is legal: words may be in one line, or each in its own; else the least faults are told."""
     refusals = []
     for text in texts:
         try:
-            return text, letters.judge_orders(name, text)
+            return text, judge(text)
         except Refused as refused:
             refusals.append(refused)
     for text in texts:
-        _did_you_mean(letters, name, text)
+        _did_you_mean(rules, judge, text)
     raise min(refusals, key=lambda refused: len(refused.faults))
 
 
-def _did_you_mean(letters: Correspondence, name: str, text: str) -> None:
+def _did_you_mean(rules: str, judge: Callable[[str], Judged], text: str) -> None:
     """Say what was probably meant, if that is legal."""
-    if meant := letters.meant(name, text):
-        lines = meant.strip().splitlines()
+    if likely := meant(rules, judge, text):
+        lines = likely.strip().splitlines()
         click.echo(f"Did you mean: {' '.join(lines[0].split())}" if len(lines) == 1 else "Did you mean:", err=True)
         for line in lines if len(lines) > 1 else ():
             click.echo(f"  {line}", err=True)
@@ -499,32 +543,58 @@ def _did_you_mean(letters: Correspondence, name: str, text: str) -> None:
 @click.option("--from", "file", type=click.File("r"), help="Read the setup from a file; - is the keyboard.")
 @_yes
 @_table
-def setup(table: _Table, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
+def setup(table: Table, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
     """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
-    with _troubles():
+    with troubles():
         table.fetch()
         if not (lines or file):
-            _show(table.letters, table.letters.standing(match))
+            show(table, table.letters.standing(match))
             return
         _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
 
 
-def _set_up(table: _Table, match: str, text: str, *, yes: bool) -> None:
-    letters = table.letters
+def _set_up(table: Table, match: str, text: str, *, yes: bool) -> None:
+    letters, standing = table.letters, table.letters.standing(match)
     try:
         judged = letters.judge_setup(match, text)
     except Refused:
-        _did_you_mean(letters, match, text)
+        _did_you_mean(standing["rules"], lambda text: letters.judge_setup(match, text), text)
         raise
-    standing = letters.standing(match)
     click.echo(f"{match}, game {standing['game']}: your setup")
     for line in judged.text.splitlines():
         click.echo(f"  {line}")
     _ask(table, yes, standing)
-    table.settle(letters.set_up(match, text, _now()))
+    if not standing.get("sealed"):
+        table.settle(letters.set_up(match, text, _now()))
+        return
+    new = table.agent.vault.code() is None
+    sent = table.agent.set_up(match, text, _now())
+    if new:
+        click.echo(_SIX_WORDS.format(words=table.agent.words))
+    table.settle(sent)
 
 
-def _ask(table: _Table, yes: bool, shown: JsonObject | None = None) -> None:
+_SIX_WORDS = """\
+Your six words, to be kept somewhere else than on this machine:
+
+    {words}
+
+Setup and orders of sealed matches stay here, and the server keeps a copy that these words alone open. If this
+machine is lost, another goes on with them: pbem play words WORD WORD ..."""
+
+
+@play.command()
+@click.argument("words", nargs=-1)
+@_table
+def words(table: Table, words: tuple[str, ...]) -> None:
+    """Print the six words that open the notes of your sealed matches, or take them over from another machine."""
+    with troubles():
+        if words:
+            table.agent.use_words(" ".join(words))
+        click.echo(table.agent.words)
+
+
+def _ask(table: Table, yes: bool, shown: JsonObject | None = None) -> None:
     """Ask once; then the match must stand as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
@@ -536,11 +606,11 @@ def _ask(table: _Table, yes: bool, shown: JsonObject | None = None) -> None:
             )
 
 
-def _show(letters: Correspondence, standing: JsonObject) -> None:
+def show(table: Table, standing: JsonObject) -> None:
     """The boards of a match, or what it waits for."""
     try:
-        _show_letters(letters, standing)
-    except (Impossible, sqlite3.Error):
+        _show_letters(table, standing)
+    except (BadSecrets, Contradiction, Impossible, sqlite3.Error):
         raise
     except Exception as error:  # the server may have sent anything
         said = (
@@ -549,28 +619,35 @@ def _show(letters: Correspondence, standing: JsonObject) -> None:
         raise Impossible(said) from error
 
 
-def _show_letters(letters: Correspondence, standing: JsonObject) -> None:
+def _show_letters(table: Table, standing: JsonObject) -> None:
     from pbem.letters.render import Templates
 
+    letters = table.letters
     name, rules, seat = standing["match"], standing["rules"], standing["seat"]
     names = {number: player or "(free)" for number, player in enumerate(standing["players"], start=1)}
-    click.echo(f"{_title(letters, standing)}, {name}: {_whose(letters, standing)}")
+    click.echo(f"{_title(letters, standing)}, {name}: {_whose(table, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
     if standing["phase"] == "setup":
         asked = letters.setup_asked(name)
         text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
-        click.echo(_clean(text.rstrip("\n")))
+        click.echo(clean(text.rstrip("\n")))
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
+    elif standing.get("sealed") and standing["phase"] in {"playing", "closed"}:
+        shown = table.agent.shown(name)
+        view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
+        told = shown.reports[-1] if shown.reports else None
+        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
+        click.echo(clean(text.rstrip("\n")))
     elif (position := letters.position(name)) is not None and standing["phase"] in {"playing", "closed"}:
         reports = letters.memory.latest(name, "reports")
         same = reports is not None and reports["game"] == position["game"]
-        shown = reports["reports"] if reports and same else None
+        told = reports["reports"] if reports and same else None
         over = standing["phase"] == "closed"  # after a resignation the last position still has something to order
         view = position["view"] | ({"entitled": None} if over else {})
-        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=shown, view=view)
-        click.echo(_clean(text.rstrip("\n")))
+        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
+        click.echo(clean(text.rstrip("\n")))
     elif standing["agreement"]:
-        click.echo(_clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
+        click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
     if (sent := letters.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{_indented(sent.form)}")
 
@@ -605,14 +682,21 @@ _STATES = {
 }
 
 
-def _clicked(table: _Table, standing: JsonObject) -> Handed:
+def _clicked(table: Table, standing: JsonObject) -> Handed:
     """What was clicked together in the browser, on what the letters brought."""
     from pbem.pages import Home, composer, fragment
     from pbem.pages.handover import handover
     from pbem.player.browser import Port
 
     letters, name = table.letters, standing["match"]
-    asked = letters.setup_asked(name) if standing["phase"] == "setup" else letters.position_asked(name)
+    if standing["phase"] == "setup":
+        asked = letters.setup_asked(name)
+    elif standing.get("sealed"):
+        shown = table.agent.shown(name)
+        asked = (letters.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
+        del asked["sealed"]  # the page is handed all that it needs, and is asked for orders alone
+    else:
+        asked = letters.position_asked(name)
     home = Home(table.account.server, table.account.server_address)
     port = Port(os.urandom)
     try:
@@ -638,7 +722,7 @@ def _clicked(table: _Table, standing: JsonObject) -> Handed:
 @click.argument("words", nargs=-1, metavar="[OPPONENT]... [OPTION: VALUE]...")
 @_yes
 @_table
-def new(table: _Table, game: str, words: tuple[str, ...], yes: bool) -> None:
+def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
     """Propose a match: to players by name or address, or on the open list; options such as "pace: 3d"."""
     opponents = [word for word in words if ":" not in word]
     options = "\n".join(word for word in words if ":" in word)
@@ -650,12 +734,12 @@ def new(table: _Table, game: str, words: tuple[str, ...], yes: bool) -> None:
 @click.argument("match")
 @_yes
 @_table
-def accept(table: _Table, match: str, yes: bool) -> None:
+def accept(table: Table, match: str, yes: bool) -> None:
     """Agree to a proposed match, by the hash of the terms that you were mailed."""
-    with _troubles():
+    with troubles():
         table.fetch()
         standing = table.letters.standing(match)
-        _show(table.letters, standing)
+        show(table, standing)
         _ask(table, yes, standing)
         table.settle(table.letters.accept(match, _now()))
 
@@ -667,7 +751,7 @@ def _simple(name: str, help_: str) -> None:
     @click.argument("match")
     @_yes
     @_table
-    def command(table: _Table, match: str, yes: bool) -> None:
+    def command(table: Table, match: str, yes: bool) -> None:
         _tell(table, f"{name} {match}", yes, match=match)
 
 
@@ -685,13 +769,13 @@ for _name, _help in (
 @click.option("--public", is_flag=True, help="For observers, too.")
 @_yes
 @_table
-def press(table: _Table, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
+def press(table: Table, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
     """Write to the other players of a match."""
     _tell(table, f"press {match}" + (" public" if public else ""), yes, match=match, text=" ".join(text))
 
 
-def _tell(table: _Table, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
-    with _troubles():
+def _tell(table: Table, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
+    with troubles():
         table.fetch()
         click.echo("\n".join(filter(None, [words, text])))
         _ask(table, yes)
@@ -706,10 +790,10 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
     @click.argument("word", nargs=1 if argument else -1, metavar=argument or "")
     @_yes
     @_table
-    def command(table: _Table, match: str, word: str | tuple[str, ...], yes: bool) -> None:
+    def command(table: Table, match: str, word: str | tuple[str, ...], yes: bool) -> None:
         if isinstance(word, tuple) and word:
             raise click.UsageError(f"{name} wants nothing behind {match}")
-        with _troubles():
+        with troubles():
             table.fetch()
             words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
             standing = table.letters.standing(match)
@@ -733,9 +817,9 @@ for _name, _help, _argument in (
 @click.option("--whole", is_flag=True, help="The whole match, and not this game alone.")
 @_yes
 @_table
-def resign(table: _Table, match: str, whole: bool, yes: bool) -> None:
+def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
-    with _troubles():
+    with troubles():
         table.fetch()
         standing = table.letters.standing(match)
         words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
@@ -747,14 +831,14 @@ def resign(table: _Table, match: str, whole: bool, yes: bool) -> None:
 @play.command()
 @click.argument("words", nargs=-1, required=True)
 @_table
-def ask(table: _Table, words: tuple[str, ...]) -> None:
+def ask(table: Table, words: tuple[str, ...]) -> None:
     """Ask the server something that nobody need sign, such as `list open`, and print its answer."""
-    with _troubles():
+    with troubles():
         table.fetch()
         sent = table.letters.ask(" ".join(words), _now())
         table.send()
         if table.wait(lambda _: _state(table.letters, sent) == "done", "the answer"):
-            click.echo(_clean(table.letters.memory.last_text()))
+            click.echo(clean(table.letters.memory.last_text()))
         else:
             click.echo("No answer yet.")
 
@@ -762,14 +846,14 @@ def ask(table: _Table, words: tuple[str, ...]) -> None:
 @play.command()
 @click.argument("match", required=False)
 @_table
-def wait(table: _Table, match: str | None) -> None:
+def wait(table: Table, match: str | None) -> None:
     """Wait until it is your move, in a match or in any, or the match is over; `--wait` before it says how long."""
-    with _troubles():
+    with troubles():
         letters = table.letters
 
         def due(_: object) -> bool:
             return any(
-                (one["asked"] and letters.pending(one["match"]) is None)
+                is_due(table, one)
                 or (one["phase"] == "proposed" and not one["accepted"])
                 or (one["match"] == match and one["phase"] in OVER)
                 for one in letters.matches
@@ -785,22 +869,22 @@ def wait(table: _Table, match: str | None) -> None:
 @play.command()
 @click.argument("match")
 @_table
-def letter(table: _Table, match: str) -> None:
+def letter(table: Table, match: str) -> None:
     """Print the last letter about a match, as it came."""
-    with _troubles():
+    with troubles():
         table.fetch()
         found = table.letters.memory.text(match)
         if found is None:
             raise Impossible(f"No letter about {match} has come.")
-        click.echo(_clean(f"{found[0]}\n\n{found[1]}"))
+        click.echo(clean(f"{found[0]}\n\n{found[1]}"))
 
 
 @play.command()
 @click.argument("match")
 @_table
-def verify(table: _Table, match: str) -> None:
+def verify(table: Table, match: str) -> None:
     """Verify a match's bundle once more, and hold all its letters against it."""
-    with _troubles():
+    with troubles():
         table.fetch()
         if not _proved(table.letters, match):
             sys.exit(1)
@@ -896,9 +980,9 @@ def _indented(text: str) -> str:
 
 def _line(text: str) -> str:
     """What others say within a line of ours stays within it, and ends: it is no line of its own."""
-    return _clean(text).replace("\n", "\\n")[:_LONGEST]
+    return clean(text).replace("\n", "\\n")[:_LONGEST]
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Letters are others' words: nothing in them moves the cursor."""
     return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)

@@ -1,7 +1,7 @@
 """A letter's bulletin, for programs: how matches stand for its reader, what came of commands, what a key is to sign.
 
-Its items, and the hashes of the letter's JSON files, are one document that the server signs, so that a program can
-tell such a letter from a forged one. An item never says more than the words of its letter may. Implements
+Its items, and the hashes of the files for programs, are one document that the server signs: so a program can tell
+such a letter from a forged one. An item never says more than the words of its letter may. Implements
 docs/attachments.md, "The bulletin".
 """
 
@@ -22,7 +22,20 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.tlog.proof import InclusionProof
 
-__all__ = ["of_account", "of_answer", "of_challenge", "of_log", "of_match", "of_open", "of_reply", "sealed"]
+__all__ = [
+    "SIGNED_TEXT",
+    "of_account",
+    "of_answer",
+    "of_challenge",
+    "of_log",
+    "of_match",
+    "of_open",
+    "of_reply",
+    "sealed",
+]
+
+SIGNED_TEXT = ".signed.txt"
+"""How the name of a file ends that holds what another player signed, with the signature."""
 
 
 def of_match(
@@ -65,6 +78,11 @@ def of_match(
         "outcome": match.outcome,
         "head": head,
         "address": address,
+        **(
+            {"sealed": {"owes": {str(one): list(match.owes(one)) for one in match.seats}}}
+            if match.terms.sealed
+            else {}
+        ),
     }
 
 
@@ -120,14 +138,18 @@ def sealed(
     key: str,
     sign: Callable[[str], str],
 ) -> JsonObject:
-    """The signed bulletin of a letter: its items, and the hashes of its JSON files by their names."""
+    """The signed bulletin of a letter: items, and the hashes of JSON files and signed texts by their names."""
     document: JsonObject = {
         "pbem": "bulletin 1",
         "server": server,
         "to": to,
         "time": written(time),
         "items": list(items),
-        "files": {name: sha256_hex(content) for name, kind, content in files if kind == "application/json"},
+        "files": {
+            name: sha256_hex(content)
+            for name, kind, content in files
+            if kind == "application/json" or name.endswith(SIGNED_TEXT)
+        },
         "key": key,
     }
     return document | {"signature": sign(sha256_hex(canonical(document)))}

@@ -63,7 +63,8 @@ class Caller:
     def signed(self) -> Signed:
         """The letter as one that counts for its player, at its level."""
         if self.verdict.kind == "valid":
-            return Signed(self.letter.raw, "key", self.verdict.key or "", received=written(self.received))
+            key = self.verdict.key or ""
+            return Signed(self.letter.raw, "key", key, received=written(self.received), pasted=self.verdict.pasted)
         assert self.proof is not None
         assert self.proof.holds
         return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence, written(self.received))

@@ -177,7 +177,9 @@ def _accepting(match: Match) -> str:
 
 
 def _due(match: Match, seat: int) -> str | None:
-    """The command that a seat is asked for, or may replace what it said."""
+    """The command that a seat is asked for, or may replace what it said; of a sealed match a program writes it."""
+    if match.terms.sealed:
+        return None
     if match.phase == "setup":
         return "setup"
     if match.phase == "playing" and match.position and match.position.due.get(seat, 0) is None:

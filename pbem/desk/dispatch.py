@@ -281,7 +281,7 @@ def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
         return {}
     name, server = caller.player.name, desk.config.server
     _demand_place(command, {"server": server, "player": name})
-    if spec.body == "text" or _is_first_choice(desk, name, command):
+    if spec.body in {"text", "sections"} or _is_first_choice(desk, name, command):
         return {}
     at = _place(desk, caller, command)
     place = {"server": server, "player": name, **places.missing(command, at.match if at else None)}

@@ -22,6 +22,7 @@ from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
+from pbem.proof.signed_letters import Letters
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, PressRow, SubmissionRow
 from pbem.tlog.note import Note
@@ -134,7 +135,7 @@ class MatchRepository:
         waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
         if match.phase == "setup":
             match = replace(match, setups=waiting)
-        elif match.phase == "playing":
+        elif match.phase == "playing" and match.sealed_game is None:
             stored = {(r.seat, _turn(r)): _submission(r) for r in rows if r.game == match.game and _ahead(r, match)}
             match = replace(match, orders=waiting, stored=stored)
         clock = row.clock or {"clocks": {}, "banks": {}}
@@ -289,11 +290,13 @@ class _Rows:
         match: Match,
         kind: str,
         seat: int,
-        _letter: bytes,
+        letter: bytes,
         paper: Proving | None,
-        _evidence: bytes = b"",
-        _received: str = "",
+        evidence: bytes = b"",
+        received: str = "",
     ) -> SignedForm:
+        if kind in _SEALED:  # whose words nothing else holds
+            return Letters({}).form(match, kind, seat, letter, paper, evidence, received)
         if not isinstance(paper, Opening | Receipt):
             return replace(here(match, seat, 0), rev=None)
         turn = match.turn if kind == "orders" else 0
@@ -315,6 +318,9 @@ class _Rows:
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Our own entries were judged when the letters came."""
 
+
+_SEALED = ("seal", "step", "reveal")
+"""What letters of sealed matches bring."""
 
 _OF_DEFAULTS = -1
 """The turn in the rows of default orders, where 0 is that of setups."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
-from pbem.desk import bulletin, mailing_lists
-from pbem.games import GAMES
+from pbem.desk import bulletin, mailing_lists, sealed_state
+from pbem.games import GAMES, Refused
 from pbem.i18n import ENGLISH
 from pbem.letters import subjects
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
+    from pbem.match.events.step import Told
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
     from pbem.store.digest_queue import DigestQueue
@@ -223,7 +224,9 @@ class LetterWriter:
         """A letter with what the page is told, as a file and, where the pages are served, as a link."""
         words = {name: self.write(text, language).strip("\n") for name, text in told.words.items()}
         content = {**told.content, **words}
-        link = f"{told.pages}{page_file(told.game, language)}#{fragment(content)}" if told.pages else ""
+        carried = fragment(content if told.linked is None else {**told.linked, **words}) if told.pages else ""
+        roomy = told.linked is None or len(carried) < _LINK
+        link = f"{told.pages}{page_file(told.game, language)}#{carried}" if told.pages and roomy else ""
         text, html = (
             replace(draft, facts={**draft.facts, "composer": link}) if isinstance(draft, TemplateText) else draft
             for draft in (out.text, out.html)
@@ -328,7 +331,7 @@ class LetterWriter:
                 if clock and NOTICES[notice.kind].starts_clock:
                     out.watch = (row.number, notice.seat, clock.since)
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
-            if notice.seat == 1 and NOTICES[notice.kind].public:
+            if _is_for_observers(notice, notices):
                 self._to_observers(
                     notice.match, row, _subject(notice, observed=True), now, partial(self._observed, notice, row)
                 )
@@ -344,10 +347,12 @@ class LetterWriter:
         if notice.kind == "turn":
             turn = notice.facts["turn"]
             facts = {"turn": turn, "reports": match.show(None, match.turns[turn - 1].reports)}
+        elif notice.kind == "step":
+            told = notice.facts["told"].reports
+            facts = {"turns": [{"turn": turn, "reports": match.show(None, told[turn])} for turn in told]}
         elif notice.kind == "ended":
             ended = notice.facts["ended"]
-            setups = {seat: submission.text for seat, submission in sorted(match.setups.items())}
-            facts = {"ended": ended, "outcome": _outcome_of_game(match, ended), "setups": setups}
+            facts = {"ended": ended, "outcome": _outcome_of_game(match, ended), "setups": _setups(match)}
         elif notice.kind == "closed":
             facts = {"outcome": _outcome_of_match(match)}
         facts |= {"kind": notice.kind, "view": match.view(None), "m": self.public_facts(match, row)}
@@ -397,6 +402,7 @@ class LetterWriter:
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
             "programs": self.programs(match),
             "me": None,
+            "owes": {},
             "in_words": False,
             "next": {},
             "finished": match.games,
@@ -418,14 +424,16 @@ class LetterWriter:
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
             facts["composer"] = ""
-            self._position(match, seat, facts["view"], out, facts["reports"])
+            self._position(match, row, seat, facts["view"], out, facts["reports"])
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
             facts["composer"] = ""
-            self._position(match, seat, facts["view"], out)
+            self._position(match, row, seat, facts["view"], out)
         elif notice.kind == "setup":
             facts["composer"] = ""
-            self._setup(match, seat, out)
+            self._setup(match, row, seat, out)
+        elif notice.kind in _OF_SEALED:
+            facts = self._of_sealed(notice, row, out)
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, seat, facts, out)
         elif notice.kind == "closed":
@@ -436,7 +444,7 @@ class LetterWriter:
         elif notice.kind == "offer":
             facts["by"] = match.name(facts["by"])
         elif notice.kind in _OF_SEATS:
-            facts |= self._of_seats(notice, out)
+            facts |= self._of_seats(notice, row, out)
         elif notice.kind in ("missed", "vacation"):
             facts["who"] = facts["seat"]
             # What is stored, and whether it is legal, is for its own player alone.
@@ -464,7 +472,7 @@ class LetterWriter:
             if facts["boards"] is None:
                 facts["view"] = match.view(notice.seat)
                 facts["boards"] = game.boards(facts["view"])
-            facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
+            facts["happened"] = game.happened(facts["reports"]) if facts.get("reports") else None
             if wanted == "pictures":
                 names = dict(enumerate(match.names, start=1))
                 out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
@@ -514,6 +522,7 @@ class LetterWriter:
             "in_words": self._setting(match.name(seat), "format") == "words",
             "level": self._players.level(match.name(seat)),
             "asked": match.asked(seat),
+            "owes": {other: match.owes(other) for other in match.seats} if match.terms.sealed else {},
             "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
@@ -557,7 +566,7 @@ class LetterWriter:
             "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
             "later": sorted(turn for (owner, turn), kept in match.stored.items() if owner == seat and kept.standing),
             "view": match.view(seat),
-            "over": match.position is None or match.position.result is not None,
+            "over": _is_over(match),
             "file_name": name,
             "file_hash": sha256_hex(facts["file"]),
             "file_signature": self._archive.vouch(match.id, sha256_hex(facts["file"])),
@@ -580,19 +589,33 @@ class LetterWriter:
         wanted = self._players.setting(match.name(seat), "composer", SETTINGS["composer"][0]) == "on"
         once = what == "setup" and match.game == 1  # it is the same page all through a match
         told = {**content, "deadline": None}
-        out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, len(out.attachments))
+        sealed = content.get("sealed")
+        linked = {**told, "sealed": sealed_state.for_page(sealed)} if sealed else None
+        place = len(out.attachments)
+        out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, place, linked)
 
     def _position(
         self,
         match: Match,
+        row: MatchRow,
         seat: int,
-        view: dict[str, Any] | None,
+        view: Mapping[str, Any] | None,
         out: OutgoingLetter,
         reports: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
+        content = self._position_document(match, row, seat, view, out)
+        names = dict(enumerate(match.names, start=1))
+        happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
+        words = {"events": self.draft("letters/events.txt", **happened)} if reports else {}
+        self._compose_with(match, seat, "position", content, words, out)
+
+    def _position_document(
+        self, match: Match, row: MatchRow, seat: int, view: Mapping[str, Any] | None, out: OutgoingLetter
+    ) -> dict[str, Any]:
         submission = match.orders.get(seat)
-        content = {
+        assert match.options is not None
+        return {
             "pbem": "position 1",
             "rules": match.terms.game,
             "address": out.reply_to if self._composer.delimiter else self.address,
@@ -609,16 +632,29 @@ class LetterWriter:
             "rev": submission.rev + 1 if submission else 1,
             "standing": _standing(submission),
             "view": view,
+            **self._sealed(match, row, seat, out),
         }
-        names = dict(enumerate(match.names, start=1))
-        happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
-        words = {"events": self.draft("letters/events.txt", **happened)} if reports else {}
-        self._compose_with(match, seat, "position", content, words, out)
 
-    def _setup(self, match: Match, seat: int, out: OutgoingLetter) -> None:
-        """What the letter says of the setup that is asked for, for programs: docs/attachments.md."""
+    def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> dict[str, Any]:
+        """What is said of a sealed match beside; what the others signed comes as files."""
+        if not match.terms.sealed:
+            return {}
         assert match.options is not None
-        content = {
+        matches = self._archive.matches
+        texts = sealed_state.signed_texts(match, seat, row.number, matches)
+        out.attachments += texts
+        note = matches.note(row.number, match.game, seat)
+        sealed = sealed_state.of_seat(match, seat, note, texts)
+        return {"options": dict(match.options.changed), "sealed": sealed}
+
+    def _setup(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> None:
+        """What the letter says of the setup that is asked for, for programs: docs/attachments.md."""
+        self._compose_with(match, seat, "setup", self._setup_document(match, row, seat, out), {}, out)
+
+    def _setup_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> dict[str, Any]:
+        assert match.options is not None
+        submission = match.setups.get(seat) if match.terms.sealed else None
+        return {
             "pbem": "setup 1",
             "rules": match.terms.game,
             "address": out.reply_to if self._composer.delimiter else self.address,
@@ -629,12 +665,53 @@ class LetterWriter:
             "player": match.name(seat),
             "names": list(match.names),
             "prev": match.prev,
-            "rev": 1,
+            "rev": submission.rev + 1 if submission else 1,
             "options": dict(match.options.changed),
+            **self._sealed(match, row, seat, out),
         }
-        self._compose_with(match, seat, "setup", content, {}, out)
 
-    def _of_seats(self, notice: Notice, out: OutgoingLetter) -> dict[str, Any]:
+    def sealed_files(self, match: Match, row: MatchRow, seat: int) -> list[Enclosed]:
+        """How a sealed match stands now, for the program that plays on: what an answer to its letter brings."""
+        out = self.thread(match, row, seat, Phrase("your letter"))
+        if match.phase == "setup":
+            document, what = self._setup_document(match, row, seat, out), "setup"
+        elif match.phase == "playing":
+            document, what = self._position_document(match, row, seat, match.view(seat), out), "position"
+        else:
+            return []
+        whole = {**document, "deadline": _time_of(match, seat)["deadline"]}
+        name = f"{match.id}-game-{match.game}-{what}.json"
+        return [*out.attachments, (name, "application/json", canonical(whole))]
+
+    def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
+        """What a letter of a sealed match says: of steps, that secrets are to be laid open, or that somebody did."""
+        match, seat = notice.match, notice.seat
+        if notice.kind == "revealed":
+            return {"by": match.name(notice.facts["seat"])}
+        facts: dict[str, Any] = {"view": match.view(seat), "composer": ""}
+        reports: list[Mapping[str, Any]] = []
+        if notice.kind == "step":
+            told, files = self.steps(match, seat, notice.facts["told"])
+            out.attachments += files
+            reports = [report for one in told["turns"] for report in one["reports"]]
+            facts |= {**told, "reports": reports}
+        self._position(match, row, seat, facts["view"], out, reports)
+        return facts
+
+    def steps(self, match: Match, seat: int, told: Told) -> tuple[dict[str, Any], list[Attachment]]:
+        """What a letter of a sealed match came to, as a seat is told; the reports of each turn that it finished."""
+        turns: list[dict[str, object]] = []
+        files: list[Attachment] = []
+        for turn, reports in told.reports.items():
+            name, content = f"{match.id}-game-{match.game}-turn-{turn}.json", told.files[turn][seat]
+            files.append((name, "application/json", content))
+            signature = self._archive.vouch(match.id, sha256_hex(content))
+            paper = {"file_name": name, "file_hash": sha256_hex(content), "file_signature": signature}
+            turns.append({"turn": turn, "reports": match.show(seat, reports), **paper})
+        facts = {"by": match.name(told.seat), "turn": told.turn, "steps": [one.step for one in told.steps]}
+        return {**facts, "turns": turns, "over": _is_over(match)}, files
+
+    def _of_seats(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
         """What a letter says of a seat that changes hands: to the newcomer, its setup and all that it knows."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind == "substitute":
@@ -652,7 +729,7 @@ class LetterWriter:
             "commitments": _commitments(match),
             "levels": _levels(match),
         }
-        self._position(match, seat, welcome["view"], out)
+        self._position(match, row, seat, welcome["view"], out)
         welcome |= {"setup": submission.text, "file_name": name, "composer": ""}
         hashed = sha256_hex(submission.paper.encode())
         return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
@@ -667,17 +744,18 @@ class LetterWriter:
         self, match: Match, row: MatchRow, seat: int, facts: Mapping[str, Any], out: OutgoingLetter
     ) -> dict[str, Any]:
         game = drawn(match.terms.game)
-        truth = {owner: match.view(owner) or {} for owner in match.seats}
+        truth, view = _truth(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
         content, _ = self.bundle(match, row, None)
         out.attachments.append((name, "application/zip", content))
         return {
             "outcome": _outcome_of_game(match, facts["ended"]),
-            "setups": {seat: submission.text for seat, submission in sorted(match.setups.items())},
+            "setups": _setups(match),
             "levels": _levels(match),
             "bundle_name": name,
             "truth": truth,
-            "boards": game.truth(truth, seat) if game else None,
+            "view": view,
+            "boards": None if game is None else game.truth(truth, seat) if truth else game.boards(view or {}),
         }
 
     def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
@@ -757,8 +835,17 @@ def _content(content: bytes | Callable[[], bytes]) -> bytes:
     return content if isinstance(content, bytes) else content()
 
 
+_LINK = 8000
+"""How many characters a link to a page of a sealed match may carry: it has all that was told, and grows."""
+
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
+
+_BY_A_SEAT = frozenset({"substituted", "step", "revealed"})
+"""The letters whose subject names the player of a seat."""
+
+_OF_SEALED = frozenset({"step", "reveals", "revealed"})
+"""The letters of sealed matches alone."""
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The letters about a seat that changes hands."""
@@ -795,8 +882,17 @@ def _subject(notice: Notice, *, observed: bool = False) -> Phrase:
     match, subject = notice.match, NOTICES[notice.kind].subject
     assert subject is not None, "a notice of a match says what it is about"
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
-    who = match.name(notice.facts["seat"]) if notice.kind == "substituted" else ""
-    facts = {"who": who, "game": match.game, "what": _asked_for(match), "matter": matter, **notice.facts}
+    told = notice.facts.get("told", notice)
+    who = match.name(notice.facts.get("seat", told.seat)) if notice.kind in _BY_A_SEAT else ""
+    turn = told.turn if notice.kind == "step" else match.turn
+    facts = {
+        "who": who,
+        "game": match.game,
+        "turn": turn,
+        "what": _asked_for(match),
+        "matter": matter,
+        **notice.facts,
+    }
     if notice.kind == "ended":
         facts["result"] = _result(match, notice.facts["ended"], 0 if observed else notice.seat)
     return subject.given(**facts)
@@ -827,6 +923,18 @@ def called(name: str, *, program: bool) -> str:
     return Phrase("{name}, a program", name=name) if program else named(name)
 
 
+def _is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
+    """Whether observers are told of what a notice tells its seat: once, and of steps what they led to."""
+    if notice.kind == "step" and not notice.facts["told"].reports:
+        return False
+    first = min(one.seat for one in notices if one.kind == notice.kind)
+    return notice.seat == first and NOTICES[notice.kind].public
+
+
+def _is_over(match: Match) -> bool:
+    return match.position is None or match.position.result is not None
+
+
 def _standing(submission: Submission | None) -> dict[str, Any] | None:
     """What stands already when a turn begins: orders that came in advance."""
     if submission is None or not submission.standing:
@@ -834,12 +942,42 @@ def _standing(submission: Submission | None) -> dict[str, Any] | None:
     return {"rev": submission.rev, "final": submission.final, "orders": submission.text}
 
 
+def _truth(match: Match) -> dict[int, Mapping[str, Any]] | None:
+    """How everything was, as each owner saw it; None where not everybody laid it open, or not as it was."""
+    rules, game = match.sealed_rules, match.sealed_game
+    if rules is None or game is None or not rules.reveals:
+        return {owner: match.view(owner) or {} for owner in match.seats}
+    if len(game.reveals) < len(match.seats):
+        return None
+    assert match.options is not None
+    try:
+        own = {
+            owner: rules.own(match.options, owner, laid_open.setup, laid_open.orders, match.table)
+            for owner, laid_open in sorted(game.reveals.items())
+        }
+    except Refused:
+        return None
+    return {owner: rules.own_view(side, match.table) for owner, side in own.items()}
+
+
+def _setups(match: Match) -> dict[int, str]:
+    """The setups, once all of them are no secret any more."""
+    game = match.sealed_game
+    if game is not None and match.sealed_rules is not None and match.sealed_rules.reveals:
+        return {seat: laid_open.setup for seat, laid_open in sorted(game.reveals.items())}
+    return {seat: submission.text for seat, submission in sorted(match.setups.items())}
+
+
 def _commitments(match: Match) -> dict[int, str]:
+    if match.sealed_game is not None:
+        return dict(sorted(match.sealed_game.commitments.items()))
     return {seat: sha256_hex(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
 
 
 def _levels(match: Match) -> dict[int, str]:
     """At which level each setup came."""
+    if match.terms.sealed:
+        return dict.fromkeys(match.seats, "key")
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 

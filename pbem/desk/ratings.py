@@ -66,14 +66,20 @@ def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> lis
 def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, bool]]:
     """The setups and turns that came or were missed by these entries: of each the seat, and whether it was in time.
 
-    What came after its time was missed before, and counts once.
+    In a sealed match each letter counts, with however many steps, for each is waited for. What came after its time
+    was missed before, and counts once.
     """
-    late = set(before.missed)
+    late, letters = set(before.missed), set[str]()
     for entry in entries:
         if entry.type == "missed":
             late.add(entry.body["seat"])
             yield entry.body["seat"], False
-        elif entry.type in {"commitments", "turn"}:
-            answers = entry.body["commitments"] if entry.type == "commitments" else entry.body["orders"]
+        elif entry.type in {"commitments", "sealed", "turn"}:
+            answers = entry.body.get("commitments") or entry.body.get("orders", ())
             yield from ((int(seat), True) for seat in answers if int(seat) not in late)
             late.clear()
+        elif entry.type in {"step", "reveal"} and entry.body["mail"] not in letters:
+            letters.add(entry.body["mail"])
+            if entry.body["seat"] not in late:
+                yield entry.body["seat"], True
+            late.discard(entry.body["seat"])

@@ -117,6 +117,8 @@ class _Block(msgspec.Struct, frozen=True):
     way: Literal["pasted", "clear", "attached", "entity", "opaque"] = "pasted"
     marks: tuple[str, ...] = ()
     """What is known of how the text was mailed."""
+    whole: str = ""
+    """Of a clear-signed message, all of it."""
 
 
 def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
@@ -261,13 +263,28 @@ def _read(kind: Format, armor: str | bytes) -> _Signature:
 def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
     if state == "pinned":
         entity = block.way in {"entity", "opaque"}
-        return Verdict("valid", _signed_by(key.fingerprint), key.format, key.fingerprint, message, entity)
+        pasted = "" if entity else _pasted(block, message)
+        return Verdict("valid", _signed_by(key.fingerprint), key.format, key.fingerprint, message, entity, pasted)
     return Verdict(
         state,
         Phrase("The key {fingerprint} is {state}.", fingerprint=key.fingerprint, state=STATES[state]),
         key.format,
         key.fingerprint,
     )
+
+
+def _pasted(block: _Block, message: bytes) -> str:
+    """The signed text with its signature beneath, which any letter can bring; empty where a text cannot hold it."""
+    if block.whole:
+        return block.whole
+    if not isinstance(block.armor, str) or block.format not in {"ssh", "openpgp", "minisign"}:
+        return ""
+    try:
+        text = message.decode()
+    except UnicodeDecodeError:
+        return ""
+    line_end = "" if text.endswith("\n") else "\n"
+    return f"{text}{line_end}{block.armor.strip()}\n"
 
 
 @lru_cache(maxsize=256)  # one key makes many signatures
@@ -482,7 +499,8 @@ def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
         region = region[headers.end() :]
         first, _, rest = region.partition("\n")
         signed = rest if not first.strip() else region
-        yield _Block("openpgp", armor, signed.removesuffix("\n"), way="clear", marks=marks)
+        whole = f"{text[start:end]}{armor}\n"
+        yield _Block("openpgp", armor, signed.removesuffix("\n"), way="clear", marks=marks, whole=whole)
     for _ in starts[len(ends) :]:
         yield _Block("openpgp", fault=Phrase("The clear-signed text ends without its signature: send it whole."))
 

@@ -73,6 +73,9 @@ class Verdict(msgspec.Struct, frozen=True):
     """Exactly the bytes that the signature covers; commands are read from these alone. Empty unless `valid`."""
     entity: bool = False
     """Whether `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
+    pasted: str = ""
+    """What was signed, with its signature beneath, as a text that is judged alike in any letter; empty where it is
+    no text, but a MIME entity, or has a signature that no text can hold."""
 
 
 class BadKey(ValueError):

@@ -64,6 +64,8 @@ class Composing:
     """Whether the letter brings the page itself."""
     place: int
     """Which of the files it is that are attached."""
+    linked: Mapping[str, object] | None = None
+    """What a link carries, where that is less; none that has no room for it."""
 
 
 @dataclass(slots=True)

@@ -77,6 +77,21 @@ NOTICES: Mapping[str, NoticeSpec] = {
             brings_deadline=True,
         ),
         NoticeSpec(
+            "step",
+            Phrase("game {game}, turn {turn}: {who} has played"),
+            public=True,
+            html=True,
+            starts_clock=True,
+            brings_deadline=True,
+        ),
+        NoticeSpec(
+            "reveals",
+            Phrase("game {game} is over: lay your secrets open"),
+            starts_clock=True,
+            brings_deadline=True,
+        ),
+        NoticeSpec("revealed", Phrase("game {game}: {who} has laid everything open")),
+        NoticeSpec(
             "ended", Phrase("game {game}, the end: {result}"), can_wait=True, public=True, leads=True, html=True
         ),
         NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, leads=True),

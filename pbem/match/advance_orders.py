@@ -12,7 +12,7 @@ from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.step import again
 from pbem.match.stored_orders import DEFAULT, TakenUp, taken_up
-from pbem.match.submissions import receipted, submit, withdrawn
+from pbem.match.submissions import receipted, refuse_secrets, submit, withdrawn
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are only play
 def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
     match = step.match
+    refuse_secrets(match, "orders")
     if match.phase != "playing" or match.position is None:
         raise Refused(Fault("orders", None, Phrase("no turn is being played")))
     step.demand_key(signed)

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pbem.games import Options, State
+    from pbem.match.sealed_game import Ending
     from pbem.match.step import Step
 
-__all__ = ["ask_for_orders", "ask_for_setups", "banks", "start_clocks"]
+__all__ = ["ask_for_orders", "ask_for_reveals", "ask_for_setups", "ask_for_steps", "banks", "start_clocks"]
 
 
 def ask_for_setups(step: Step, options: Options) -> None:
@@ -34,6 +35,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         orders={},
         stored={},
         position=None,
+        sealed_game=None,
         turns=Turns(),
         left={},
         resolve_at=None,
@@ -51,6 +53,45 @@ def ask_for_orders(step: Step, position: State) -> None:
     step.match = replace(step.match, banks=banks(step), missed=frozenset(), offers={})
     asked = [seat for seat, forced in position.due.items() if forced is None]
     start_clocks(step, asked if position.result is None else ())
+
+
+def ask_for_steps(step: Step, by: int | None = None) -> None:
+    """Ask those who owe a step of a sealed game; the clock of a seat that owed one before goes on.
+
+    `by` is the seat whose letter led here: what it owes next, it cites the letters that come now.
+    """
+    match = step.match
+    game = match.sealed_game
+    assert game is not None
+    asked = [seat for seat in match.seats if match.asked(seat)]
+    before = {seat: heads for seat, heads in game.printed.items() if seat in asked and seat != by}
+    printed = {seat: (*before.get(seat, ()), match.prev) for seat in asked}
+    going = {seat: match.clocks[seat] for seat in asked if seat in game.printed and seat in match.clocks}
+    step.match = replace(
+        match,
+        banks=banks(step),
+        missed=match.missed & going.keys(),
+        sealed_game=replace(game, printed=printed),
+    )
+    start_clocks(step, [seat for seat in asked if seat not in going])
+    step.match = replace(step.match, clocks={**step.match.clocks, **going})
+
+
+def ask_for_reveals(step: Step, ending: Ending) -> None:
+    """The sealed game is over for what was told: ask everybody for what was kept secret."""
+    match = step.match
+    assert match.sealed_game is not None
+    step.match = replace(
+        match,
+        prev=match.head,
+        sealed_game=replace(match.sealed_game, ending=ending, printed={}),
+        banks=banks(step),
+        missed=frozenset(),
+        offers={},
+        said={},
+    )
+    start_clocks(step, match.seats)
+    step.notify("reveals", ending=ending)
 
 
 def banks(step: Step) -> dict[int, int]:

@@ -412,6 +412,7 @@ def _named_by(path: str) -> Sequence[str]:
 
 _DIFFERENT = {
     "openings": "is not the opening of the setup that was sent",
+    "steps": "is not the paper of the step that was sent",
     "receipts": "is not the receipt of the orders that were sent",
     "reports": "these are not the reports that the rules give",
     "records": "is not the record of the game that was played",

@@ -5,7 +5,7 @@ Implements protocol.md, "Commands" and "Identity".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -15,11 +15,21 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from pbem.match.state import Match
 
-__all__ = ["Signed", "SignedForm", "at_reply_address", "here"]
+__all__ = ["Section", "Signed", "SignedForm", "at_reply_address", "here"]
+
+
+class Section(NamedTuple):
+    """One section of a letter of a sealed match: `commitment`, `open`, `answers` and so on."""
+
+    name: str
+    words: tuple[str, ...]
+    """Its arguments; hashes in lower case."""
+    text: str
+    """Its lines, ended as they came: mail programs break lines anew. Of a note the base64, joined."""
 
 
 class SignedForm(msgspec.Struct, frozen=True):
-    """The signed form around a setup, orders or a withdrawal: what ties the words to one place and moment."""
+    """The signed form around a setup, orders, a withdrawal or a step: what ties the words to one place and moment."""
 
     server: str | None
     player: str | None
@@ -29,6 +39,8 @@ class SignedForm(msgspec.Struct, frozen=True):
     turn: int | None = None
     final: bool = False
     text: str = ""
+    sections: tuple[Section, ...] = ()
+    """Of a letter of a sealed match, in their order."""
 
 
 class Signed(msgspec.Struct, frozen=True):
@@ -43,6 +55,8 @@ class Signed(msgspec.Struct, frozen=True):
     evidence: bytes = b""
     received: str = ""
     """When it was received, UTC to the second, as papers write it."""
+    pasted: str = ""
+    """The signed text with its signature beneath, where both are text: what other players can check themselves."""
 
     @property
     def evidence_hash(self) -> str:

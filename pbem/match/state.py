@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict, overload
+from typing import TYPE_CHECKING, TypedDict, cast, overload
 
 from pbem.games import Options, Rules, State, Told, rules
+from pbem.games.sealed import SealedRules, sealed_rules
 from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from pbem.games.sealed import Table
     from pbem.json_object import JsonObject
     from pbem.match.clock import Clock
     from pbem.match.keys import Player
+    from pbem.match.sealed_game import SealedGame
     from pbem.match.terms import Terms
     from pbem.match.traces import SetAside
 
@@ -141,6 +144,9 @@ class Match:
     stored: Mapping[tuple[int, int], Submission] = field(default_factory=dict)
     """By seat and turn: orders for later turns, and default orders at `stored_orders.DEFAULT`; not judged yet."""
     position: State | None = None
+    """Of a sealed game the table: what everybody was told."""
+    sealed_game: SealedGame | None = None
+    """Since all seats committed to their setups, in a sealed match."""
     turns: Turns = field(default_factory=Turns)
     """Those of this game."""
     left: Mapping[int, int] = field(default_factory=dict)
@@ -185,6 +191,30 @@ class Match:
         return rules(self.terms.game)
 
     @property
+    def sealed_rules(self) -> SealedRules | None:
+        """The rules by which the game is played sealed; None in a match that is refereed."""
+        return sealed_rules(self.terms.game) if self.terms.sealed else None
+
+    @property
+    def table(self) -> Table:
+        """The position of a sealed game that has begun."""
+        assert self.sealed_game is not None
+        return cast("Table", self.position)
+
+    @property
+    def revealing(self) -> bool:
+        """Whether the game is over for what was told, and the match waits for what its players kept secret."""
+        return self.phase == "playing" and self.sealed_game is not None and self.sealed_game.ending is not None
+
+    def owes(self, seat: int) -> tuple[str, ...]:
+        """What is due from this seat of a sealed match: `seal`, the steps in order, or `reveal`; none otherwise."""
+        if self.sealed_rules is None or not self.asked(seat):
+            return ()
+        if self.phase == "setup":
+            return ("seal",)
+        return ("reveal",) if self.revealing else self.sealed_rules.owed(self.table, seat)
+
+    @property
     def seats(self) -> range:
         """The seats, from 1."""
         return range(1, len(self.terms.players) + 1)
@@ -221,6 +251,9 @@ class Match:
         """Whether the match waits for something of this seat that is not there yet."""
         if self.phase == "setup":
             return not standing(self.setups, seat)
+        if self.revealing:
+            assert self.sealed_game is not None
+            return seat not in self.sealed_game.reveals
         if self.phase == "playing" and self.position:
             return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
         return False
@@ -253,12 +286,15 @@ class Match:
         """The reports of a turn as the seat may read them; what the game does not show is not there."""
         if seat not in reports.shown:
             rules = self.rules
-            shown = [rules.show(report, seat) for report in reports]
+            # What is told in a sealed game, all of its players have told each other.
+            shown = reports if self.terms.sealed else [rules.show(report, seat) for report in reports]
             reports.shown[seat] = Told([report for report in shown if report is not None])
         return reports.shown[seat]
 
     def view(self, seat: int | None) -> Mapping[str, object] | None:
         """All that the seat knows of the position; None before the game begins."""
+        if self.position is not None and self.sealed_rules is not None:
+            return self.sealed_rules.view(self.table, seat)
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 
 

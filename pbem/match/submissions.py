@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.signed import Signed, SignedForm
-    from pbem.match.state import Place
+    from pbem.match.state import Match, Place
     from pbem.match.step import Step
 
-__all__ = ["answered", "clear", "order", "receipted", "setup", "submit", "withdrawn"]
+__all__ = ["answered", "clear", "order", "receipted", "refuse_secrets", "setup", "submit", "withdrawn"]
 
 
 def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
     match = step.match
+    refuse_secrets(match, "setup")
     step.demand_key(signed)
     before = match.setups.get(seat)
     faults = step.misplaced(form, seat, before, game=match.game)
@@ -73,6 +74,7 @@ def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
 def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     """A seat's whole set of orders of the turn that is due; replaces what stood before."""
     match = step.match
+    refuse_secrets(match, "orders")
     if match.phase != "playing" or match.position is None:
         raise Refused(Fault("orders", None, Phrase("no turn is being played")))
     step.demand_key(signed)
@@ -177,6 +179,13 @@ def withdrawn(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed
     )
     aside = SetAside(paper.text(), signed.raw, signed.evidence)
     return replace(before, rev=form.rev or 1, standing=False, aside=(*before.aside, aside))
+
+
+def refuse_secrets(match: Match, what: str) -> None:
+    """Refuse a setup or orders that their player should keep: in a sealed match they are for nobody else yet."""
+    if match.terms.sealed:
+        says = Phrase("this match is sealed: keep your secrets, and send what is due; `help sealed` says how")
+        raise Refused(Fault(what, match.id, says))
 
 
 def answered(step: Step, seat: int, signed: Signed) -> None:

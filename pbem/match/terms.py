@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, Fault, Options, Refused, rules
+from pbem.games.sealed import sealed_rules
 from pbem.match.record import toml_value
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either
@@ -30,6 +31,7 @@ VICTORIES = ("sum of scores", "last game")
 MISSES = ("wait", "pass", "forfeit", "default")
 WEEKENDS = ("count", "free")
 KEYS = ("optional", "demanded")
+SEALED = ("no", "yes")
 PRIVACIES = ("public", "private")
 
 OPTIONS: Mapping[str, Phrase] = {
@@ -52,6 +54,10 @@ OPTIONS: Mapping[str, Phrase] = {
     "weekends": Phrase("count (default), or free: no clock runs on Saturdays and Sundays"),
     "bank": Phrase("a time bank for the whole match, such as 21d, drawn on when the pace is over; none by default"),
     "keys": Phrase("optional (default) or demanded: whether every player must sign with a key, or a mailbox will do"),
+    "sealed": Phrase(
+        "no (default), or yes: we never see a setup or orders before the game is over; each player keeps them,"
+        " answers for them, and lays them open in the end (`help sealed`)"
+    ),
 }
 """The options of a match and what they mean: help and the parser both read this table."""
 
@@ -92,6 +98,8 @@ class Terms:
     weekends: str = WEEKENDS[0]
     bank: int = 0
     keys: str = KEYS[0]
+    sealed: bool = False
+    """Whether nothing secret is sent before the game is over: the players answer for their own sides."""
 
     @property
     def settling(self) -> timedelta:
@@ -114,14 +122,15 @@ class Terms:
             "games": str(self.games) if self.games and self.kind != KINDS[0] else "",
             "target": str(self.target or ""),
             "victory": self.victory if self.victory != VICTORIES[0] else "",
-            "settle": _written(self.settle),  # the default is each server's own
+            "settle": "" if self.sealed else _written(self.settle),  # the default is each server's own
             "privacy": self.privacy if self.privacy != PRIVACIES[0] else "",
             "pace": "" if self.pace == _PACE else _written(self.pace) if self.pace else "none",
             "grace": "" if self.grace == _GRACE else _written(self.grace),
             "miss": self.miss if self.miss != MISSES[0] else "",
             "weekends": self.weekends if self.weekends != WEEKENDS[0] else "",
             "bank": _written(self.bank) if self.bank else "",
-            "keys": self.keys if self.keys != KEYS[0] else "",
+            "keys": self.keys if self.keys != KEYS[0] and not self.sealed else "",
+            "sealed": SEALED[1] if self.sealed else "",
         }
         own = {key: value if isinstance(value, str) else toml_value(value) for key, value in self.options.items()}
         return {key: text for key, text in said.items() if text} | own
@@ -129,8 +138,11 @@ class Terms:
     def document(self) -> JsonObject:
         """The terms as they stand in the transcript's first entry: a JSON object."""
         document = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        # So that matches that were agreed before there was the choice keep their hash.
         if self.keys == KEYS[0]:
-            del document["keys"]  # so that matches that were agreed before there was the choice keep their hash
+            del document["keys"]
+        if not self.sealed:
+            del document["sealed"]
         return document
 
     @classmethod
@@ -194,7 +206,10 @@ class _Proposal:
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
             "keys": self.choice("keys", KEYS),
             "privacy": self.choice("privacy", PRIVACIES),
+            "sealed": self.choice("sealed", SEALED) == SEALED[1],
         }
+        if terms["sealed"]:
+            terms |= self.sealed()
         if terms["miss"] == "pass" and not self.rules.empty_orders:
             self.faults.append(
                 Fault(
@@ -209,6 +224,23 @@ class _Proposal:
         if self.faults:
             raise Refused(*self.faults)
         return Terms(**terms, options=options, players=self.players)  # type: ignore[arg-type]  # by name, above
+
+    def sealed(self) -> dict[str, object]:
+        """What follows where nothing is sent before the end: nobody can answer for another, nor change an answer."""
+        wanted = {"keys": KEYS[1:], "miss": ("wait", "forfeit"), "settle": ("0",)}
+        self.faults += [
+            Fault(
+                key,
+                self.lines[key],
+                Phrase("in a sealed match, {key} is {words}", key=key, words=either(words)),
+            )
+            for key, words in wanted.items()
+            if key in self.lines and " ".join(self.lines[key].lower().split()) not in words
+        ]
+        if sealed_rules(self.rules.name) is None:
+            title = self.rules.title
+            self.faults.append(Fault("sealed", "yes", Phrase("{title} cannot be played sealed", title=title)))
+        return {"keys": KEYS[1], "settle": 0}
 
     def choice(self, key: str, words: tuple[str, ...]) -> str:
         text = " ".join(self.lines.get(key, words[0]).lower().split())

@@ -39,8 +39,20 @@ class Home(NamedTuple):
     delimiter: str = "+"
 
 
-_COMPOSING = ("draft.js", "home.js", "report.js", "sshsig.js", "keyring.js")
-"""What composers of all games have in common, each a noun; `composer.js` and `registration.js` work the page."""
+_COMPOSING = (
+    "draft.js",
+    "home.js",
+    "report.js",
+    "sshsig.js",
+    "keyring.js",
+    "papers.js",
+    "secrets.js",
+    "note.js",
+    "steps.js",
+)
+"""What composers of all games have in common, each a noun; `_WORKING` work the page."""
+
+_WORKING = ("sealing.js", "composer.js", "registration.js")
 
 
 def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> str:
@@ -52,7 +64,7 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
         raise KeyError(game)
     own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
     drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
-    scripts = ("say.js", f"rules/{game}.js", *drawn, *_COMPOSING, "composer.js", "registration.js")
+    scripts = ("say.js", f"rules/{game}.js", f"sealed/{game}.js", *drawn, *_COMPOSING, *_WORKING)
     data = home and home._asdict()
     return page("composer", rules(game).title, scripts, shown={"home": home}, data=data, language=language)
 

@@ -97,6 +97,10 @@ class Places:
         """The file of what is remembered of an account."""
         return self._state / f"{account}.sqlite"
 
+    def secrets(self, account: str) -> Path:
+        """The folder of an account's secrets of sealed matches."""
+        return self._state / f"{account}.secrets"
+
     def load(self, account: str = "") -> Account:
         """The account of this name, or the only one; raises `BadAccount`."""
         known = self.accounts

@@ -53,6 +53,8 @@ class Heard:
     items: tuple[JsonObject, ...]
     files: Mapping[str, JsonObject]
     """The attached JSON files, by their names."""
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+    """The attached text files, by their names: what others signed in sealed matches."""
     bundles: Mapping[str, bytes] = field(default_factory=dict)
     """The attached bundles, by their names; they prove themselves."""
 
@@ -94,7 +96,8 @@ def hear(letter: Letter) -> Heard | None:
         raise NotGenuine("its bulletin has not the form of one")
     if len(items) > _MOST_ITEMS or not all(isinstance(item, dict) for item in items):
         raise NotGenuine("its bulletin has not the form of one")
-    return Heard(key, server, to, time, tuple(items), _files(letter, files), _bundles(letter))
+    found, texts = _files(letter, files)
+    return Heard(key, server, to, time, tuple(items), found, texts, _bundles(letter))
 
 
 def _document(packed: str) -> JsonObject:
@@ -120,23 +123,26 @@ def _loaded(content: bytes) -> Any:
     return found
 
 
-def _files(letter: Letter, hashes: JsonObject) -> dict[str, JsonObject]:
-    """The JSON files that the bulletin names; each must be there, as it was."""
+def _files(letter: Letter, hashes: JsonObject) -> tuple[dict[str, JsonObject], dict[str, bytes]]:
+    """The JSON files and the texts that the bulletin names; each must be there, as it was."""
     attached = {part.filename: part.content for part in letter.parts if part.filename}
-    found = {}
+    found, texts = {}, {}
     for name, hashed in hashes.items():
         content = attached.get(name)
         if content is None:
             raise NotGenuine(f"its file {name} was taken away")
         if sha256_hex(content) != hashed:
             raise NotGenuine(f"its file {name} was changed")
+        if name.endswith(".txt"):
+            texts[name] = content
+            continue
         try:
             document = _loaded(content)
         except (ValueError, RecursionError) as error:
             raise NotGenuine(f"its file {name} is no JSON") from error
         if isinstance(document, dict):
             found[name] = document
-    return found
+    return found, texts
 
 
 def _bundles(letter: Letter) -> dict[str, bytes]:

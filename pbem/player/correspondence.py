@@ -21,6 +21,7 @@ from pbem.failpoints import passing
 from pbem.games import Refused, rules, titles
 from pbem.identity import ed25519_points
 from pbem.mail.commands import COMMANDS
+from pbem.mail.commands.sections import written as written_sections
 from pbem.mail.message import ADDRESS
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex, statement, written
@@ -30,17 +31,18 @@ from pbem.player.memory import Memory, Place, Sent
 from pbem.player.standing import OVER, misshapen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.games import Orders, Setup
+    from pbem.games import Options, Orders, Setup
     from pbem.json_object import JsonObject
+    from pbem.mail.commands.sections import Read
     from pbem.mail.message import Letter
     from pbem.phrase import Phrase
     from pbem.player.bulletin import Heard
 
-__all__ = ["POINTS", "Correspondence", "Event", "Impossible", "Judged", "Party"]
+__all__ = ["POINTS", "Correspondence", "Event", "Impossible", "Judged", "Party", "meant"]
 
 POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending noted")
 """The points at which a player's program may be stopped dead without harm; tests stop it there."""
@@ -240,14 +242,22 @@ class Correspondence:
             self.memory.know("open", json.dumps(found))
             events.append(Event("open", letter.subject))
         if not any(event.kind == "contradiction" for event in events):
-            for document in heard.files.values():
-                self._put(document, standings)
-            for name, content in heard.bundles.items():
-                match = name.partition("-")[0].partition(".")[0]
-                if match in standings:
-                    seq = (standings[match].get("head") or {}).get("seq", 0)
-                    self.memory.put_bundle(match, name, seq, content)
+            self._put_files(heard, standings)
         return events + self._answers(letter, heard)
+
+    def _put_files(self, heard: Heard, standings: Mapping[str, JsonObject]) -> None:
+        """Keep the files of a letter that are about its matches."""
+        for document in heard.files.values():
+            self._put(document, standings)
+        for name, content in heard.texts.items():
+            match = name.partition("-")[0]
+            if match in standings:
+                self.memory.put_signed_text(match, name, content)
+        for name, content in heard.bundles.items():
+            match = name.partition("-")[0].partition(".")[0]
+            if match in standings:
+                seq = (standings[match].get("head") or {}).get("seq", 0)
+                self.memory.put_bundle(match, name, seq, content)
 
     def _challenged(self, letter: Letter, item: JsonObject) -> list[Event]:
         challenge = str(item.get("challenge"))
@@ -310,6 +320,8 @@ class Correspondence:
         if kind == "position" and not turn:
             turn = _AFTER  # the game is over: this is the last position there is
         seq = (standing.get("head") or {}).get("seq", 0)
+        if kind == "position" and document.get("sealed"):
+            turn, kind = 0, _SEALED  # the latest has all that was told in this game
         self.memory.put((standing["match"], game, turn, kind), seq, document)
 
     def _answers(self, letter: Letter, heard: Heard) -> list[Event]:
@@ -363,6 +375,10 @@ class Correspondence:
         """The latest position of a match, as a letter's file brought it."""
         return self.memory.latest(match, "position")
 
+    def sealed_position(self, match: str) -> JsonObject | None:
+        """What was told last of the game of a sealed match that is being played."""
+        return self.memory.paper(match, self.standing(match)["game"], 0, _SEALED)
+
     def pending(self, match: str) -> Sent | None:
         """Setup or orders for what is due now that are on their way, or stand."""
         standing = self.standing(match)
@@ -387,24 +403,11 @@ class Correspondence:
         except Exception as error:  # the server may have sent anything
             raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
 
-    def meant(self, match: str, text: str) -> str | None:
-        """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
-        asked = self.setup_asked if self.standing(match)["phase"] == "setup" else self.position_asked
-        judge = self.judge_setup if self.standing(match)["phase"] == "setup" else self.judge_orders
-        meant = rules(asked(match)["rules"]).meant(text)
-        try:
-            judge(match, meant)
-        except Refused:
-            return None
-        return meant if meant.strip() != text.strip() else None
-
     def judge_setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""
-        asked, standing = self.setup_asked(match), self.standing(match)
-        judge = rules(asked["rules"])
+        asked, options = self.setup_asked(match), self.setup_options(match)
         try:
-            options = judge.options(asked["options"], len(standing["players"]))
-            setup: Setup = judge.setup(options, asked["seat"], text)
+            setup: Setup = rules(asked["rules"]).setup(options, asked["seat"], text)
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
@@ -420,6 +423,14 @@ class Correspondence:
         if asked is None:
             raise Impossible(f"The letter that asks for the setup of {match} has not come.")
         return asked
+
+    def setup_options(self, match: str) -> Options:
+        """The options of the game whose setup is asked for; raises `Impossible`."""
+        asked, standing = self.setup_asked(match), self.standing(match)
+        try:
+            return rules(asked["rules"]).options(asked["options"], len(standing["players"]))
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
 
     def position_asked(self, match: str) -> JsonObject:
         """The position of the turn that this player is to order; raises `Impossible`."""
@@ -466,13 +477,13 @@ class Correspondence:
         if before and before[-1].state != "refused":
             fields = self._fields(standing, before[-1].rev)
             if before[-1].form == forms.block(head, fields, text, final=final):
-                return self._again(before[-1])
+                return self.again(before[-1])
         rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in before)])
         form = forms.block(head, self._fields(standing, rev), text, final=final)
         return self._prepare(command, match, place, rev, form, standing["address"], now)
 
-    def _again(self, sent: Sent) -> Sent:
-        """The same letter: if it came back, it is to be sent once more, as it was."""
+    def again(self, sent: Sent) -> Sent:
+        """The same letter as was prepared before: if it came back, it is to be sent once more, as it was."""
         if sent.state != "bounced":
             return sent
         with self.memory.transaction():
@@ -482,6 +493,50 @@ class Correspondence:
     def _fields(self, standing: JsonObject, rev: int) -> dict[str, object]:
         return {"server": self.party.server, "player": self.party.name, "prev": standing["prev"], "rev": rev}
 
+    def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> Sent:
+        """Prepare to commit to a setup, of which the server learns the hash alone; `place` is that of its game."""
+        standing = self.standing(match)
+        sections = [("commitment", (commitment,), ""), *_noted(note)]
+        rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in self.memory.sent("seal", match, place))])
+        fields = self._fields(standing, rev)
+        return self._sealed(standing, f"seal {match} game {standing['game']}", fields, place, rev, sections, now)
+
+    def step(
+        self, match: str, place: str, turn: int, sections: Sequence[Read], note: str | None, now: datetime
+    ) -> Sent:
+        """Prepare the steps of a sealed match that are due, whose first is of this turn."""
+        standing = self.standing(match)
+        head = f"step {match} game {standing['game']} turn {turn}"
+        return self._unrevised(standing, head, place, [*sections, *_noted(note)], now)
+
+    def reveal(self, match: str, place: str, sections: Sequence[Read], now: datetime) -> Sent:
+        """Prepare to lay everything open, after a game of a sealed match."""
+        standing = self.standing(match)
+        return self._unrevised(standing, f"reveal {match} game {standing['game']}", place, sections, now)
+
+    def _unrevised(
+        self, standing: JsonObject, head: str, place: str, sections: Sequence[Read], now: datetime
+    ) -> Sent:
+        """A letter that is never replaced: it is another one only after one was refused."""
+        rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing["match"], place)) + 1
+        fields = self._fields(standing, rev)
+        del fields["rev"]
+        return self._sealed(standing, head, fields, place, rev, sections, now)
+
+    def _sealed(
+        self,
+        standing: JsonObject,
+        head: str,
+        fields: Mapping[str, object],
+        place: str,
+        rev: int,
+        sections: Sequence[Read],
+        now: datetime,
+    ) -> Sent:
+        form = forms.block(head, fields, written_sections(sections))
+        command, match, *_ = head.split()
+        return self._prepare(command, match, place, rev, form, standing["address"], now)
+
     def say(self, match: str, words: str, now: datetime) -> Sent:
         """Prepare a sentence about a match that is being played, such as `resign m1` or `draw m1 offer`."""
         standing = self.standing(match)
@@ -490,7 +545,7 @@ class Correspondence:
         command, place = words.split(maxsplit=1)[0], _spoken(standing, words)
         before = self.memory.sent(command, match, place)
         if before and before[-1].state not in {"refused", "done"}:
-            return self._again(before[-1])
+            return self.again(before[-1])
         said = int(standing["said"].get(command, 0))
         rev = max([said + 1, *(sent.rev + 1 for sent in before)])
         turn = {"turn": standing["turn"]} if standing["phase"] == "playing" else {"game": standing["game"]}
@@ -526,7 +581,7 @@ class Correspondence:
         self.terms(match)
         before = self.memory.sent("accept", match, standing["hash"])
         if before and before[-1].state != "refused":
-            return self._again(before[-1])
+            return self.again(before[-1])
         form = forms.sentence(f"accept {match} {standing['hash']}", {}, comment)
         rev = len(before) + 1
         return self._prepare("accept", match, standing["hash"], rev, form, standing["address"], now)
@@ -550,7 +605,7 @@ class Correspondence:
         before = self.memory.sent("register", "", fingerprint)
         failed = any(sent.state == "refused" for sent in self.memory.sent("confirm", "", self._challenge))
         if before and before[-1].state != "refused" and not failed:
-            return self._again(before[-1])
+            return self.again(before[-1])
         # Not as long as a recovery code, which is masked wherever it is repeated.
         form = forms.registration(self.party.name, public_key, self._random(20).hex())
         with self.memory.transaction():
@@ -564,7 +619,7 @@ class Correspondence:
         before = self.memory.sent("register", "", _MAILBOX)
         failed = before and any(sent.state == "refused" for sent in self._brought_back(before[-1]))
         if before and before[-1].state != "refused" and not failed:
-            return self._again(before[-1])
+            return self.again(before[-1])
         with self.memory.transaction():
             self.memory.know("fingerprint", _MAILBOX)
             to, form = self.party.server_address, forms.checked(f"register {self.party.name}\n")
@@ -580,7 +635,7 @@ class Correspondence:
         if self.memory.fact("account") or not asked or asked[-1].state != "asked":
             return None
         if before := self._brought_back(asked[-1]):
-            return self._again(before[-1])
+            return self.again(before[-1])
         place = f"{_MAILBOX} {asked[-1].rev}"
         return self._prepare("confirm", "", place, 1, asked[-1].form, self.party.server_address, now)
 
@@ -596,7 +651,7 @@ class Correspondence:
         if not challenge or self.memory.fact("account"):
             return None
         if before := self.memory.sent("confirm", "", challenge):
-            return self._again(before[-1])
+            return self.again(before[-1])
         form = forms.confirm(self.party.name, self.party.server, challenge)
         return self._prepare("confirm", "", challenge, 1, form, self.party.server_address, now)
 
@@ -702,8 +757,19 @@ class Correspondence:
         self._at("sending noted")
 
 
+def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
+    """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
+    found = rules(game).meant(text)
+    try:
+        judge(found)
+    except Refused:
+        return None
+    return found if found.strip() != text.strip() else None
+
+
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
 _HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
+_SEALED = "sealed position"
 _AFTER = 10**9
 _QUOTED = 256 << 10
 _MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
@@ -746,6 +812,11 @@ def _due(standing: JsonObject) -> tuple[str, str]:
 def _spoken(standing: JsonObject, words: str) -> str:
     """The place of a sentence: it is said again when the match stands otherwise."""
     return f"{words}; {_due(standing)[1]}; {standing['prev']}"
+
+
+def _noted(note: str | None) -> list[Read]:
+    """The section of a note to self."""
+    return [("note", (), note)] if note else []
 
 
 def _failed(letter: Letter) -> bool:

@@ -40,6 +40,8 @@ CREATE TABLE IF NOT EXISTS heads (
     PRIMARY KEY (match, seq));
 CREATE TABLE IF NOT EXISTS bundles (match TEXT PRIMARY KEY, name TEXT NOT NULL, seq INTEGER NOT NULL,
     content BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS texts (
+    match TEXT NOT NULL, name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (match, name));
 CREATE TABLE IF NOT EXISTS alarms (id INTEGER PRIMARY KEY, time TEXT NOT NULL, match TEXT NOT NULL,
     said TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS replies (
@@ -246,6 +248,11 @@ class Memory:
         row = self._database.execute("SELECT head FROM heads WHERE match = ? AND seq = ?", (match, seq)).fetchone()
         return str(row[0]) if row else None
 
+    def heads(self, match: str) -> dict[int, str]:
+        """The heads that letters showed, by their entries."""
+        rows = self._database.execute("SELECT seq, head FROM heads WHERE match = ? ORDER BY seq", (match,))
+        return {int(seq): str(head) for seq, head in rows}
+
     def put_head(self, match: str, seq: int, head: str, signature: str, letter: int) -> None:
         """Remember a signed head."""
         row = (match, seq, head, signature, letter)
@@ -263,6 +270,17 @@ class Memory:
             " seq = excluded.seq, content = excluded.content WHERE excluded.seq >= bundles.seq"
         )
         self._database.execute(query, (match, name, seq, content))
+
+    def signed_text(self, match: str, name: str) -> bytes | None:
+        """What somebody else signed in a match, as a letter's file of this name brought it."""
+        row = self._database.execute(
+            "SELECT content FROM texts WHERE match = ? AND name = ?", (match, name)
+        ).fetchone()
+        return row[0] if row else None
+
+    def put_signed_text(self, match: str, name: str, content: bytes) -> None:
+        """Keep what somebody else signed."""
+        self._database.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)", (match, name, content))
 
     def alarm(self, time: str, match: str, said: str) -> None:
         """Remember that something is wrong with what the server said."""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from pbem.games import Options
     from pbem.json_object import JsonObject
-    from pbem.player.correspondence import Correspondence, Event
+    from pbem.player.agent import Agent
+    from pbem.player.correspondence import Event
     from pbem.player.limits import Settings
     from pbem.player.memory import Sent
 
@@ -49,10 +50,10 @@ class Words(Protocol):
 class Program:
     """One program that plays on one server."""
 
-    def __init__(
-        self, letters: Correspondence, settings: Settings, random: Callable[[int], bytes], words: Words
-    ) -> None:
-        self.letters = letters
+    def __init__(self, agent: Agent, settings: Settings, random: Callable[[int], bytes], words: Words) -> None:
+        self.agent = agent
+        """What answers in sealed matches, and asks for the rest."""
+        letters = self.letters = agent.letters
         self.memory = letters.memory
         self.settings = settings
         self._random = random
@@ -77,6 +78,8 @@ class Program:
 
     def hear(self, events: Iterable[Event], now: datetime) -> None:
         """Note what came, for `act`."""
+        events = list(events)
+        events += self.agent.hear(events, now)
         for event in events:
             self._log(event)
             if event.kind == "challenge":
@@ -92,6 +95,7 @@ class Program:
             return
         self._say_what_it_is(now)
         self._look_around(now)
+        self.agent.act(now)
         for match in sorted(self._waiting):
             try:
                 waits = self._act(self.letters.standing(match), now)
@@ -213,6 +217,8 @@ class Program:
         if not self._sent("press", match):
             text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
             self.letters.tell(f"press {match}", now, match=match, text=text)
+        if standing.get("sealed"):
+            return self._play_sealed(standing, plan, now)
         place = f"game {standing['game']} turn {standing['turn']}"
         wanted = standing["phase"] == "playing" and (standing["asked"] or standing["offers"])
         position = self._position(standing) if wanted else None
@@ -240,6 +246,37 @@ class Program:
         self._due.pop((match, place), None)
         log.info("%s: %s: answered", match, place)
         return False
+
+    def _play_sealed(self, standing: JsonObject, plan: Plan, now: datetime) -> bool:
+        """The same in a sealed match, where the agent says all but setups and orders."""
+        match, game = standing["match"], standing["game"]
+        place = f"game {game} turn {standing['turn']}"
+        position = self._sealed_position(standing)
+        wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
+        self._answer_offers(standing, wish, now)
+        if not self.agent.asks(match):
+            return not self.agent.owes(standing) and self._claim(standing, place, now)
+        if self._early(standing, place, now):
+            return True
+        if standing["phase"] == "setup":
+            self.agent.set_up(match, plan.setup(game, self._options(standing), standing["seat"]), now)
+        elif wish == "resign":
+            self._say(match, f"resign {match} game {game}", now)
+        elif position is not None:
+            self._offer(standing, wish, now)
+            turn = self.agent.shown(match).turn
+            self.agent.order(match, plan.orders(game, turn, position), now)
+        self._due.pop((match, place), None)
+        log.info("%s: %s: answered", match, place)
+        return False
+
+    def _sealed_position(self, standing: JsonObject) -> Position | None:
+        """What it knows of a sealed game in which orders or an answer to an offer are due."""
+        wanted = standing["phase"] == "playing" and (self.agent.asks(standing["match"]) or standing["offers"])
+        if not wanted or "reveal" in self.agent.owes(standing):
+            return None
+        shown = self.agent.shown(standing["match"])
+        return Position(shown.options, standing["seat"], shown.view, shown.reports)
 
     def _claim(self, standing: JsonObject, place: str, now: datetime) -> bool:
         """Claim the game of who is silent, if that was agreed and long may be claimed; whether it waits for that."""

@@ -40,6 +40,10 @@ class _Ended(msgspec.Struct):
     turns: _Number
 
 
+class _Sealed(msgspec.Struct):
+    owes: dict[_Word, list[_Word]]
+
+
 class _Standing(msgspec.Struct):
     match: Annotated[str, msgspec.Meta(pattern=r"\Am[1-9][0-9]{0,8}\Z")]
     rules: _Word
@@ -63,6 +67,7 @@ class _Standing(msgspec.Struct):
     outcome: dict[str, Any] | None
     head: _Head | None
     address: _Word
+    sealed: _Sealed | None = None
     programs: list[_Number] = []
     claim: bool = False
 

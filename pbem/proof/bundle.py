@@ -62,7 +62,7 @@ LIMITS: Final = Limits()
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LISTS = ("transcript.jsonl", "heads.txt", "commitments.sha256")
 _PATH = re.compile(
-    r"(openings|letters|evidence|receipts|withdrawals|traces|reports|records)/"
+    r"(openings|letters|evidence|receipts|withdrawals|steps|traces|reports|records)/"
     r"[a-z0-9-]{1,100}\.(txt|eml|json|pbem\.toml)"
 )
 
@@ -107,14 +107,22 @@ def write(bundle: Bundle) -> bytes:
 
 def _commitments(bundle: Bundle) -> str:
     """What `sha256sum -c` reads: each commitment with the path of its opening, where that is here."""
-    lines = []
+    listed: dict[str, str] = {}
     for entry in bundle.entries:
-        if entry.type == "commitments":
-            for seat, commitment in sorted(entry.body["commitments"].items(), key=lambda item: int(item[0])):
-                path = f"openings/game-{entry.body['game']}-seat-{seat}.txt"
-                if path in bundle.papers:
-                    lines.append(f"{commitment}  {path}\n")
-    return "".join(lines)
+        body = entry.body
+        if entry.type in {"commitments", "sealed"}:
+            for seat, commitment in sorted(body["commitments"].items(), key=lambda item: int(item[0])):
+                listed.setdefault(f"openings/game-{body['game']}-seat-{seat}.txt", commitment)
+        elif entry.type == "step" and "path" in body:
+            listed.setdefault(body["path"], body["paper"])
+            if orders := _ORDERS.search(bundle.papers.get(body["path"], b"")):
+                path = f"openings/game-{body['game']}-turn-{body['turn']}-seat-{body['seat']}.txt"
+                listed.setdefault(path, orders[1].decode())
+    return "".join(f"{commitment}  {path}\n" for path, commitment in listed.items() if path in bundle.papers)
+
+
+_ORDERS = re.compile(rb"\norders ([0-9a-f]{64})\n")
+"""The line in the paper of a step that commits to orders."""
 
 
 def load(path: Path) -> bytes:

@@ -183,9 +183,11 @@ class Against:
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in self.found.entries)
         self._named = frozenset(value for values in hashes for value in values)
         self._positions = {
-            (notice.match.game, notice.seat, notice.match.prev): notice.match
+            (notice.match.game, seat, notice.match.prev): notice.match
             for notice in self.told
-            if notice.kind in {"begin", "turn"}
+            if notice.kind in {"begin", "turn", "step", "reveals"}
+            # What steps tell is known to all, and the seat that told it has it in the answer to its letter.
+            for seat in ((notice.seat,) if notice.match.sealed_game is None else notice.match.seats)
         }
 
     @property
@@ -573,7 +575,8 @@ class Against:
             (head.seq for head in kept.heads if self._ours(head) and self._signed(head) == self._key), default=0
         )
         yield from self._by_terms(kept)
-        begun = [entry for entry in self.found.entries if entry.type == "commitments" and entry.seq <= seen]
+        kinds = {"commitments", "sealed"}
+        begun = [entry for entry in self.found.entries if entry.type in kinds and entry.seq <= seen]
         if seen > len(self.found.entries):
             return  # later than the bundle, and so is what it tells
         if not begun or not kept.commitments:

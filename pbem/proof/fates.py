@@ -61,8 +61,9 @@ class Fates:
         self._aside = [traces.read(paper.decode()) for paper in papers]
         self._hashes = {sha256_hex(paper) for paper in papers}
         entries = self.found.entries
-        self._revealed = {entry.body["game"] for entry in entries if entry.type == "revealed"}
-        about = [entry for entry in entries if entry.type in {"commitments", "turn", "ended"}]
+        # Of a sealed game the receipts are open at once: there is nothing in them to keep secret.
+        self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
+        about = [entry for entry in entries if entry.type in {"commitments", "sealed", "turn", "ended"}]
         self._places = {(e.type, e.body["game"], e.body.get("turn")): e for e in reversed(about)}
         self._missed = [entry for entry in entries if entry.type == "missed"]
         self._changes = [entry for entry in entries if entry.type == "substituted"]
@@ -95,7 +96,8 @@ class Fates:
         entry = self._resolved(paper)
         if entry is None:
             return self._never_due(paper, what)
-        named = entry.body["orders" if isinstance(paper, Receipt) else "commitments"].get(str(paper.seat))
+        names = "commitments" if isinstance(paper, Opening) else "receipts" if entry.type == "sealed" else "orders"
+        named = entry.body[names].get(str(paper.seat))
         if named == sha256:
             return Fate("agrees", what, "", entry.seq)
         stood = self._stood(paper)
@@ -195,7 +197,10 @@ class Fates:
         return received - _moment(missed.body["deadline"]) < grace and received < _moment(missed.time)
 
     def _misses(self, paper: Opening | Receipt) -> Iterator[Entry]:
+        begun = self._first("sealed", paper.game)
         for entry in self._missed:
+            if begun is not None and entry.seq > begun.seq:
+                return  # what is due by then is no commitment to a setup
             if (entry.body["game"], entry.body["seat"]) == (paper.game, paper.seat):
                 yield entry
 
@@ -228,7 +233,9 @@ class Fates:
 
     def _resolved(self, paper: Sent) -> Entry | None:
         turn = 0 if isinstance(paper, Opening) else paper.turn
-        return self._turn(paper.game, turn) if turn else self._first("commitments", paper.game)
+        if turn:
+            return self._turn(paper.game, turn)
+        return self._first("commitments", paper.game) or self._first("sealed", paper.game)
 
     def _turn(self, game: int, turn: int) -> Entry | None:
         return self._places.get(("turn", game, turn))
@@ -243,7 +250,8 @@ class Fates:
 
     def _stood(self, paper: Opening | Receipt) -> Opening | Receipt | None:
         if isinstance(paper, Receipt):
-            return self._receipt(paper.game, paper.turn, paper.seat)
+            place = f"turn-{paper.turn}" if paper.turn else "setup"
+            return self._read(Receipt.read, f"receipts/game-{paper.game}-{place}-seat-{paper.seat}.txt")
         return self._read(Opening.read, f"openings/game-{paper.game}-seat-{paper.seat}.txt")
 
     def _receipt(self, game: int, turn: int, seat: int) -> Receipt | None:
@@ -269,8 +277,10 @@ class Fates:
         for entry in self.found.entries[: cause.seq - 1]:
             if entry.type == "missed":
                 silent.add(entry.body["seat"])
-            elif entry.type in {"commitments", "turn", "revealed"}:
+            elif entry.type in {"commitments", "sealed", "turn", "revealed"}:
                 silent.clear()
+            elif entry.type == "step":
+                silent.discard(entry.body["seat"])
             elif entry.type == "extended":
                 silent.difference_update(entry.body["to"])
             elif entry.type == "substituted":

@@ -22,7 +22,7 @@ from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal, mailbox_before
 from pbem.match.replay import Sentence, UnvouchedError
-from pbem.match.signed import SignedForm, at_reply_address
+from pbem.match.signed import Section, SignedForm, at_reply_address
 from pbem.match.step import Environment, Step
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
@@ -77,6 +77,7 @@ def form(command: Command) -> SignedForm:
         turn=DEFAULT if given.get("default") else turn,
         final=given.get("final", False),
         text=command.block or "",
+        sections=tuple(Section(*section) for section in command.sections),
     )
 
 
@@ -521,6 +522,10 @@ def _clears(command: Command, match: Match, *, default: bool) -> bool:
     return given.turn in {match.turn, None}
 
 
+_OF_GAMES = ("setup", "seal", "reveal")
+_OF_TURNS = ("orders", "step")
+"""Kinds of letters that are known by the game, or the turn, that they are for."""
+
 PLACED = ("extend", "claim", "draw", "annul")
 """Kinds of letters that may say their place, and then must say it right."""
 
@@ -541,12 +546,12 @@ def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
         return False
     if kind in {"clear", "clear default"}:
         return command.name == "clear" and _clears(command, match, default=kind == "clear default")
-    if kind == "setup":
-        return command.name == "setup" and given.get("game") == match.game
+    if kind in _OF_GAMES:
+        return command.name == kind and given.get("game") == match.game
     if kind == "default orders":
         return command.name == "orders" and given.get("default", False)
-    if kind == "orders":
-        return command.name == "orders" and given.get("turn") == match.turn
+    if kind in _OF_TURNS:
+        return command.name == kind and given.get("turn") == match.turn
     player = match.name(seat)
     place = {"server": match.server, "player": player, "prev": match.prev}
     if kind.startswith(PLACED) and any(command.fields.get(key, value) != value for key, value in place.items()):

@@ -248,6 +248,33 @@ class Matches:
         if moved.rowcount != 1:
             raise HeadMoved(str(number))
 
+    def keep_note(self, number: int, game: int, seat: int, note: str) -> None:
+        """Keep what a seat wrote to itself in a game, which nobody else can read, in place of its last such note."""
+        sealed = self._vault.seal(note.encode(), f"note {number} {game} {seat}")
+        self._database.execute(
+            "INSERT INTO notes_to_self VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (match, seat) DO UPDATE SET game = excluded.game, sealed = excluded.sealed",
+            (number, seat, game, sealed),
+        )
+
+    def note(self, number: int, game: int, seat: int) -> str | None:
+        """What a seat last wrote to itself in a game."""
+        query = "SELECT sealed FROM notes_to_self WHERE match = ? AND game = ? AND seat = ?"
+        row = self._database.execute(query, (number, game, seat)).fetchone()
+        return self._vault.open(row[0], f"note {number} {game} {seat}").decode() if row else None
+
+    def keep_text(self, number: int, mail: str, text: str) -> None:
+        """Keep what a player signed with its signature, by the SHA-256 of its letter, for the other players."""
+        sealed = self._vault.seal(text.encode(), f"text {number} {mail}")
+        query = "INSERT INTO signed_texts VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        self._database.execute(query, (number, mail, sealed))
+
+    def text(self, number: int, mail: str) -> str | None:
+        """What was signed in a letter, with its signature."""
+        query = "SELECT sealed FROM signed_texts WHERE match = ? AND mail = ?"
+        row = self._database.execute(query, (number, mail)).fetchone()
+        return self._vault.open(row[0], f"text {number} {mail}").decode() if row else None
+
     def note_press(self, number: int, player: str, time: str) -> None:
         """Note that a player wrote to the others then; not what."""
         self._database.execute("INSERT INTO press_times VALUES (?, ?, ?)", (number, player, time))

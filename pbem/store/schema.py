@@ -542,6 +542,22 @@ CREATE TABLE cosigned_notes (
 ) STRICT, WITHOUT ROWID;
 """
 
+SEALED = """
+CREATE TABLE notes_to_self (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    game INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (match, seat)
+) STRICT;
+CREATE TABLE signed_texts (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    mail TEXT NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (match, mail)
+) STRICT;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -573,5 +589,6 @@ MIGRATIONS: tuple[str, ...] = (
     OWNERS,
     POOLS,
     TLOG,
+    SEALED,
 )
 """The scripts in their order."""

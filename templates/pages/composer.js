@@ -3,15 +3,19 @@
 
 const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12;
+  const TOLD = { setup: say("your setup"), open: say("your orders, laid open"), departs: say("your departure"), answers: say("answers for your own side"), flash: say("flashcube data") };
   const byId = (id) => document.getElementById(id);
   /** @type {?Draft} */
   let draft = null;
   let state = null, judged = null, asking = null, key = null, signed = "", unsignedWanted = false, least = 0;
+  /** @type {?Sealed} */
+  let sealed = null;
+  let written = "", certain = false;
 
   // Bringing in a letter
 
   async function ask(found, to) {
-    if (await KEYRING.keep((store) => store.get(`home ${to}`)).catch(() => undefined)) return begin(found);
+    if (await KEYRING.keep((store) => store.get(`home ${to}`)).catch(() => undefined)) return entered(found);
     asking = { found, to };
     byId("work").hidden = byId("bar").hidden = true;
     byId("ask").hidden = false;
@@ -23,19 +27,26 @@ const COMPOSER = (() => {
   byId("trust").addEventListener("click", () => {
     const { found, to } = asking;
     KEYRING.keep((store) => store.put(true, `home ${to}`)).catch(() => undefined);
-    begin(found);
+    attempt(() => found, entered);
   });
+
+  /** Begin with what a letter asks; of a sealed match what is asked follows from one's own secrets, too. */
+  async function entered(found) {
+    const now = found.sealed ? await SEALING.enter(found) : null;
+    if (!now) SEALING.hide();
+    begin(now ? now.found : found, now);
+  }
 
   function bring(found) {
     if (!found || !["position 1", "setup 1"].includes(found.pbem)) throw new Error(say("it is neither a position nor a setup"));
     if (found.rules !== RULES.name) throw new Error(say("it is of another game: {game}", { game: String(found.rules) }));
-    if (found.pbem === "position 1" && !(found.view && found.view.entitled)) throw new Error(say("nothing is asked of you in turn {turn}", { turn: String(found.turn) }));
+    if (found.pbem === "position 1" && !(found.sealed ? found.sealed.owes.length : found.view && found.view.entitled)) throw new Error(say("nothing is asked of you in turn {turn}", { turn: String(found.turn) }));
     const to = HOME.foreign(found);
-    return to ? ask(found, to) : begin(found);
+    return to ? ask(found, to) : entered(found);
   }
 
-  function attempt(read) {
-    return Promise.resolve().then(read).then(bring).then(() => { byId("loaded").textContent = say("Read."); }, (error) => {
+  function attempt(read, work = bring) {
+    return Promise.resolve().then(read).then(work).then(() => { byId("loaded").textContent = say("Read."); }, (error) => {
       byId("load").open = true;
       byId("loaded").textContent = say("This cannot be used: {reason}.", { reason: error.message });
     });
@@ -51,7 +62,7 @@ const COMPOSER = (() => {
     if (found) file(found);
     else if (text) attempt(() => REPORT.read(text));
   });
-  byId("practise").addEventListener("click", () => begin({ pbem: "setup 1", rules: RULES.name, seat: 1, options: {}, practice: true }));
+  byId("practise").addEventListener("click", () => entered({ pbem: "setup 1", rules: RULES.name, seat: 1, options: {}, practice: true }));
   const linked = () => attempt(async () => {
     try { return await REPORT.inflated(location.hash.slice(1)); } catch { throw new Error(say("the link is cut off, or not whole")); }
   });
@@ -68,26 +79,31 @@ const COMPOSER = (() => {
   // Working on it
 
   const isSetup = () => state.pbem === "setup 1";
-  const judge = (text) => (isSetup() ? RULES.setup(state.options, state.seat, text) : RULES.orders(state.view, text));
+  const judge = (text) => (sealed && !sealed.asks ? { faults: [], text: "" } : isSetup() ? RULES.setup(state.options, state.seat, text) : RULES.orders(state.view, text));
 
-  function begin(found) {
+  function begin(found, now = null) {
     asking = null;
+    sealed = now;
     const later = found.practice ? null : DRAFT.later(localStorage, found);
     draft = found.practice ? DRAFT.begin(found) : DRAFT.resume(localStorage, found);
     state = draft.found;
-    signed = ""; unsignedWanted = false; least = 0;
-    byId("ask").hidden = byId("unsigned").hidden = true;
+    signed = written = ""; unsignedWanted = certain = false; least = 0;
+    byId("ask").hidden = byId("unsigned").hidden = byId("twice").hidden = true;
     byId("work").hidden = byId("bar").hidden = false;
     byId("load").open = false;
     byId("to").textContent = state.address || "";
     if (state.server) byId("server").value = state.server;
     byId("where").textContent = state.practice ? say("A setup of seat 1 by the default options, for practice: there is nothing to send.")
       : say("Match {match} at {server}, game {game}; you are {player}, seat {seat}.", state);
-    byId("task").textContent = isSetup() ? say("Your setup") : say("Your orders for turn {turn}", state);
+    byId("task").textContent = isSetup() ? say("Your setup") : !sealed || sealed.asks ? say("Your orders for turn {turn}", state) : say("Nothing to decide");
     byId("about").textContent = about(later);
     byId("last").replaceChildren(...happened());
     byId("send").hidden = byId("mail").hidden = Boolean(state.practice);
-    byId("final").parentElement.hidden = isSetup();
+    byId("final").parentElement.hidden = isSetup() || Boolean(sealed);
+    byId("rev").parentElement.hidden = Boolean(sealed);
+    byId("composing").hidden = Boolean(sealed) && !sealed.asks;
+    byId("telling").replaceChildren(...telling());
+    if (sealed && draft.sent && draft.sent.letter && DRAFT.stands(draft)) signed = draft.sent.letter;
     const first = GAME.begin(state, write);
     if (first && !draft.text && !draft.past.length) draft = { ...draft, text: first };
     update();
@@ -109,6 +125,16 @@ const COMPOSER = (() => {
     return [make("details", { open: state.events.split("\n").length < 12 }, make("summary", {}, say("What happened in turn {turn}", { turn: state.turn - 1 })), make("pre", { class: "told" }, state.events))];
   }
 
+  /** What a letter of a sealed match tells by itself, and whether its orders may still be decided anew. */
+  function telling() {
+    if (!sealed) return [];
+    const told = sealed.steps.filter(({ step }) => step !== "commit").map(({ turn, step, lines }) => make("details", {}, make("summary", {}, say("Turn {turn}: {told}", { turn, told: TOLD[step] })), make("pre", { class: "told" }, lines.join("\n"))));
+    if (state.sealed.owes[0] === "reveal") return [make("p", {}, say("The game is over. Your letter lays open your setup and all your orders, so that everybody can check both of you."))];
+    if (!sealed.asks) told.unshift(make("p", {}, say("This letter follows from what you decided before. It has only to be signed and sent.")));
+    if (sealed.anew) told.push(make("p", {}, say("Its orders are decided on. If no letter with them was sent, you may decide anew:"), " ", make("button", { type: "button", id: "anew", onclick: () => { SEALING.anew(sealed.steps); attempt(() => state); } }, say("Decide anew"))));
+    return told;
+  }
+
   /** New notation from a click; drawn anew even where it is the same, for what is chosen may be another. */
   function write(text) {
     draft = DRAFT.write(draft, text);
@@ -121,10 +147,11 @@ const COMPOSER = (() => {
     byId("final").checked = draft.final;
     byId("undo").disabled = !draft.past.length;
     byId("redo").disabled = !draft.future.length;
-    signed = ""; unsignedWanted = false;
-    byId("unsigned").hidden = true;
+    if (!sealed || !draft.sent || !DRAFT.stands(draft)) signed = "";
+    written = ""; unsignedWanted = certain = false;
+    byId("unsigned").hidden = byId("twice").hidden = true;
     judged = judge(text);
-    GAME.draw(state, text, judged, byId("controls"), byId("boards"));
+    if (!sealed || sealed.asks) GAME.draw(state, text, judged, byId("controls"), byId("boards"));
     verdict(!text.trim());
     if (state.practice) return;
     DRAFT.keep(localStorage, draft, Date.now());
@@ -133,6 +160,12 @@ const COMPOSER = (() => {
 
   /** What the rules say of it. What is only missing as yet is no fault, and nothing ordered is no good news. */
   function verdict(blank) {
+    if (sealed && !sealed.asks) {
+      byId("verdict").replaceChildren();
+      byId("brief").className = "good";
+      byId("brief").textContent = draft.sent ? say("this is what you sent last") : say("ready to be sent");
+      return;
+    }
     const wrong = judged.faults.filter((fault) => !fault.missing), all = judged.faults.length;
     const [tone, brief, list] = wrong.length
       ? ["bad", wrong.length === 1 ? say("one thing is not as the rules want it") : say("{count} things are not as the rules want them", { count: wrong.length }), wrong]
@@ -165,13 +198,14 @@ const COMPOSER = (() => {
   const link = (address, subject, text) => `mailto:${address}?subject=${encodeURIComponent(subject)}${text ? `&body=${encodeURIComponent(text.replace(/\n/g, "\r\n"))}` : ""}`;
 
   function form() {
-    const legal = !judged.faults.length, mail = byId("mail"), text = legal ? signed || unsigned() : "";
+    const legal = !judged.faults.length, mail = byId("mail"), text = !legal ? "" : signed || (sealed ? written : unsigned());
     byId("form").value = text;
+    byId("form").placeholder = sealed ? say("It is written when you press the button: what it binds you to is kept in this browser first.") : "";
     byId("rev").value = String(revision());
-    byId("copy").disabled = !legal;
+    byId("copy").disabled = !text;
     mail.textContent = key ? say("Sign and open letter") : say("Open letter");
     if (!legal) { mail.removeAttribute("href"); mail.setAttribute("aria-disabled", "true"); return; }
-    const subject = isSetup() ? `[pbem ${state.match}] setup, game ${state.game}` : `[pbem ${state.match}] orders, turn ${state.turn}`;
+    const subject = sealed ? `[pbem ${state.match}] sealed, game ${state.game}` : isSetup() ? `[pbem ${state.match}] setup, game ${state.game}` : `[pbem ${state.match}] orders, turn ${state.turn}`;
     const whole = link(state.address, subject, text);
     mail.href = whole.length < LONGEST ? whole : link(state.address, subject, "");
     mail.removeAttribute("aria-disabled");
@@ -192,20 +226,42 @@ const COMPOSER = (() => {
       byId("anyway").focus();
       return;
     }
+    if (sealed && !signed) {
+      const doubt = doubts();
+      byId("twice").hidden = !doubt;
+      byId("doubt").textContent = doubt;
+      if (doubt) { byId("sure").focus(); return; }
+      try { written = await SEALING.letter(state, sealed.asks, judged.text, revision()); }
+      catch (error) { byId("sent").textContent = say("This cannot be used: {reason}.", { reason: error.message }); return; }
+      form();
+    }
     if (key && !signed) {
-      signed = await SSHSIG.signed(unsigned(true), state.server, key.raw, (told) => KEYRING.sign(key, told));
+      signed = await SSHSIG.signed(sealed ? written : unsigned(true), state.server, key.raw, (told) => KEYRING.sign(key, told));
       form();
     }
     const whole = byId("mail").href.includes("&body=");
     const told = whole ? say("A letter was opened: send it there.") : await copied(byId("form").value, say("Copy the text above into the letter."));
     byId("sent").textContent = whole ? told : say("It is too long for a link. {copied} Paste it into the letter that was opened.", { copied: told });
     location.href = byId("mail").href;
-    draft = DRAFT.opened(draft, revision());
+    draft = DRAFT.opened(draft, revision(), sealed ? signed || written : "");
     DRAFT.keep(localStorage, draft, Date.now());
     verdict(!draft.text.trim());
   }
 
+  /** Why a letter of a sealed match should not be made lightly; "" where there is no reason. */
+  function doubts() {
+    if (certain) return "";
+    if (sealed.doubtful) return say("By what was told, the game goes on. Lay your secrets open only if it was ended otherwise, as by resignation.");
+    if (!isSetup() && draft.sent && !DRAFT.stands(draft)) return say("You opened a letter with other orders. If you sent it, send no second one: two letters that bind you to different orders convict you.");
+    return "";
+  }
+
   byId("mail").addEventListener("click", send);
+  byId("sure").addEventListener("click", (event) => {
+    certain = true;
+    byId("twice").hidden = true;
+    send(event);
+  });
   byId("anyway").addEventListener("click", (event) => {
     unsignedWanted = true;
     byId("unsigned").hidden = true;
@@ -214,7 +270,7 @@ const COMPOSER = (() => {
 
   byId("notation").addEventListener("input", () => write(byId("notation").value));
   byId("final").addEventListener("change", () => { draft = { ...draft, final: byId("final").checked }; update(); });
-  byId("rev").addEventListener("change", () => { least = Number(byId("rev").value) || 0; signed = ""; form(); });
+  byId("rev").addEventListener("change", () => { least = Number(byId("rev").value) || 0; signed = written = ""; form(); });
   byId("copy").addEventListener("click", async () => { byId("sent").textContent = await copied(byId("form").value, say("Copy the marked text.")); });
   byId("undo").addEventListener("click", () => { draft = DRAFT.undo(draft); update(); });
   byId("redo").addEventListener("click", () => { draft = DRAFT.redo(draft); update(); });
@@ -239,7 +295,7 @@ const COMPOSER = (() => {
     /** There is a key now, or none. */
     keyed(found) {
       key = found;
-      if (draft && !state.practice) { signed = ""; byId("unsigned").hidden = true; form(); }
+      if (draft && !state.practice) { if (!sealed) signed = ""; byId("unsigned").hidden = true; form(); }
     },
     link,
   };

@@ -7,12 +7,12 @@
  * @property {Object<string, *>} found what a letter asked for: docs/attachments.md
  * @property {string} text @property {boolean} final
  * @property {string[]} past @property {string[]} future
- * @property {?{text: string, final: boolean, rev: number}} sent the last letter that was opened
+ * @property {?{text: string, final: boolean, rev: number, letter: ?string}} sent the last letter that was opened
  */
 const DRAFT = (() => {
   const PREFIX = "pbem match ", STEPS = 200;
   const named = ({ server, match }) => `${PREFIX}${server} ${match}`;
-  const same = (one, other) => ["pbem", "server", "match", "game", "turn", "seat", "player"].every((name) => one[name] === other[name]);
+  const same = (one, other) => ["pbem", "server", "match", "game", "turn", "seat", "player", ...(one.sealed ? ["prev"] : [])].every((name) => one[name] === other[name]);
   const order = ({ game, turn = 0 }) => game * 100000 + turn;
   const alike = (one, other) => one.text.trim() === other.text.trim() && one.final === other.final;
 
@@ -45,7 +45,8 @@ const DRAFT = (() => {
     return Boolean(last) && alike(last, { text, final });
   }
 
-  const opened = (draft, rev) => ({ ...draft, sent: { text: draft.text, final: draft.final, rev } });
+  /** `letter`: one that cannot be made the same again. */
+  const opened = (draft, rev, letter = "") => ({ ...draft, sent: { text: draft.text, final: draft.final, rev, ...(letter ? { letter } : {}) } });
 
   function stored(storage, name) {
     try { return JSON.parse(storage.getItem(name)); } catch { return null; }

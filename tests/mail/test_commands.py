@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.mail.commands import COMMANDS, Command, CommandSpec, parse
+from pbem.mail.commands.sections import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,6 +65,9 @@ EXAMPLES = {
     "withdraw": "withdraw m17",
     "setup": "setup m17 game 2\nDS Rv1 Rv2\nend",
     "orders": ORDERS,
+    "seal": f"seal m17 game 2\ncommitment {HASH}\nend",
+    "step": f"step m17 game 2 turn 5\ncommit {HASH}\nend",
+    "reveal": f"reveal m17 game 2\nseed {HASH}\nsetup DS Rv1 Rv2 done\nend",
     "clear": "clear m17",
     "status": "status m17",
     "preview": "preview m17 turn 5\nGx3\nend",
@@ -97,7 +101,7 @@ def test_every_command_has_help_and_an_example(form: CommandSpec) -> None:
         assert reading.ignored == []
 
 
-KEYED = {"confirm", "key add", "key revoke", "key keep", "address add"}
+KEYED = {"confirm", "key add", "key revoke", "key keep", "address add", "seal", "step", "reveal"}
 
 
 def test_what_key_demanding_matches_want_signed() -> None:
@@ -524,3 +528,100 @@ def test_a_recovery_code_is_never_repeated(text: str) -> None:
     assert "91bc" not in told.lower()
     faults = " ".join(f"{fault.token} {fault.message}" for command in reading.commands for fault in command.faults)
     assert "91bc" not in faults.lower()
+
+
+# The letters of sealed matches.
+
+STEP = f"""step m17 game 2 turn 5
+server play.example
+player anna
+prev {HASH}
+answers {"ab" * 32} {"cd" * 32}
+beam Rv1 miss
+strike Gx3 hit explodes Gx3 Gx4
+done
+commit {"ef" * 32}
+note QUJDREVG
+R0hJ
+end
+"""
+
+
+def test_a_step_is_read_section_by_section() -> None:
+    step = only(STEP)
+    assert step.faults == ()
+    assert step.fields == {"server": "play.example", "player": "anna", "prev": HASH}
+    assert (step.arguments["game"], step.arguments["turn"]) == (2, 5)
+    assert step.sections == (
+        ("answers", ("ab" * 32, "cd" * 32), "beam Rv1 miss\nstrike Gx3 hit explodes Gx3 Gx4"),
+        ("commit", ("ef" * 32,), ""),
+        ("note", (), "QUJDREVGR0hJ"),
+    )
+
+
+@pytest.mark.parametrize("text", [STEP.replace("\n", " "), STEP.replace(" ", "\n"), STEP.replace("commit", "COMMIT")])
+def test_a_step_may_be_broken_anew(text: str) -> None:
+    read = [(name, words, text.split()) for name, words, text in only(text).sections]
+    assert read == [(name, words, text.split()) for name, words, text in only(STEP).sections]
+
+
+def test_a_reveal_brings_the_setup_and_the_orders_of_many_turns() -> None:
+    reveal = only(
+        f"reveal m17 game 2 seed {HASH} setup DS Rv1 Rv2\nKC Gx1 done orders 1 Gx3 done orders 12 pass done end"
+    )
+    assert reveal.faults == ()
+    assert reveal.sections == (
+        ("seed", (HASH,), ""),
+        ("setup", (), "DS Rv1 Rv2\nKC Gx1"),
+        ("orders", ("1",), "Gx3"),
+        ("orders", ("12",), "pass"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("block", "token", "says"),
+    [
+        ("commit 12ab", "12ab", "64 hex digits"),
+        ("commit", None, "64 hex digits"),
+        (f"commit {HASH} commit {HASH}", "commit", "appears twice"),
+        (f"answers {HASH} {HASH} beam Rv1 miss", None, "`done`"),
+        (f"commit {HASH} Gx3", "Gx3", "here may stand"),
+        (f"seed {HASH}", "seed", "here may stand"),
+        ("note", None, "base64"),
+        ("note QUJ!", "QUJ!", "base64"),
+        (f"note QUJD commit {HASH}", "QUJDcommit8c1f8c1f8c", "base64"),
+        (f"note {'QUJD' * 1400}", None, "at most 4096 octets"),
+        (f"departs {HASH} Z1 B2", None, "`done`"),
+    ],
+)
+def test_what_is_no_section_is_a_fault(block: str, token: str | None, says: str) -> None:
+    (fault,) = only(f"step m17 game 2 turn 5\n{block}\nend").faults
+    assert fault.token == token
+    assert says in fault.message
+
+
+def test_setups_are_laid_open_in_turn_0_and_no_note_is_echoed() -> None:
+    step = only(STEP.replace("turn 5", "turn 0"))
+    assert step.arguments["turn"] == 0
+    assert step.faults == ()
+    assert step.echo == "step m17 game 2 turn 0"
+
+
+def test_orders_of_one_turn_are_laid_open_once() -> None:
+    (fault,) = only(f"reveal m17 game 2\nseed {HASH}\norders 1 a done\norders 1 b done\nend").faults
+    assert fault.token == "orders 1"
+
+
+def test_what_is_written_is_read_again_in_lines_that_no_program_breaks() -> None:
+    sections = (
+        ("open", (HASH, "ab" * 32, "cd" * 32), "beam Rv1 Rv2 Rv3\nstrike Gx3"),
+        ("flash", (HASH,), ""),
+        ("departs", (HASH, "ab" * 32), "W1 A1"),
+        ("setup", (HASH,), "A c1\nN B"),
+        ("note", (), "QUJD" * 100),
+    )
+    block = written(sections)
+    assert max(map(len, block.split("\n"))) <= 72
+    step = only(f"step m17 game 2 turn 5\n{block}\nend")
+    assert step.faults == ()
+    assert step.sections == sections

@@ -67,6 +67,8 @@ def test_defaults() -> None:
         ("bank", "21d", "bank", 1814400),
         ("keys", "optional", "keys", "optional"),
         ("keys", "Demanded", "keys", "demanded"),
+        ("sealed", "No", "sealed", False),
+        ("sealed", "Yes", "sealed", True),
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
@@ -199,6 +201,7 @@ CHANGED: dict[str, Any] = {
     "weekends": "free",
     "bank": 1,
     "keys": "demanded",
+    "sealed": True,
 }
 
 
@@ -233,3 +236,34 @@ def test_durations(text: str, seconds: int | None) -> None:
 def test_an_empty_order_is_agreed_only_where_the_rules_know_one(game: str) -> None:
     assert faults(game=game, miss="pass") == ["miss"]
     assert propose(game=game, miss="forfeit").miss == "forfeit"
+
+
+# Sealed matches.
+
+
+def test_sealed_terms_follow_from_one_word() -> None:
+    terms = propose(sealed="yes")
+    assert (terms.sealed, terms.keys, terms.settle, terms.miss) == (True, "demanded", 0, "wait")
+    assert terms.document()["sealed"] is True
+    assert "sealed" not in propose().document()
+    assert terms.lines() == {"sealed": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("keys", "optional"), ("miss", "pass"), ("miss", "default"), ("settle", "10m"), ("settle", "2 h")],
+)
+def test_what_a_sealed_match_cannot_have_is_refused(key: str, text: str) -> None:
+    lines: dict[str, Any] = {key: text}
+    assert faults(sealed="yes", **lines) == [key]
+
+
+@pytest.mark.parametrize(("key", "text"), [("keys", "Demanded"), ("miss", "forfeit"), ("settle", "0")])
+def test_what_follows_may_also_be_said(key: str, text: str) -> None:
+    lines: dict[str, Any] = {key: text}
+    assert propose(sealed="yes", **lines).sealed
+
+
+def test_a_sealed_match_is_proposed_again_as_it_was() -> None:
+    terms = propose(sealed="yes", kind="scored", games="2")
+    assert Terms.propose("spaceships", terms.lines(), TWO, SETTLE) == terms

@@ -10,6 +10,7 @@ import pytest
 from javascript import Scripts
 from page_drawings import compare_drawings
 from page_rules import compare_orders, compare_setups
+from page_sealed import compare_sealed
 from random_players import PLAYERS, play
 
 from pbem.games import GAMES, rules
@@ -35,6 +36,11 @@ def test_orders_are_judged_alike(game: str) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_draws_what_the_letters_draw(game: str) -> None:
     compare_drawings(game, Scripts("say.js", f"replay/{game}.js").evaluate, 3)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_sealed_games_are_told_alike(game: str) -> None:
+    compare_sealed(game, Scripts("say.js", f"rules/{game}.js", f"sealed/{game}.js").evaluate, 3)
 
 
 PLAY = """([record, reports]) => {

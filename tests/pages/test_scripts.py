@@ -10,7 +10,7 @@ import pytest
 from javascript import PAGES, Failed, Scripts
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = {"composer.js", "handover.js", "registration.js", "replay.js"}
+PROGRAMS = {"composer.js", "handover.js", "registration.js", "replay.js", "sealing.js"}
 """These work the elements of their page from their first line on, and have nothing that others would use."""
 NAMES = sorted(path.relative_to(PAGES).as_posix() for path in PAGES.rglob("*.js"))
 MADE = {"board.js": "make", "say.js": "say", "composer/spaceships/shapes.js": "SHAPES"}
@@ -25,10 +25,15 @@ def test_a_script_is_loaded_without_a_document(name: str) -> None:
         "composer": ["say.js", rules, "board.js"],
         "rules": ["say.js"],
         "replay": ["say.js"],
+        "sealed": ["say.js", rules],
         "": ["bundle.js"] if name == "verify.js" else [],
     }
     scripts = Scripts(*before.get(folder, []), name)
-    made = MADE.get(name) or {"rules": "RULES", "composer": "GAME", "replay": "GAME"}.get(folder) or game[:-3].upper()
+    made = (
+        MADE.get(name)
+        or {"rules": "RULES", "composer": "GAME", "replay": "GAME", "sealed": "SEALED"}.get(folder)
+        or game[:-3].upper()
+    )
     assert scripts.evaluate(f"() => typeof {made}") in {"object", "function"}
 
 

@@ -23,6 +23,7 @@ from post_office import PostOffice, Servers
 from pbem.cli.verify import verify
 from pbem.player import blind, mail_out, signing
 from pbem.player.account import Account
+from pbem.player.agent import Agent
 from pbem.player.blind import OCTETS, Plan, comment, replayed
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
@@ -31,6 +32,7 @@ from pbem.player.mail_in import Maildir
 from pbem.player.memory import Memory
 from pbem.player.opponent import STRATEGIES
 from pbem.player.program import Program
+from pbem.player.sealed import Vault
 from pbem.proof.bundle import read, write
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved
@@ -128,7 +130,8 @@ class Partner:
         self.letters = Correspondence(self.account.party, self.memory, self.key.sign, os.urandom)
         games = {game: Game(level) for game in STRATEGIES}
         settings = Settings(account=self.account, play=Limits(), games=games)
-        self.program = Program(self.letters, settings, os.urandom, words)
+        agent = Agent(self.letters, Vault(folder / "secrets"), os.urandom)
+        self.program = Program(agent, settings, os.urandom, words)
         self.source = Maildir(maildir)
         self.program.begin(self.key.public, self.key.fingerprint, datetime.now(UTC))
 

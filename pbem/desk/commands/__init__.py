@@ -20,6 +20,7 @@ from pbem.desk.commands import (
     observers,
     orders,
     proposals,
+    sealed,
     substitutes,
     time,
 )
@@ -37,6 +38,19 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS"]
 
-_MODULES = (help, history, account, keys, time, proposals, orders, matches, observers, agreements, substitutes)
+_MODULES = (
+    help,
+    history,
+    account,
+    keys,
+    time,
+    proposals,
+    orders,
+    sealed,
+    matches,
+    observers,
+    agreements,
+    substitutes,
+)
 
 HANDLERS: Handlers = {name: handle for module in _MODULES for name, handle in module.HANDLERS.items()}

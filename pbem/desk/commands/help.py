@@ -38,6 +38,9 @@ def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
     of_keys = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
     if topic and topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in of_keys}:
         return Reply("help_keys", {"forms": of_keys, "delay": keys.delay(desk)})
+    of_sealed = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
+    if topic == "sealed" or topic in {spec.name for spec in of_sealed}:
+        return Reply("help_sealed", {"forms": of_sealed})
     pages = desk.config.pages
     if topic is not None and topic in GAMES:
         return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": served(pages, topic)})

@@ -151,13 +151,18 @@ def report(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`report`: reports of turns are sent again."""
     seated = seated_at(desk, caller, command)
     match = seated.match
-    latest = match.game if match.turns else len(match.games)
+    latest = match.game if match.turns or (match.terms.sealed and match.phase in RUNNING) else len(match.games)
     game = command.arguments.get("game", latest)
     last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.turns)
     wanted = [command.arguments.get("turn", last)]
     if command.arguments.get("all"):
         wanted = list(range(1, last + 1))
     letter = desk.letters.old_turns(match, seated.row, seated.seat, game, wanted)
+    if match.terms.sealed and match.phase in RUNNING and game == match.game:
+        # Whose machine was lost goes on from here: all steps of the game, and the note to oneself.
+        files = desk.letters.sealed_files(match, seated.row, seated.seat)
+        letters = [letter] if letter else []
+        return Reply("report", {"count": len(letters)} | seated.facts(), files, seated, letters)
     if letter is None:
         raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
     return Reply("report", {"count": len(wanted)} | seated.facts(), at=seated, letters=[letter])

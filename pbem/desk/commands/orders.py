@@ -30,9 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS"]
 
 
+def _open_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
+    """The caller's seat in a match that shows us setups and orders; raises `Refused`."""
+    seated = seated_at(desk, caller, command)
+    submissions.refuse_secrets(seated.match, command.name)
+    return seated
+
+
 def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`setup`: the secret setup of the next game, committed to."""
-    seated = seated_at(desk, caller, command)
+    seated = _open_at(desk, caller, command)
     step = seated.step(caller.now)
     submission = submissions.setup(
         step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
@@ -67,7 +74,7 @@ def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
 
 def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`orders`: all orders of this turn; those for a later one, and default orders, are stored."""
-    seated = seated_at(desk, caller, command)
+    seated = _open_at(desk, caller, command)
     turn = seated.match.turn
     if _untouched(seated, command):
         given = command.arguments.get("turn", 0)
@@ -124,7 +131,7 @@ def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 def preview(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`preview`: orders are judged, and not stored."""
-    seated = seated_at(desk, caller, command)
+    seated = _open_at(desk, caller, command)
     match = seated.match
     if match.position is None or match.phase != "playing":
         raise Refused(Fault("preview", None, Phrase("no turn is being played")))

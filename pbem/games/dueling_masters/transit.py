@@ -98,8 +98,8 @@ def begin(options: Options, setups: tuple[Setup, Setup]) -> State:
     return State(options, 1, (one, two))
 
 
-class _Field:
-    """One side while a turn is resolved."""
+class Field:
+    """One side while a turn is resolved: where its pieces stand and from where they came, by slot."""
 
     __slots__ = ("asteroids", "seat", "setup", "squares", "starts")
 
@@ -111,10 +111,12 @@ class _Field:
         self.starts = list(side.starts)
 
     def side(self) -> Side:
+        """The side as it is now."""
         return Side(self.setup, self.asteroids, tuple(self.squares), tuple(self.starts))
 
     @property
     def has_home(self) -> bool:
+        """Whether a home planet is left."""
         return any(square != _DESTROYED for square in self.squares[FIRST_HOME:])
 
     def destroy(self, slot: int, square: int) -> None:
@@ -129,7 +131,7 @@ class _Field:
 def resolve(state: State, orders: Orders) -> tuple[State, list[Report]]:
     """Play one turn; total on the judged order of the seat that is due."""
     seat, options = state.seat, state.options
-    fields = (_Field(1, state.sides[0]), _Field(2, state.sides[1]))
+    fields = (Field(1, state.sides[0]), Field(2, state.sides[1]))
     own, slot = fields[seat - 1], orders.slot
     reports: list[Report] = []
     if slot < 0:
@@ -138,13 +140,13 @@ def resolve(state: State, orders: Orders) -> tuple[State, list[Report]]:
         if own.starts[slot] != _RESTING:
             _Check(options.pieces, fields, reports).run(seat, slot)
         if own.squares[slot] != _DESTROYED and fields[0].has_home and fields[1].has_home:
-            _depart(options.pieces[slot], own, orders, reports)
+            depart(options.pieces[slot], own, orders, reports)
     sides = (fields[0].side(), fields[1].side())
     result = _result(options, state.turn, sides)
     return State(options, state.turn + (result is None), sides, result), reports
 
 
-def _depart(name: str, own: _Field, orders: Orders, reports: list[Report]) -> None:
+def depart(name: str, own: Field, orders: Orders, reports: list[Report]) -> None:
     """The departure to a destination, or a ram (rulings 12, 23 and 24)."""
     slot, to = orders.slot, orders.to
     reports.append({"seat": own.seat, "kind": "departure", "piece": name, "square": NAMES[own.squares[slot]]})
@@ -161,7 +163,7 @@ class _Check:
 
     __slots__ = ("collisions", "fields", "names", "queue", "reports")
 
-    def __init__(self, names: tuple[str, ...], fields: tuple[_Field, _Field], reports: list[Report]) -> None:
+    def __init__(self, names: tuple[str, ...], fields: tuple[Field, Field], reports: list[Report]) -> None:
         self.names = names
         self.fields = fields
         self.reports = reports

@@ -82,6 +82,11 @@ def _word_meant(written: re.Match[str]) -> str:
     return f"{verb or missile or alone}".lower() + cased + ship.upper()
 
 
+def is_ship(word: str) -> bool:
+    """Whether a word is the name of a ship that a fleet could have (ruling 6)."""
+    return _SHIP_WORD.fullmatch(word) is not None
+
+
 def _without_comments(text: str) -> str:
     return _COMMENT.sub("", text) if "#" in text else text
 

@@ -226,12 +226,13 @@ def _is_over(before: tuple[Side, Side], after: list[_Field], orders: Mapping[int
     return (
         not one.undamaged
         or not two.undamaged
-        or _gives_up(before[0].entitled, orders[1])
-        or _gives_up(before[1].entitled, orders[2])
+        or gives_up(before[0].entitled, orders[1])
+        or gives_up(before[1].entitled, orders[2])
     )
 
 
-def _gives_up(entitled: Entitled, orders: Orders) -> bool:
+def gives_up(entitled: Entitled, orders: Orders) -> bool:
+    """Whether a player who cannot strike orders nothing but scans (ruling 31)."""
     could_strike = entitled.conventional or entitled.missiles
     return not could_strike and not orders.beams and not orders.strikes
 

@@ -45,6 +45,7 @@ __all__ = [
     "RULES_OR_MATCH",
     "SETTING",
     "SETTINGS",
+    "STEP_TURN",
     "TIME",
     "TURN",
     "TURN_OR_ALL",
@@ -184,6 +185,18 @@ def _turn(words: Words, given: Arguments) -> Phrase | None:
         return Phrase("name the turn, such as turn 5")
     given["turn"] = number
     return None
+
+
+def _turn_or_none(words: Words, given: Arguments) -> Phrase | None:
+    return _turn(words, given) if words.low() == "turn" else None
+
+
+def _step_turn(words: Words, given: Arguments) -> Phrase | None:
+    if words.low() == "turn" and words.bare(1) == "0":  # in which setups are opened, where a game does that
+        given["turn"] = 0
+        words.at += 2
+        return None
+    return _turn(words, given)
 
 
 def _turn_or_default(words: Words, given: Arguments) -> Phrase | None:
@@ -442,6 +455,7 @@ MATCH = Slot("m17", _match)
 OPTIONAL_MATCH = Slot("[m17]", _match_or_none)
 GAME = Slot("[game 2]", _game)
 TURN = Slot("turn 5", _turn)
+STEP_TURN = Slot("turn 5", _step_turn)
 TURN_OR_DEFAULT = Slot("turn 5|default", _turn_or_default)
 WHAT_STANDS = Slot("[turn 5|default]", _what_stands)
 TURN_OR_ALL = Slot("[turn 5|all]", _turn_or_all)

@@ -13,6 +13,7 @@ import msgspec
 
 from pbem.games import Fault
 from pbem.mail.commands.arguments import FIELDS, FINAL, Arguments, masked
+from pbem.mail.commands.sections import read as read_sections
 from pbem.mail.commands.table import COMMANDS
 from pbem.mail.commands.words import Words, clean
 from pbem.phrase import Phrase
@@ -20,6 +21,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from pbem.mail.commands.sections import Read
     from pbem.mail.commands.table import CommandSpec
 
 __all__ = ["Command", "Reading", "parse"]
@@ -65,6 +67,8 @@ class Command(msgspec.Struct, frozen=True):
     """The block's own text, line ends as written; None where the command has none or it is not closed."""
     unclosed: str = ""
     """Where the `end` of a setup, of orders or of a proposal is missing: the paragraph that might be their text."""
+    sections: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+    """Of a letter of a sealed match, what `sections.read` found in its block."""
     block_line: int = 0
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
@@ -203,6 +207,7 @@ def _command(words: Words, spec: CommandSpec) -> Command:
     head = words.text[start : words.passed]
     fields = _read_fields(words, spec, given, wrong)
     options: dict[str, str] = {}
+    sections: tuple[Read, ...] = ()
     block: str | None = None
     unclosed = ""
     block_line = words.line(words.start) if spec.block else 0
@@ -212,14 +217,19 @@ def _command(words: Words, spec: CommandSpec) -> Command:
         if block is None and spec.body in {"text", "options"}:
             unclosed = _PARAGRAPH_END.split(words.text[begins:], 1)[0].strip()
         options = _read_block(spec, block, fields, wrong)
+        if spec.body == "sections" and block is not None:
+            sections, faults_there = read_sections(spec.name, block)
+            wrong += faults_there
     elif wrong:
         words.take_line()
     elif words.low() == "end" and (fields or any(slot.closed for slot in spec.slots)):
         words.take()
     line = words.line(start)
     faults = tuple(Fault(spec.name, token, message, line) for token, message in wrong)
-    echo = f"{spec.name} ..." if spec.secret else masked(words.text[start : words.passed])
-    return Command(spec.name, echo, head, line, given, fields, options, block, unclosed, block_line, faults)
+    echo = masked(words.text[start : words.passed])
+    if spec.secret or spec.body == "sections":  # of a note to oneself nothing can be read
+        echo = f"{spec.name} ..." if spec.secret else head
+    return Command(spec.name, echo, head, line, given, fields, options, block, unclosed, sections, block_line, faults)
 
 
 def _read_slots(words: Words, spec: CommandSpec, given: Arguments) -> list[_Wrong]:

@@ -26,6 +26,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "none": (),
     "player": ("server", "player"),
     "terms": (),
+    "step": ("server", "player", "prev"),
     "turn": ("server", "player", "prev", "rev"),
 }
 """The header fields that a signed command of this place names."""
@@ -52,13 +53,13 @@ class CommandSpec:
     help: Phrase
     """One sentence: what the command does."""
     slots: tuple[Slot, ...] = ()
-    body: Literal["text", "options", "press", "fields"] | None = None
+    body: Literal["text", "sections", "options", "press", "fields"] | None = None
     """How the block up to `end` is read; None: the command has no block."""
     signed: bool = False
     """Whether it changes something, so that it must be signed, or at level `mailbox` answer a letter of ours."""
-    place: Literal["none", "player", "terms", "turn"] = "none"
+    place: Literal["none", "player", "terms", "step", "turn"] = "none"
     """What a signed one names, so that it is good nowhere else: server and player; the hash of the terms, which
-    stands for both; or server, player, game or turn, head and revision."""
+    stands for both; or server, player, game or turn and head, and where something may be replaced its revision."""
     once: bool = False
     """Whether the same signed words are obeyed only once. Setups and orders are held together by their revisions."""
     shown: Literal["never", "later", "at once"] = "never"
@@ -87,7 +88,7 @@ class CommandSpec:
     """The commands whose words it takes back."""
     published: bool = False
     """Whether a form of it, alone in its letter, says nothing but what the record of a public match says, too."""
-    topic: Literal["keys"] | None = None
+    topic: Literal["keys", "sealed"] | None = None
     """The page of help that tells of several commands together; None: it has a page of its own."""
 
     def begins(self, follows: str) -> bool:
@@ -357,6 +358,49 @@ COMMANDS: dict[str, CommandSpec] = {
             place="turn",
             shown="later",
             published=True,
+        ),
+        CommandSpec(
+            "seal",
+            Phrase("Commit to your setup of the next game of a sealed match, by a hash; `pbem agent` writes it."),
+            (arguments.MATCH, arguments.GAME),
+            body="sections",
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            shown="at once",
+            alone=True,
+            level="key",
+            topic="sealed",
+        ),
+        CommandSpec(
+            "step",
+            Phrase("Play on in a sealed match: commit to orders, lay them open, answer; `pbem agent` writes it."),
+            (arguments.MATCH, arguments.GAME, arguments.STEP_TURN),
+            body="sections",
+            signed=True,
+            opens=_A_MATCH,
+            place="step",
+            once=True,
+            shown="at once",
+            alone=True,
+            level="key",
+            topic="sealed",
+        ),
+        CommandSpec(
+            "reveal",
+            Phrase(
+                "Lay open your setup and all orders once a game of a sealed match is over; `pbem agent` writes it."
+            ),
+            (arguments.MATCH, arguments.GAME),
+            body="sections",
+            signed=True,
+            opens=_A_MATCH,
+            place="step",
+            once=True,
+            shown="at once",
+            alone=True,
+            level="key",
+            topic="sealed",
         ),
         CommandSpec(
             "clear",

@@ -24,9 +24,13 @@ from pbem.match.events import (
     nominated,
     operator,
     resigned,
+    reveal,
+    sealed,
+    step,
     substituted,
     turn,
     vacation,
+    verdict,
 )
 from pbem.match.transcript import TranscriptError
 
@@ -43,7 +47,11 @@ TYPES: Mapping[str, EntryType] = {
     for one in (
         agreed.ENTRY,
         commitments.ENTRY,
+        sealed.ENTRY,
+        step.ENTRY,
         turn.ENTRY,
+        reveal.ENTRY,
+        verdict.ENTRY,
         missed.ENTRY,
         forfeited.ENTRY,
         extended.ENTRY,
@@ -68,7 +76,7 @@ TYPES: Mapping[str, EntryType] = {
 }
 """By name."""
 
-_BY_SEAT = ("letters", "players", "commitments", "orders", "shown")
+_BY_SEAT = ("letters", "players", "commitments", "receipts", "orders", "shown", "verdicts")
 """The parts of bodies that are objects by seat."""
 
 _OF_SEATS = ("seats", "to", "against", "default")

@@ -46,7 +46,7 @@ def agree(step: Step, what: str, seat: int, word: str, form: SignedForm, signed:
         return False
     if what == DRAW:
         assert match.position is not None
-        end_game(step, Result(0, match.position.scores, "agreement"), goes_on=True)
+        end_game(step, Result(0, match.position.scores, "agreement"))
         return True
     abandon(step, "annulled", by="annulled")
     return True
@@ -63,6 +63,8 @@ def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]
     """Refuse what makes no sense now."""
     if match.phase not in RUNNING:
         raise Refused(Fault(what, match.id, Phrase("the match is not being played")))
+    if what == DRAW and match.revealing:
+        raise Refused(Fault(what, match.id, Phrase("the game is over; what is due is a `reveal`")))
     if what == DRAW and match.phase != "playing":
         raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
     if seat not in _asked(match, what):

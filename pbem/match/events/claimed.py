@@ -50,7 +50,7 @@ def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
 
 def silent(match: Match, seat: int) -> list[int]:
     """From whom this seat may claim now because they missed their time; from nobody while it is asked itself."""
-    if match.phase not in RUNNING or not match.terms.claimable or match.asked(seat):
+    if match.phase not in RUNNING or match.revealing or not match.terms.claimable or match.asked(seat):
         return []
     submissions = match.setups if match.phase == "setup" else match.orders
     answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}

@@ -8,35 +8,57 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Result
-from pbem.match.asking import ask_for_setups, banks
+from pbem.match.asking import ask_for_reveals, ask_for_setups, banks
 from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.record import Record, RecordedResult, Turn, write
+from pbem.match.sealed_documents import ORDERS, SETUP
+from pbem.match.sealed_game import Ending
 from pbem.match.set_aside import file_trace
 from pbem.match.state import Ended
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
 
-def end_game(step: Step, result: Result, *, goes_on: bool, by: str = "") -> None:
-    """The game is over: what was secret is laid open, and the match goes on or closes."""
+def end_game(step: Step, result: Result, *, closes: tuple[int, str] | None = None, by: str = "") -> None:
+    """The game is over: what was secret is laid open, and the match goes on or closes.
+
+    `closes` names the winner of the match and the reason where it is over with this game, whatever its length.
+    """
     match = step.match
-    assert match.position is not None
-    turns = len(match.turns)
+    if match.sealed_rules is None:
+        setups = {seat: match.setups[seat].text for seat in match.seats}
+        record = record_of(match, result, setups, [turn.orders for turn in match.turns])
+        conclude(step, result, record, closes=closes, by=by)
+    elif match.sealed_rules.reveals and result.reason != "abandoned":
+        ask_for_reveals(step, Ending(result, closes, by))
+    else:
+        conclude(step, result, _open_record(match, result), closes=closes, by=by)
+
+
+def conclude(
+    step: Step,
+    result: Result,
+    record: Record | None,
+    *,
+    closes: tuple[int, str] | None = None,
+    by: str = "",
+    **facts: object,
+) -> None:
+    """End the game with this result, lay open its record, if all is known, and let the match go on or close."""
+    match = step.match
+    turns = len(match.turns) if record is None else len(record.turns)
     ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
-    record = write(_record(match, result)).encode()
-    path = f"records/game-{match.game}.pbem.toml"
-    step.papers.append(Document(path, record, match.game))
-    trace = file_trace(step, "end", match.game)
+    trace = file_trace(step, "end", match.game) if match.sealed_game is None else {}
     step.append_entry(
         "ended",
         {
@@ -48,12 +70,15 @@ def end_game(step: Step, result: Result, *, goes_on: bool, by: str = "") -> None
             "reason": result.reason,
         },
     )
-    step.append_entry("revealed", {"game": match.game, "record": sha256_hex(record)})
+    if record is not None:
+        content = write(record).encode()
+        step.papers.append(Document(f"records/game-{match.game}.pbem.toml", content, match.game))
+        step.append_entry("revealed", {"game": match.game, "record": sha256_hex(content)})
+        step.match = replace(step.match, previous=sha256_hex(content))
     step.match = replace(
         step.match,
         phase="ended",
         games=(*match.games, ended),
-        previous=sha256_hex(record),
         orders={},
         stored={},
         resolve_at=None,
@@ -62,10 +87,10 @@ def end_game(step: Step, result: Result, *, goes_on: bool, by: str = "") -> None
         missed=frozenset(),
         offers={},
     )
-    step.notify("ended", game=match.game, ended=ended, by=by)
-    if not goes_on:
-        return
-    if _match_is_over(step.match, ended):
+    step.notify("ended", game=match.game, ended=ended, by=by, **facts)
+    if closes is not None:
+        close(step, *closes)
+    elif _match_is_over(step.match, ended):
         early = match.terms.kind == "single" and ended.reason != "rules"
         close(step, _winner(step.match, ended), ended.reason if early else "agreed length")
     else:
@@ -78,11 +103,13 @@ def abandon(step: Step, reason: str = "abandoned", by: str = "") -> None:
     """Nobody plays on: a game under way is laid open as it stands, nobody wins, and the match is closed."""
     match = step.match
     if match.position is not None and match.phase == "playing":
-        end_game(step, Result(0, match.position.scores, "abandoned"), goes_on=False, by=by)
-    close(step, 0, reason)
+        end_game(step, Result(0, match.position.scores, "abandoned"), closes=(0, reason), by=by)
+    else:
+        close(step, 0, reason)
 
 
-def _record(match: Match, result: Result) -> Record:
+def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Sequence[Mapping[int, str]]) -> Record:
+    """The record of the game that is over, with the setups and the orders of its turns, by seat."""
     assert match.options is not None
     return Record(
         game=match.terms.game,
@@ -91,11 +118,29 @@ def _record(match: Match, result: Result) -> Record:
         round=match.game,
         previous=match.previous,
         options=dict(match.options.changed),
-        seats=tuple((match.name(seat), match.setups[seat].text) for seat in match.seats),
-        turns=tuple(Turn(dict(turn.orders)) for turn in match.turns),
+        seats=tuple((match.name(seat), setups[seat]) for seat in match.seats),
+        turns=tuple(Turn(dict(orders)) for orders in turns),
         left=match.left,
         result=RecordedResult(result.winner, tuple(result.scores), result.reason),
     )
+
+
+def _open_record(match: Match, result: Result) -> Record | None:
+    """The record of a sealed game whose players have opened everything as they went; None where they have not."""
+    assert match.sealed_rules is not None
+    assert match.sealed_game is not None
+    names = {step: kind.name for step, kind in match.sealed_rules.papers.items()}
+    opened = [filed for filed in match.sealed_game.steps if names.get(filed.step) in {SETUP, ORDERS}]
+    texts = {(filed.turn, filed.seat): "\n".join(filed.lines) for filed in opened}
+    setups = {seat: texts[0, seat] for seat in match.seats if (0, seat) in texts}
+    if match.sealed_rules.reveals or len(setups) < len(match.seats) or 0 in match.left.values():
+        return None
+    left = match.left
+    turns = [
+        {seat: text for (at, seat), text in sorted(texts.items()) if at == turn and turn < left.get(seat, turn + 1)}
+        for turn in range(1, len(match.turns) + 1)
+    ]
+    return record_of(match, result, setups, turns)
 
 
 def _match_is_over(match: Match, ended: Ended) -> bool:
@@ -127,13 +172,13 @@ ENTRY = EntryType(
     "ended",
     mapping(
         {
-            "trace": hash_,
             "game": number,
             "turns": number,
             "winner": number,
             "scores": list_of(whole),
             "reason": text,
-        }
+        },
+        {"trace": hash_},
     ),
     says=_says,
 )

@@ -41,7 +41,7 @@ def lose(step: Step, seats: Sequence[int]) -> None:
     winner = others[0] if len(others) == 1 else 0
     reason = "forfeit" if others else "abandoned"
     if match.position is not None and match.phase == "playing":
-        end_game(step, Result(winner, match.position.scores, reason), goes_on=True)
+        end_game(step, Result(winner, match.position.scores, reason))
     else:
         close(step, winner, reason)
 

@@ -72,6 +72,9 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING:
         raise Refused(Fault("substitute", match.id, Phrase("the match is not being played")))
+    if match.terms.sealed:
+        says = Phrase("nobody can take over a seat of a sealed match, whose secrets its player alone has")
+        raise Refused(Fault("substitute", match.id, says))
     if name == NOBODY:
         if nomination is None:
             raise Refused(

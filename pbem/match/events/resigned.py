@@ -14,6 +14,7 @@ from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
+from pbem.match.events.step import Told, go_on
 from pbem.match.forms import boolean, said, seat_number
 from pbem.match.state import RUNNING, only_one_without, standing
 from pbem.match.submissions import submit
@@ -40,6 +41,8 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("resign", None, Phrase("the match is not being played")))
+    if match.revealing:
+        raise Refused(Fault("resign", None, Phrase("the game is over; what is due is a `reveal`")))
     if match.phase == "setup" and not whole_match:
         raise Refused(
             Fault(
@@ -53,15 +56,19 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
         raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
     others_play = position_without(match, seat, whole_match=whole_match)
     winner = only_one_without(in_game, seat)
+    match_winner = winner if match.terms.kind == "single" else only_one_without(match.seats, seat)
+    closes = match_winner, "resignation"
     said = step.sentence("resign", seat, form, signed)
     step.append_entry("resigned", {"seat": seat, "match": whole_match, **said})
     if others_play is not None:
         _leave(step, seat, others_play)
+        if step.match.sealed_game is not None:
+            go_on(step, step.match.table, Told(seat, match.turn))
         return
     if match.position is not None and match.phase == "playing":
-        end_game(step, Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
-    if whole_match and step.match.phase != "closed":
-        close(step, winner if match.terms.kind == "single" else only_one_without(match.seats, seat), "resignation")
+        end_game(step, Result(winner, match.position.scores, "resignation"), closes=closes if whole_match else None)
+    else:
+        close(step, *closes)
 
 
 def position_without(match: Match, seat: int, *, whole_match: bool) -> State | None:
@@ -71,6 +78,8 @@ def position_without(match: Match, seat: int, *, whole_match: bool) -> State | N
     """
     if match.position is None or match.phase != "playing" or (whole_match and match.terms.kind != "single"):
         return None
+    if match.sealed_rules is not None:
+        return match.sealed_rules.without(match.table, seat, match.terms.edition)
     return match.rules.without(match.position, seat, match.terms.edition)
 
 

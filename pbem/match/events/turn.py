@@ -18,7 +18,7 @@ from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
 from pbem.match.events.missed import missed_from
-from pbem.match.forms import by_seat, hash_, mapping, number, seats
+from pbem.match.forms import by_seat, either, hash_, mapping, number, seats
 from pbem.match.set_aside import file_trace
 from pbem.match.state import standing
 from pbem.match.step import Document, Notice
@@ -66,13 +66,7 @@ def resolve(step: Step) -> None:
         step.papers.append(Document(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
         step.file_letter(f"{name}-seat-{seat}", counts.letter, counts.evidence, match.game, seat)
     told = Reports(reports)
-    shown = {seat: _report_file(step, seat, match.show(seat, told)) for seat in match.seats}
-    everything = canonical(_report_file(step, None, reports))
-    # What a seat is shown was cut out of reports that hold nothing but the allowed kinds.
-    files = {seat: dumped(file) for seat, file in shown.items()}
-    for seat, content in files.items():
-        step.papers.append(Document(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
-    step.papers.append(Document(f"reports/{name}.json", everything, match.game))
+    files, everything = _file_reports(step, match.turn, told, match.game)
     trace = file_trace(step, f"turn-{match.turn}", match.game)
     step.append_entry(
         "turn",
@@ -82,7 +76,7 @@ def resolve(step: Step) -> None:
             "turn": match.turn,
             "orders": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in given.items()},
             "shown": {str(seat): sha256_hex(content) for seat, content in files.items()},
-            "reports": sha256_hex(everything),
+            "reports": everything,
             **({"default": list(stand_ins)} if stand_ins or match.bundle > 1 else {}),
         },
     )
@@ -111,13 +105,35 @@ def resolve(step: Step) -> None:
         step.notices.append(Notice("turn", seat, step.match, facts))
 
 
+def tell(step: Step, turn: int, told: Reports) -> dict[int, bytes]:
+    """The reports of a turn that the players of a sealed game told each other; the files that they get, by seat."""
+    game = step.match.game
+    files, everything = _file_reports(step, turn, told, game - 1)
+    shown = {str(seat): sha256_hex(content) for seat, content in files.items()}
+    step.append_entry("turn", {"game": game, "turn": turn, "shown": shown, "reports": everything})
+    return files
+
+
+def _file_reports(step: Step, turn: int, told: Reports, game: int) -> tuple[dict[int, bytes], str]:
+    """Keep the reports of a turn, with the papers of this game: as each seat may read them, and the hash of all."""
+    match = step.match
+    name = f"game-{match.game}-turn-{turn}"
+    # What a seat is shown was cut out of reports that are looked at for other kinds than the allowed ones below.
+    files = {seat: dumped(_report_file(step, turn, seat, match.show(seat, told))) for seat in match.seats}
+    everything = canonical(_report_file(step, turn, None, told))
+    for seat, content in files.items():
+        step.papers.append(Document(f"reports/{name}-seat-{seat}.json", content, game, seat))
+    step.papers.append(Document(f"reports/{name}.json", everything, game))
+    return files, sha256_hex(everything)
+
+
 def play_on(step: Step) -> None:
     """Play on while turns ask nobody, and end the game when the rules ended it."""
     while True:
         position = step.match.position
         assert position is not None
         if position.result is not None:
-            end_game(step, position.result, goes_on=True)
+            end_game(step, position.result)
             return
         if any(forced is None for forced in position.due.values()):
             return
@@ -138,16 +154,16 @@ def _stand_ins(step: Step) -> dict[int, Submission]:
     return found
 
 
-def _report_file(step: Step, seat: int | None, reports: Sequence[Report]) -> dict[str, object]:
+def _report_file(step: Step, turn: int, seat: int | None, reports: Sequence[Report]) -> dict[str, object]:
     """The reports of the turn as mailed to a seat (None: all of them), for the file that the transcript hashes."""
     match = step.match
-    name = f"game-{match.game}-turn-{match.turn}"
+    name = f"game-{match.game}-turn-{turn}"
     return {
         "pbem": "reports 1",
         "server": match.server,
         "match": match.id,
         "game": match.game,
-        "turn": match.turn,
+        "turn": turn,
         "seat": seat,
         "salt": step.world.salt(f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"),
         "reports": reports,
@@ -223,7 +239,7 @@ def _check_reports(replay: TranscriptReplay, name: str, body: JsonObject) -> Non
 
 def ordered(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
     """Who gave the orders of this turn, as the receipts say."""
-    for seat in entry.body["orders"]:
+    for seat in entry.body.get("orders", ()):
         path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
         receipt = Receipt.read(papers[path].decode())
         yield Ordered(
@@ -237,7 +253,7 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     yield f"reports/{name}.json", body["reports"]
     if "trace" in body:
         yield f"traces/{name}.txt", body["trace"]
-    for seat, value in body["orders"].items():
+    for seat, value in body.get("orders", {}).items():
         yield f"receipts/{name}-seat-{seat}.txt", value
     for seat, value in body["shown"].items():
         yield f"reports/{name}-seat-{seat}.json", value
@@ -249,21 +265,26 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
         for one in ordered(entry, papers)
     )
     game, turn = entry.body["game"], entry.body["turn"]
+    if "orders" not in entry.body:
+        return f"game {game}, turn {turn}: the reports follow from what both told"
     return f"game {game}, turn {turn}: orders signed ({levels}) and legal; the reports follow"
 
 
 ENTRY = EntryType(
     "turn",
-    mapping(
-        {
-            "trace": hash_,
-            "game": number,
-            "turn": number,
-            "orders": by_seat(hash_),
-            "shown": by_seat(hash_),
-            "reports": hash_,
-            "default": seats,
-        }
+    either(
+        mapping(
+            {
+                "trace": hash_,
+                "game": number,
+                "turn": number,
+                "orders": by_seat(hash_),
+                "shown": by_seat(hash_),
+                "reports": hash_,
+                "default": seats,
+            }
+        ),
+        mapping({"game": number, "turn": number, "shown": by_seat(hash_), "reports": hash_}),
     ),
     remake=remake,
     says=_says,

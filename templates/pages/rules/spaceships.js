@@ -351,5 +351,5 @@ const RULES = (() => {
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
-  return { name: "spaceships", COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, STANDARD, setup, orders, entitled, able, line, between, baseCost, isAgreed };
+  return { name: "spaceships", COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, STANDARD, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
 })();

@@ -1,0 +1,127 @@
+"""`pbem agent`: plays sealed matches as far as nobody has to decide, and asks for setups and orders.
+
+Thin: what it does is in `pbem.player.agent`; here letters come and go, and lines are typed. Implements
+docs/playing.md, "Sealed matches".
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli.alone import alone
+from pbem.cli.play import MATCH, Table, clean, is_due, read_back, show, troubles
+from pbem.games import Refused
+from pbem.player import mail_in
+from pbem.player.account import places
+from pbem.player.correspondence import Impossible
+from pbem.player.sealed_game import Contradiction
+
+if TYPE_CHECKING:
+    from pbem.json_object import JsonObject
+
+__all__ = ["agent"]
+
+_LOOK, _AGAIN = 1.0, 30.0  # seconds between two looks into the mailbox: as a rule, and when it cannot be reached
+_PATIENCE = 20.0
+
+
+@click.command()
+@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, where there are several.")
+@click.option(
+    "--secrets",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the secrets, if not beside what `pbem play` remembers.",
+)
+@click.option("--once", is_flag=True, help="Do what is due now, and end: for cron, or a mail hook.")
+def agent(account: str, secrets: Path | None, once: bool) -> None:
+    """Play sealed matches: check, answer and open by itself, and ask for orders alone.
+
+    It reads and sends as `pbem play` does, with the same account. What is asked for is printed with its boards;
+    answer here, with a line such as `m17 Gx3 bRv1Rv3`, or with `pbem play m17 Gx3 bRv1Rv3` elsewhere. It runs until
+    SIGTERM or Ctrl-C.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    table = Table(places(os.environ), account, _PATIENCE, secrets)
+    with troubles(), table.afterwards:
+        memory = table.folders.memory(table.account.id)
+        with alone(memory, "pbem agent"):
+            _run(table, stop, once=once)
+
+
+def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
+    if not once:
+        click.echo(f"{table.account.id}: sealed matches are played from here. Your six words: {table.agent.words}")
+    asked: dict[str, object] = {}
+    typing = not once
+    while not stop.is_set():
+        pause = _LOOK
+        try:
+            table.fetch()
+        except mail_in.NoMail as error:
+            if once:
+                raise
+            click.echo(f"No mail now: {clean(str(error))}", err=True)
+            pause = _AGAIN
+        if not table.send():
+            pause = _AGAIN
+        for standing in table.letters.matches:
+            if standing.get("sealed"):
+                _ask(table, standing, asked)
+        if once:
+            return
+        typing = _wait(table, stop, pause, typing=typing)
+
+
+def _ask(table: Table, standing: JsonObject, asked: dict[str, object]) -> None:
+    """Ask for what has to be decided in a match, once."""
+    match = standing["match"]
+    where = (standing["phase"], standing["game"], standing["prev"]) if is_due(table, standing) else None
+    if where is None or asked.get(match) == where:
+        return
+    asked[match] = where
+    show(table, standing)
+    if standing["phase"] == "playing":
+        click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {match} ORDERS")
+
+
+def _wait(table: Table, stop: threading.Event, pause: float, *, typing: bool) -> bool:
+    """Wait for a line, or for the next look; whether more lines may come."""
+    if not typing:
+        stop.wait(pause)
+        return False
+    if not select.select([sys.stdin], [], [], pause)[0]:
+        return True
+    line = sys.stdin.readline()
+    if line.strip():
+        _typed(table, line.split())
+    return bool(line)
+
+
+def _typed(table: Table, words: list[str]) -> None:
+    """What was typed: a match, and what is ordered in it."""
+    match, *orders = words
+    if not MATCH.fullmatch(match.lower()):
+        click.echo("Write a match and its orders, such as: m17 Gx3 bRv1Rv3", err=True)
+        return
+    try:
+        standing = table.letters.standing(match.lower())
+        text = read_back(table, standing, [" ".join(orders), "\n".join(orders)])
+        table.agent.order(match.lower(), text, datetime.now(UTC))
+        table.send()
+    except (Contradiction, Impossible) as error:
+        click.echo(clean(str(error)), err=True)
+    except Refused as refused:
+        click.echo("Not legal; nothing was signed or sent:", err=True)
+        for fault in refused.faults:
+            click.echo(f"  - {clean(fault.message)}", err=True)

@@ -1,0 +1,100 @@
+"""Sealed matches: a setup committed to by a hash, the steps of their turns, and what is laid open in the end.
+
+Nothing secret comes here before its time; what comes is judged by its form and by what was told. Implements
+docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk.places import placed
+from pbem.desk.reply import Reply
+from pbem.desk.seats import seated_at
+from pbem.games import Fault, Refused
+from pbem.match import progress
+from pbem.match.events.reveal import reveal as laid_open
+from pbem.match.events.step import take as taken
+from pbem.match.sealed import seal as committed
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
+    from pbem.desk.seats import SeatContext
+    from pbem.desk.wiring import Desk
+    from pbem.letters.draft import Enclosed
+    from pbem.mail.commands import Command
+    from pbem.match.signed import Signed
+
+__all__ = ["HANDLERS"]
+
+_AS_TEXT = Phrase(
+    "your opponent checks what you sign, so sign it as text: with an SSH key or minisign, or with OpenPGP in the"
+    " clear (`gpg --clearsign`)"
+)
+
+
+def seal(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`seal`: a setup is committed to, by a hash; the game begins with the last one."""
+    seated, signed = _signed_at(desk, caller, command)
+    step = seated.step(caller.now)
+    submission = committed(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
+    _keep(seated, command, signed)
+    seated.submit(step, submission)
+    (commitment,) = (words[0] for name, words, _ in command.sections if name == "commitment")
+    facts = {"commitment": commitment, "rev": submission.rev}
+    return Reply("seal", facts | seated.facts(), _files(seated), seated)
+
+
+def take(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`step`: what a seat owes in a turn comes in, and the other one is told at once."""
+    seated, signed = _signed_at(desk, caller, command)
+    step = seated.step(caller.now)
+    told = taken(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
+    _keep(seated, command, signed)
+    progress.advance(step)
+    seated.commit(step)
+    facts, files = desk.letters.steps(seated.match, seated.seat, told)
+    return Reply("step", facts | seated.facts(), [*files, *_files(seated)], seated)
+
+
+def reveal(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`reveal`: once the game is over, a seat lays its setup and its orders open, and all is judged."""
+    seated, signed = _signed_at(desk, caller, command)
+    step = seated.step(caller.now)
+    laid_open(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
+    _keep(seated, command, signed)
+    game = seated.match.game
+    progress.advance(step)
+    seated.commit(step)
+    return Reply("reveal", {"game": game} | seated.facts(), _files(seated), seated)
+
+
+def _signed_at(desk: Desk, caller: Caller, command: Command) -> tuple[SeatContext, Signed]:
+    """The caller's seat in a sealed match, and the letter, which the others can check as well; raises `Refused`."""
+    seated = seated_at(desk, caller, command)
+    if not seated.match.terms.sealed:
+        raise Refused(Fault(command.name, command.match, Phrase("this match is not sealed")))
+    if not caller.signed.pasted:
+        raise Refused(Fault(command.name, None, _AS_TEXT))
+    return seated, caller.signed
+
+
+def _keep(seated: SeatContext, command: Command, signed: Signed) -> None:
+    """Keep what was signed, for the others, and the note that its player sends along."""
+    matches, number = seated.desk.archive.matches, seated.row.number
+    matches.keep_text(number, signed.hash, signed.pasted)
+    for name, _, text in command.sections:
+        if name == "note":
+            matches.keep_note(number, seated.match.game, seated.seat, text)
+
+
+def _files(seated: SeatContext) -> Sequence[Enclosed]:
+    """How the match stands now, for the program that plays on."""
+    return seated.desk.letters.sealed_files(seated.match, seated.row, seated.seat)
+
+
+HANDLERS: Handlers = {"seal": seal, "step": take, "reveal": reveal}

@@ -1,0 +1,108 @@
+"""What letters of a sealed match bring for programs: what was committed to and told, and who signed it.
+
+Everything in it is public among the players, but the note of the reader, which nobody else can read. Implements
+docs/attachments.md, "Sealed matches".
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from pbem.desk.bulletin import SIGNED_TEXT
+from pbem.match.transcript import sha256_hex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.json_object import JsonObject
+    from pbem.mail.compose import Attachment
+    from pbem.match.sealed_game import Filed
+    from pbem.match.state import Match
+    from pbem.store.matches import Matches
+
+__all__ = ["for_page", "of_seat", "signed_texts"]
+
+_FOR_AGENTS = frozenset({"keys", "seals"})
+_OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
+"""What a page does not read: it checks papers, not letters."""
+
+
+def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
+    """How a sealed match stands for a seat: what it owes, and all that was told in this game."""
+    attached = {name for name, _, _ in texts}
+    found: JsonObject = {
+        "owes": list(match.owes(seat)),
+        "terms": match.rules_hash,
+        "note": note,
+        "keys": {str(one): [key["public"] for key in match.players[one - 1].keys] for one in match.seats},
+    }
+    game = match.sealed_game
+    if game is None:
+        return found
+    seals = {str(one): _seal_name(match, one) for one in match.seats if _seal_name(match, one) in attached}
+    steps = [_step(match, filed, attached) for filed in game.steps]
+    commitments = {str(one): commitment for one, commitment in sorted(game.commitments.items())}
+    return found | {"commitments": commitments, "seals": seals, "steps": steps}
+
+
+def _step(match: Match, filed: Filed, attached: set[str]) -> JsonObject:
+    told: JsonObject = {
+        "turn": filed.turn,
+        "seat": filed.seat,
+        "step": filed.step,
+        "lines": list(filed.lines),
+        "seq": filed.seq,
+        "head": filed.head,
+    }
+    if filed.turn < match.turn - 2:  # a letter with a step of the last turn may begin with one of the turn before
+        return told
+    name = _name(match, filed)
+    proved: JsonObject = {"values": dict(filed.values), "paper": filed.paper, "mail": filed.mail}
+    return told | proved | {"letter": name if name in attached else None}
+
+
+def for_page(sealed: JsonObject) -> JsonObject:
+    """The same without what only a program reads that checks letters: a link has little room."""
+    found = {name: value for name, value in sealed.items() if name not in _FOR_AGENTS}
+    if "steps" in found:
+        found["steps"] = [
+            {name: value for name, value in step.items() if name not in _OF_STEPS} for step in found["steps"]
+        ]
+    return found
+
+
+def signed_texts(match: Match, seat: int, number: int, matches: Matches) -> list[Attachment]:
+    """What the others signed in this turn and the last, for who reads at this seat: each text with its signature."""
+    return [
+        (name, "text/plain", text.encode())
+        for name, mail in dict(_letters(match, seat, number, matches)).items()
+        if (text := matches.text(number, mail)) is not None
+    ]
+
+
+def _letters(match: Match, seat: int, number: int, matches: Matches) -> Iterator[tuple[str, str]]:
+    """The letters of the others that count here: the name of each file, and the SHA-256; steps may share one."""
+    game = match.sealed_game
+    if game is None:
+        return
+    for other, path in sorted(game.seals.items()) if match.turn <= 1 else ():
+        letter = matches.paper(number, path) if other != seat else None
+        if letter is not None:
+            yield _seal_name(match, other), sha256_hex(letter)
+    for filed in game.steps:
+        if filed.seat != seat and _is_late(match, filed):
+            yield _name(match, filed), filed.mail
+
+
+def _is_late(match: Match, filed: Filed) -> bool:
+    """Whether a step is of this turn or the last one."""
+    return filed.turn >= match.turn - 1
+
+
+def _name(match: Match, filed: Filed) -> str:
+    return f"{match.id}-{PurePosixPath(filed.letter).stem}{SIGNED_TEXT}"
+
+
+def _seal_name(match: Match, seat: int) -> str:
+    return f"{match.id}-game-{match.game}-seal-seat-{seat}{SIGNED_TEXT}"

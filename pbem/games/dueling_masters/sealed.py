@@ -1,0 +1,594 @@
+"""Dueling Masters without a referee: the departure is announced, and the opponent checks the path.
+
+The square from which a piece departs ends its last transit, so that the opponent knows its path and says what stands
+on it; what is met in transit is checked in turn by the mover. Strength decides, so that no collision needs a secret.
+The destination alone stays secret, in the orders to which the mover is bound. Here live the public table, the owner's
+side and the verdict. Implements docs/sealed.md; rulings 8-33 of Dueling Masters.
+
+A draw by ruling 27 needs both secrets: but for lack of fighters it is found when all is laid open, and ends the game
+in the turn in which it held. Two passes one after the other end it at once: nothing could change any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from pbem.games import Fault, Refused, Result, Told
+from pbem.games.dueling_masters import knowledge, notation, transit
+from pbem.games.dueling_masters.board import (
+    ASTEROID,
+    ASTEROIDS,
+    BEATS,
+    FIRST_HOME,
+    HALVES,
+    NAMES,
+    PATHS,
+    SQUARES,
+)
+from pbem.games.dueling_masters.notation import PASS, Orders, Setup
+from pbem.games.dueling_masters.transit import Field, Side, State, depart, moves
+from pbem.games.sealed import Falsehood, Paper
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pbem import games
+    from pbem.games import Report
+    from pbem.games.dueling_masters.notation import Options
+    from pbem.games.dueling_masters.view import View
+    from pbem.games.sealed import Step
+
+__all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
+
+_UNTOLD: Final = -1
+_AN_ASTEROID: Final = -1
+
+# The table
+
+
+class Pieces(NamedTuple):
+    """What everybody has been told of one seat's pieces, by slot but for the asteroids; sets are masks."""
+
+    squares: tuple[int, ...]
+    """Where a piece rests or, in transit, from where it departed; -1 while it never was met and never departed."""
+    transit: int = 0
+    """The slots in transit."""
+    destroyed: int = 0
+    """The slots destroyed; one that rammed is not known to be."""
+    asteroids: int = 0
+    """The squares of asteroids destroyed in collisions."""
+    checked: int = 0
+    """The squares that were ever checked: on them is nothing unheard of that never moved, and no asteroid."""
+
+    @property
+    def homes(self) -> int:
+        """How many home planets are left."""
+        return len(self.squares) - FIRST_HOME - (self.destroyed >> FIRST_HOME).bit_count()
+
+
+class Transit(NamedTuple):
+    """A transit that is checked in this turn."""
+
+    seat: int
+    slot: int
+    start: int
+    end: int
+
+    def path(self, named: tuple[str, ...]) -> tuple[int, ...]:
+        """The squares that are looked at, in order (ruling 14)."""
+        return PATHS[named[self.slot][0]][self.start, self.end]
+
+
+Met = tuple[tuple[int, int], ...]
+"""Square and slot, -1 for an asteroid, of what a checked piece meets."""
+
+
+class Table(NamedTuple):
+    """What both have been told of a sealed game of Dueling Masters."""
+
+    options: Options
+    pieces: tuple[Pieces, Pieces]
+    """At the start of the turn."""
+    turn: int = 1
+    departing: tuple[int, int] | None = None
+    """Slot and square of what is to depart when its transit has been checked."""
+    queue: tuple[Transit, ...] = ()
+    """The transits checked in this turn, first met first."""
+    met: tuple[Met, ...] = ()
+    """Of each that the opponent has looked along what it meets; the others in the queue are all of one side."""
+    played: tuple[list[Report], ...] = ()
+    result: Result | None = None
+
+    @property
+    def asked(self) -> tuple[Transit, ...]:
+        """The transits along which the opponent has to look."""
+        return self.queue[len(self.met) :]
+
+    @property
+    def collisions(self) -> list[tuple[int, int, int]]:
+        """Square, and the slots of seat 1's and seat 2's pieces, in the order of reports (rulings 15 and 18)."""
+        return sorted(
+            {
+                (square, checked.slot, slot) if checked.seat == 1 else (square, slot, checked.slot)
+                for checked, met in zip(self.queue, self.met, strict=False)
+                for square, slot in met
+            }
+        )
+
+    @property
+    def due(self) -> dict[int, None]:
+        """The one seat that owes a step."""
+        return {} if self.result else {_due(self): None}
+
+    @property
+    def remaining(self) -> tuple[int, int]:
+        """Both seats: the game is over when one has nothing left."""
+        return 1, 2
+
+    @property
+    def scores(self) -> tuple[int, int]:
+        """Home planets left: none is lost unseen."""
+        return self.pieces[0].homes, self.pieces[1].homes
+
+
+def _due(table: Table) -> int:
+    return 3 - table.asked[0].seat if table.asked else moves(table.turn)
+
+
+def _place(table: Table, seat: int, slot: int) -> int:
+    """Where a piece counts as standing in this turn, if everybody knows; else -1."""
+    pieces = table.pieces[seat - 1]
+    for checked in table.queue:
+        if (checked.seat, checked.slot) == (seat, slot):
+            return checked.end
+    if (pieces.transit | pieces.destroyed) >> slot & 1:
+        return _UNTOLD
+    return pieces.squares[slot]
+
+
+def _may_stand(table: Table, seat: int, slot: int, square: int) -> bool:
+    """Whether what everybody knows lets a piece, or an asteroid, count as standing on a square."""
+    pieces = table.pieces[seat - 1]
+    unheard = (HALVES[seat - 1] & ~pieces.checked) >> square & 1
+    if slot == _AN_ASTEROID:
+        return bool(unheard) and pieces.asteroids.bit_count() < ASTEROIDS
+    if pieces.destroyed >> slot & 1:
+        return False
+    known = _place(table, seat, slot)
+    if known != _UNTOLD:
+        return known == square
+    if pieces.transit >> slot & 1:
+        return (pieces.squares[slot], square) in PATHS[table.options.pieces[slot][0]]
+    return bool(unheard)
+
+
+# What is said of a departure, and of what stands on a path
+
+
+def _departure(options: Options, line: str) -> tuple[int, int] | None:
+    """Slot and square of what departs, None for a pass; raises ValueError on anything else."""
+    if line == "pass":
+        return None
+    name, square = line.split()
+    if square not in SQUARES:
+        raise ValueError(line)
+    return options.pieces.index(name), SQUARES[square]
+
+
+def _met(options: Options, line: str) -> Met:
+    """What a line `check PIECE SQUARE PIECE ...` says that the piece meets; raises ValueError and KeyError."""
+    words = line.split()[2:]
+    if words == ["none"]:
+        return ()
+    pairs = tuple(zip(words[::2], words[1::2], strict=True))
+    if not pairs:
+        raise ValueError(line)
+    return tuple(
+        (SQUARES[square], _AN_ASTEROID if piece == ASTEROID else options.pieces.index(piece))
+        for square, piece in pairs
+    )
+
+
+def _met_text(options: Options, checked: Transit, met: Met) -> str:
+    named = options.pieces
+    said = [
+        word for square, slot in met for word in (NAMES[square], ASTEROID if slot == _AN_ASTEROID else named[slot])
+    ]
+    return " ".join(["check", named[checked.slot], *(said or ["none"])])
+
+
+def _lines(step: str, text: str) -> list[str]:
+    """A text as lines, however mail broke them."""
+    words = " ".join(text.split())
+    if step == "departs":
+        return [words]
+    return [line.strip() for line in words.replace("check ", "\ncheck ").strip().split("\n")]
+
+
+def _judge_departure(table: Table, seat: int, line: str) -> None:
+    """Whether a piece may depart from a square for all that was told; raises `Refused`."""
+    options, pieces = table.options, table.pieces[seat - 1]
+    try:
+        departing = _departure(options, line)
+    except ValueError as error:
+        message = Phrase("a departure is a piece and the square that it leaves, or `pass`")
+        raise Refused(Fault("sealed", line, message)) from error
+    if departing is None:
+        return
+    slot, square = departing
+    name = options.pieces[slot]
+    if pieces.destroyed >> slot & 1:
+        raise Refused(Fault("10", line, Phrase("{name} is destroyed", name=name)))
+    if slot >= FIRST_HOME and not options.mobile_home:
+        raise Refused(Fault("4", line, Phrase("{name} does not move", name=name)))
+    if not _may_stand(table, seat, slot, square):
+        raise Refused(Fault("9", line, Phrase("{name} cannot stand on {square}", name=name, square=NAMES[square])))
+
+
+def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
+    """Whether each transit is answered for, and nothing contradicts what was told; raises `Refused`."""
+    named = table.options.pieces
+    asked = table.asked
+    faults = []
+    found: list[tuple[str, Transit, Met]] = []
+    for place, line in enumerate(lines):
+        what = f"check {named[asked[place].slot]}" if place < len(asked) else "end"
+        if not f"{line} ".startswith(f"{what} "):
+            raise Refused(Fault("sealed", line, Phrase("a line about {what} is due here", what=what)))
+        try:
+            found.append((line, asked[place], _met(table.options, line)))
+        except (ValueError, LookupError):
+            faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
+    for checked in asked[len(lines) :]:
+        what = f"check {named[checked.slot]}"
+        faults.append(Fault("sealed", None, Phrase("a line about {what} is due here", what=what)))
+    if not faults:
+        faults = list(_contradictions(table, seat, found))
+    if faults:
+        raise Refused(*faults)
+
+
+def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met]]) -> Iterator[Fault]:
+    """What answers cannot tell: pieces elsewhere, pieces left out, the same square told in two ways."""
+    named = table.options.pieces
+    told = {
+        square: [slot for place, slot in met if place == square]
+        for checked, met in zip(table.queue, table.met, strict=False)
+        if checked.seat != seat
+        for square in checked.path(named)
+    }
+    places = {slot: square for square, here in told.items() for slot in here}
+    for line, checked, met in found:
+        path = checked.path(named)
+        order = [(path.index(square) if square in path else len(path), slot) for square, slot in met]
+        if order != sorted(set(order)) or any(place == len(path) for place, _ in order):
+            yield Fault("14", line, Phrase("name each piece on the path once, in the order of its squares"))
+            continue
+        for square in path:
+            here = [slot for place, slot in met if place == square]
+            missing = [slot for slot in range(len(named)) if _place(table, seat, slot) == square and slot not in here]
+            odd = [
+                slot
+                for slot in here
+                if not _may_stand(table, seat, slot, square)
+                or (slot != _AN_ASTEROID and places.setdefault(slot, square) != square)
+            ]
+            if missing or odd or told.setdefault(square, here) != here:
+                what = NAMES[square]
+                yield Fault("15", line, Phrase("{cell}: something else was told of it before", cell=what))
+
+
+def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
+    """The table after a seat has looked along the transits that were asked of it (rulings 14-18)."""
+    pieces, queue = table.pieces[seat - 1], list(table.queue)
+    found = tuple(_met(table.options, line) for line in lines)
+    for square, slot in (each for met in found for each in met):
+        in_transit = slot != _AN_ASTEROID and pieces.transit >> slot & 1
+        if in_transit and all((seat, slot) != checked[:2] for checked in queue):
+            queue.append(Transit(seat, slot, pieces.squares[slot], square))
+    return table._replace(queue=tuple(queue), met=(*table.met, *found))
+
+
+def _finished(table: Table) -> Table:
+    """The table of the next turn: all collisions are judged, survivors rest, and the piece departs or does not."""
+    options, seat = table.options, moves(table.turn)
+    reports = Told(_check_report(options, checked) for checked in table.queue)
+    told = [_Told(pieces) for pieces in table.pieces]
+    for collision in table.collisions:
+        reports.append(_collision_report(options, *collision))
+        _judge(options, told, *collision)
+    for checked in table.queue:  # where it rests is its destination, whatever it met on the way
+        told[checked.seat - 1].rest(checked.slot, checked.end)
+        told[2 - checked.seat].checked |= sum(1 << square for square in checked.path(options.pieces))
+    if table.departing is None:
+        reports.append({"seat": seat, "kind": "pass"})
+    elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(side.pieces().homes for side in told):
+        slot, square = table.departing
+        told[seat - 1].leave(slot, square)
+        report = {"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]}
+        reports.append(report)
+    one, two = (side.pieces() for side in told)
+    played = (*table.played, reports)
+    result = _result(options, table.turn, (one, two))
+    if not result and [turn[0]["kind"] for turn in played[-2:]] == ["pass", "pass"]:
+        result = Result(0, (one.homes, two.homes))
+    return Table(options, (one, two), table.turn + (result is None), played=played, result=result)
+
+
+class _Told:
+    """What is told of a side while a turn is finished."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self.squares = list(pieces.squares)
+        self.transit, self.destroyed = pieces.transit, pieces.destroyed
+        self.asteroids, self.checked = pieces.asteroids, pieces.checked
+
+    def rest(self, slot: int, square: int) -> None:
+        self.squares[slot] = square
+        self.transit &= ~(1 << slot)
+
+    def leave(self, slot: int, square: int) -> None:
+        self.squares[slot] = square
+        self.transit |= 1 << slot
+
+    def lose(self, slot: int, square: int) -> None:
+        if slot == _AN_ASTEROID:
+            self.asteroids |= 1 << square
+        else:
+            self.destroyed |= 1 << slot
+            self.transit &= ~(1 << slot)
+
+    def pieces(self) -> Pieces:
+        return Pieces(tuple(self.squares), self.transit, self.destroyed, self.asteroids, self.checked)
+
+
+def _name(options: Options, slot: int) -> str:
+    return ASTEROID if slot == _AN_ASTEROID else options.pieces[slot]
+
+
+def _judge(options: Options, told: list[_Told], square: int, *slots: int) -> None:
+    """What one collision leaves on the board; what stood still rests there (rulings 19-21)."""
+    one, two = (_name(options, slot)[0] for slot in slots)
+    for side, slot, lost in zip(told, slots, BEATS[one, two], strict=True):
+        if lost:
+            side.lose(slot, square)
+        else:  # no asteroid survives
+            side.rest(slot, square)
+
+
+def _check_report(options: Options, checked: Transit) -> Report:
+    return {
+        "seat": checked.seat,
+        "kind": "check",
+        "piece": options.pieces[checked.slot],
+        "from": NAMES[checked.start],
+        "to": NAMES[checked.end],
+    }
+
+
+def _collision_report(options: Options, square: int, *slots: int) -> Report:
+    one, two = (_name(options, slot) for slot in slots)
+    lost = BEATS[one[0], two[0]]
+    return {
+        "kind": "collision",
+        "square": NAMES[square],
+        "pieces": {"1": one, "2": two},
+        "destroyed": {"1": lost[0], "2": lost[1]},
+    }
+
+
+def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Result | None:
+    """Planets, reach as far as it is known, and max_turns, in this order (rulings 26-29)."""
+    one, two = pieces
+    scores = one.homes, two.homes
+    if not all(scores):
+        return Result(1 if scores[0] else 2 if scores[1] else 0, scores)
+    fighters = (1 << FIRST_HOME) - 1
+    none_left = not options.mobile_home and not fighters & ~(one.destroyed & two.destroyed)
+    return Result(0, scores) if none_left or turn >= options.max_turns else None
+
+
+# The owner's side
+
+
+class Own(NamedTuple):
+    """One's own side at the start of a turn, and one's orders of the turns up to it."""
+
+    options: Options
+    seat: int
+    turn: int
+    side: Side
+    given: Mapping[int, Orders] = {}
+
+    def ordered(self, orders: Mapping[int, str]) -> Own:
+        """The same with the order of the turn, if it is one's own and known, or a forced pass; raises `Refused`."""
+        standing = self.side.standing
+        if moves(self.turn) != self.seat:
+            return self
+        if self.turn in orders:
+            judged = notation.read_orders(self.options, standing, orders[self.turn])
+        elif standing.can_move(self.options):
+            return self
+        else:
+            judged = PASS
+        return self._replace(given={**self.given, self.turn: judged})
+
+    @property
+    def orders(self) -> Orders:
+        """The order of the turn; raises `Refused` if it is not known."""
+        found = self.given.get(self.turn)
+        if found is None:
+            raise Refused(Fault("8", None, Phrase("the orders of turn {turn} are missing", turn=self.turn)))
+        return found
+
+    @property
+    def departure(self) -> str:
+        """What of the order is announced."""
+        slot = self.orders.slot
+        return f"{self.options.pieces[slot]} {NAMES[self.side.squares[slot]]}" if slot >= 0 else "pass"
+
+    def met(self, checked: Transit) -> Met:
+        """What of one's own stands on a path, in its order."""
+        side = self.side
+        found: list[tuple[int, int]] = []
+        for square in checked.path(self.options.pieces):
+            if side.asteroids >> square & 1:
+                found.append((square, _AN_ASTEROID))
+            found += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
+        return tuple(found)
+
+    def after(self, reports: list[Report], *, over: bool) -> Own:
+        """The own side after a turn of which these are the reports."""
+        named, seat = self.options.pieces, str(self.seat)
+        field = Field(self.seat, self.side)
+        for report in reports:
+            if report["kind"] == "collision" and report["destroyed"][seat]:
+                piece = report["pieces"][seat]
+                slot = _AN_ASTEROID if piece == ASTEROID else named.index(piece)
+                field.destroy(slot, SQUARES[report["square"]])
+            elif report.get("seat") == self.seat and report["kind"] == "check":
+                field.starts[named.index(report["piece"])] = -1
+            elif report.get("seat") == self.seat and report["kind"] == "departure":
+                depart(report["piece"], field, self.orders, [])
+        return self._replace(turn=self.turn if over else self.turn + 1, side=field.side())
+
+
+def _begun(options: Options, seat: int, setup: Setup) -> Own:
+    return Own(options, seat, 1, transit.begin(options, (setup, setup)).sides[seat - 1])
+
+
+def _nobody(pieces: Pieces) -> Side:
+    """A side in the place of one whose secrets are unknown: as many home planets, and nothing else."""
+    homes = len(pieces.squares) - FIRST_HOME
+    left = tuple(-1 if pieces.destroyed >> FIRST_HOME + home & 1 else 0 for home in range(homes))
+    where = (-1,) * FIRST_HOME + left
+    return Side(Setup("", 0, where), 0, where, (-1,) * len(where))
+
+
+class SealedDuelingMasters:
+    """The rules of Dueling Masters as played sealed; stateless."""
+
+    papers: Mapping[str, Paper] = {
+        "departs": Paper("departs", ("after", "orders")),
+        "answers": Paper("answers", ("to",), to=("departs", "answers")),
+    }
+    reveals: bool = True
+
+    def begin(self, options: games.Options) -> Table:
+        """The table before turn 1."""
+        agreed = cast("Options", options)
+        untold = Pieces((_UNTOLD,) * len(agreed.pieces))
+        return Table(agreed, (untold, untold))
+
+    def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
+        """The steps that a seat owes: answers on the path of the other's piece, and one's own departure."""
+        position = cast("Table", table)
+        if position.result or _due(position) != seat:
+            return ()
+        if not position.asked:
+            return ("departs",)
+        ends = position.turn >= position.options.max_turns
+        return ("answers",) if ends or moves(position.turn) == seat else ("answers", "departs")
+
+    def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
+        """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
+        position, lines = cast("Table", table), _lines(step, text)
+        if step == "departs":
+            _judge_departure(position, seat, lines[0])
+        else:
+            _judge_answers(position, seat, lines)
+        return tuple(lines)
+
+    def enter(self, table: games.State, seat: int, step: str, lines: Iterable[str]) -> Table:
+        """The table after a step; total on judged lines."""
+        position = cast("Table", table)
+        position = _looked(position, seat, lines) if step == "answers" else _announced(position, seat, *lines)
+        return position if position.asked else _finished(position)
+
+    def without(self, table: games.State, seat: int, edition: int) -> None:
+        """None: of two, the other has won."""
+
+    def view(self, table: games.State, seat: int | None) -> View:
+        """What everybody knows of both sides."""
+        del seat
+        position = cast("Table", table)
+        one, two = (_nobody(pieces) for pieces in position.pieces)
+        state = State(position.options, position.turn, (one, two), position.result)
+        return knowledge.view(state, None, position.played)
+
+    def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
+        """One's own side at the start of the turn that is due; raises `Refused`."""
+        agreed, position = cast("Options", options), cast("Table", table)
+        own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
+        for number, reports in enumerate(position.played, start=1):
+            last = number == len(position.played)
+            own = own.ordered(orders).after(reports, over=last and position.result is not None)
+        return own if position.result else own.ordered(orders)
+
+    def asks(self, own: Own, table: games.State) -> bool:
+        """Whether an order is to be decided on."""
+        return own.turn not in own.given and self.owed(table, own.seat)[:1] == ("departs",)
+
+    def order(self, own: Own, text: str) -> str:
+        """The canonical text of an order for the turn; raises `Refused` with all faults."""
+        return notation.read_orders(own.options, own.side.standing, text).text
+
+    def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
+        """The lines of a step, as a truthful owner writes them; raises `Refused` where orders are missing."""
+        position = cast("Table", table)
+        if step == "departs":
+            return (own.departure,)
+        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in position.asked)
+
+    def orders(self, own: Own, turn: int) -> str:
+        """The canonical text of the order of a turn; raises KeyError."""
+        return own.given[turn].text
+
+    def setup(self, own: Own) -> str:
+        """The canonical text of the setup."""
+        return own.side.setup.text
+
+    def own_view(self, own: Own, table: games.State) -> View:
+        """All that this player knows, as in the refereed game."""
+        position = cast("Table", table)
+        other = _nobody(position.pieces[2 - own.seat])
+        sides = (own.side, other) if own.seat == 1 else (other, own.side)
+        return knowledge.view(State(own.options, own.turn, sides, position.result), own.seat, position.played)
+
+    def first_false(
+        self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+    ) -> Falsehood | None:
+        """The first of a seat's steps that its own setup and orders belie; None for an honest seat."""
+        agreed = cast("Options", options)
+        try:
+            own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
+        except Refused as refused:
+            return Falsehood(0, "setup", refused.faults[0].rule)
+        table = self.begin(options)
+        for step in steps:
+            if step.seat == seat:
+                try:
+                    own = own.ordered(orders)
+                    honest = self.lines(own, table, step.step)
+                except Refused as refused:
+                    return Falsehood(step.turn, step.step, refused.faults[0].rule)
+                if honest != step.lines:
+                    return Falsehood(step.turn, step.step, "15" if step.step == "answers" else "9")
+            played = len(table.played)
+            table = self.enter(table, step.seat, step.step, step.lines)
+            if len(table.played) > played:
+                own = own.after(table.played[-1], over=table.result is not None)
+        return None
+
+
+def _announced(table: Table, seat: int, line: str) -> Table:
+    """The table after a departure was announced, with the transit that it ends (rulings 12 and 13)."""
+    departing, pieces = _departure(table.options, line), table.pieces[seat - 1]
+    if departing is None or not pieces.transit >> departing[0] & 1:
+        return table._replace(departing=departing)
+    slot, square = departing
+    return table._replace(departing=departing, queue=(Transit(seat, slot, pieces.squares[slot], square),))
+
+
+SEALED: Final = SealedDuelingMasters()

@@ -1,0 +1,231 @@
+"""The sealed interface: what a game offers to be played without a referee who knows secrets, and its look-up.
+
+Owners keep setup and orders to themselves and answer for their own side. Here live the `SealedRules` protocol, the
+`Table` of public facts that it works on, `Paper`, `Step` and `Falsehood`. What each step says is in the game's module
+`sealed`; hashes, letters and clocks are not here: text in, new table out. Implements docs/sealed.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from pbem.games import GAMES, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pbem.games import Options, Report, Result, Rules
+
+__all__ = [
+    "COMMIT",
+    "Falsehood",
+    "Own",
+    "Paper",
+    "SealedRules",
+    "Settled",
+    "Step",
+    "Table",
+    "sealed_rules",
+    "settled",
+]
+
+COMMIT = "commit"
+"""The step that has no lines: it is the hash of the paper that the same seat's next step of this turn brings."""
+
+
+class Paper(NamedTuple):
+    """How the paper of a step is named, and which lines it has between `player` and its block."""
+
+    name: str
+    """In its first line, `pbem sealed NAME 1`, at the head of its block, and in a bundle's paths."""
+    heads: tuple[str, ...]
+    """Some of `rules`, `setup`, `after`, `orders`, `to`, `own` and `salt`, in the paper's order.
+
+    A letter's section has them in the same order before the lines, but for `rules` and `setup`, which all know.
+    """
+    to: tuple[str, ...] = ()
+    """The steps that `to` may cite: it is the other seat's latest paper of this turn among them."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The heads that a letter's section has to say."""
+        return tuple(head for head in self.heads if head not in ("rules", "setup"))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it follows from orders of its turn."""
+        return "orders" in {self.name, *self.heads}
+
+
+class Step(NamedTuple):
+    """One step of a sealed game as it was entered."""
+
+    turn: int
+    seat: int
+    step: str
+    lines: tuple[str, ...]
+    """Canonical, as `judge` gave them; none for `commit`."""
+
+
+class Falsehood(NamedTuple):
+    """Where what a seat told first differs from what its own setup and orders say."""
+
+    turn: int
+    """0 for the setup."""
+    step: str
+    """The step that was false: `setup`, or a key of `SealedRules.papers`."""
+    ruling: str
+    """Number of the ruling in the game's rules page that was broken."""
+
+
+class Settled(NamedTuple):
+    """How a game really ended, which only setups and orders of all seats can tell."""
+
+    orders: tuple[Mapping[int, str], ...]
+    """Of each turn that counts the orders by seat, canonical: fewer turns than were played where the rules had ended
+    the game unseen, more where nobody could have chosen in those that were left."""
+    result: Result | None
+    """None where the rules had not ended it."""
+    scores: tuple[int, ...]
+    """The scores after these turns, in seat order."""
+
+
+class Table(State, Protocol):
+    """The public state of a sealed game: everything that all have been told, and no secret. Immutable.
+
+    As a `State`, `due` has the seats that owe a step, each with None; `turn` is the turn that the next step belongs
+    to (0 while setups are opened, where a game does that); `scores` are those that have been told. A `result` stands
+    once the game is over for what was told: its winner and scores hold only if they are `settled` alike.
+    """
+
+    @property
+    def played(self) -> tuple[list[Report], ...]:
+        """The reports of each finished turn, merged from the seats' papers: equal to those of `Rules.turn`.
+
+        All of them are known to everybody here, so that `Rules.show` has nothing to take away.
+        """
+
+
+class Own(Protocol):
+    """The position of one's own side, from one's own secrets and the table."""
+
+    @property
+    def seat(self) -> int:
+        """Whose side it is."""
+
+
+class SealedRules(Protocol):
+    """The rules of one game as played sealed, stateless. Source: docs/sealed.md.
+
+    A match goes through `begin`, and then `judge` and `enter` for each step that `owed` names. A player goes through
+    `own`, `order` and `lines`. When all is laid open, `first_false` judges one seat and `settled` the game.
+    """
+
+    papers: Mapping[str, Paper]
+    """By step, in the order of a turn, the paper that it makes; `commit` makes none."""
+    reveals: bool
+    """Whether anything is secret until the end, so that a reveal is asked for when the game is over."""
+
+    def begin(self, options: Options) -> Table:
+        """The table once every seat has committed to a setup."""
+
+    def owed(self, table: Table, seat: int) -> tuple[str, ...]:
+        """The steps that a seat owes now, in order, all in one letter; none where it is another's turn.
+
+        The first is due whatever happens. Those behind it are due unless what is answered first tells otherwise:
+        ask again after each that was entered.
+        """
+
+    def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
+        """The canonical lines of a step's paper, from a text whose line ends mean nothing.
+
+        The step must be the first that the seat owes. Raises `Refused` with all faults: form, cells, and
+        contradictions with what was told before. The empty text of `commit` has no lines.
+        """
+
+    def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
+        """The table after a step: total on judged lines. The last step of a turn adds its reports to `played`."""
+
+    def without(self, table: Table, seat: int, edition: int) -> Table | None:
+        """The table once a seat has resigned and the others play on; None where this ends the game for all."""
+
+    def view(self, table: Table, seat: int | None) -> Mapping[str, object]:
+        """What everybody knows, as the game's `view` has it for the public; whoever reads is told the same."""
+
+    def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> Any:
+        """The position of one's own side, an `Own`, from setup and orders by turn, those of the turn due if known.
+
+        Raises `Refused` for an illegal setup or orders, and where those of a turn that was opened are missing.
+        """
+
+    def asks(self, own: Any, table: Table) -> bool:
+        """Whether the player has to decide on orders for the turn that is due before the next step can be made.
+
+        Not so where they are known to `own`, where none can be chosen, and while what is owed are answers alone.
+        """
+
+    def order(self, own: Any, text: str) -> str:
+        """The canonical text of orders for the turn that is due; raises `Refused` with all faults."""
+
+    def lines(self, own: Any, table: Table, step: str) -> tuple[str, ...]:
+        """The lines of a step that is owed, as a truthful owner writes them; none for `commit`.
+
+        Raises `Refused` where orders of the turn that is due are needed and `own` was not given them.
+        """
+
+    def orders(self, own: Any, turn: int) -> str:
+        """The canonical text of the orders of a turn, as its paper has it; raises KeyError if they are unknown."""
+
+    def setup(self, own: Any) -> str:
+        """The canonical text of the setup, as its paper has it."""
+
+    def own_view(self, own: Any, table: Table) -> Mapping[str, object]:
+        """All that this player knows at the start of the turn that is due: the `view` of the refereed game."""
+
+    def first_false(
+        self, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+    ) -> Falsehood | None:
+        """The first of a seat's steps that its own setup and orders belie; None for an honest seat.
+
+        `steps` are those of all seats, as they were entered. Pure; total on judged steps and on any texts.
+        """
+
+
+@cache
+def sealed_rules(game: str) -> SealedRules | None:
+    """The sealed rules of a game by its name, None where it has none; raises KeyError for an unknown game."""
+    module = f"{GAMES[game]}.sealed"
+    try:
+        found: SealedRules = import_module(module).SEALED
+    except ModuleNotFoundError as missing:
+        if missing.name != module:
+            raise
+        return None
+    return found
+
+
+def settled(
+    rules: Rules, options: Options, setups: Mapping[int, str], orders: Mapping[int, Mapping[int, str]]
+) -> Settled:
+    """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
+
+    Turns are played as long as all orders due in them are there; after two turns in which nobody could choose, also
+    without, for nothing changes any more. Raises `Refused` on what is illegal.
+    """
+    state = rules.begin(options, [rules.setup(options, seat, setups[seat]) for seat in range(1, options.seats + 1)])
+    turns: list[Mapping[int, str]] = []
+    forced = 0
+    while state.due:
+        given = dict(state.due)
+        told = all(state.turn in orders[seat] for seat in given)
+        if not told and forced < 2:
+            break
+        forced = forced + 1 if all(given.values()) else 0
+        if told:
+            given = {seat: rules.order(state, seat, orders[seat][state.turn]) for seat in given}
+        judged = {seat: found for seat, found in given.items() if found}
+        turns.append({seat: found.text for seat, found in judged.items()})
+        state, _ = rules.turn(state, judged)
+    return Settled(tuple(turns), state.result, state.scores)

@@ -1,0 +1,236 @@
+"""Shoot 'em up Spaceships without a referee: setups and orders are committed to, and then opened to all.
+
+The board is open, so nobody has to answer for anything, and nothing is left to be revealed. Here live the public
+table and the owner's side. Implements docs/sealed.md; rulings 5-8 of Shoot 'em up Spaceships.
+
+Setups are opened in turn 0, in any order. From then on all seats but the last commit to their orders; the last opens
+its own, and then the others do. Who opens last knows the outcome, and commits to the next turn in the same letter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from pbem.games import Fault, Refused, Told
+from pbem.games.sealed import COMMIT, Falsehood, Paper
+from pbem.games.shoot_em_up import action, knowledge, notation
+from pbem.games.shoot_em_up.action import State
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pbem import games
+    from pbem.games import Report, Result
+    from pbem.games.sealed import Step
+    from pbem.games.shoot_em_up.board import Options, Ship
+    from pbem.games.shoot_em_up.notation import Orders, Setup
+    from pbem.games.shoot_em_up.view import View
+
+__all__ = ["SEALED", "Own", "SealedShootEmUp", "Table"]
+
+_WORDS: Final = {"setup": 3, "open": 2}
+"""How many words a line of a step has: `A c1 N`, `A: FMS`."""
+
+
+class Table(NamedTuple):
+    """What all have been told of a sealed game of Shoot 'em up Spaceships."""
+
+    options: Options
+    setups: Mapping[int, Setup]
+    """By seat those that are opened."""
+    left: tuple[int, ...]
+    """The seats that have not resigned."""
+    state: State | None = None
+    """The position, once all setups are opened."""
+    committed: frozenset[int] = frozenset()
+    opened: Mapping[int, Orders] = {}
+    """Both of the turn that is due."""
+    played: tuple[list[Report], ...] = ()
+
+    @property
+    def position(self) -> State:
+        """The position as far as it is known."""
+        ships = tuple(ship for _, setup in sorted(self.setups.items()) for ship in setup.ships)
+        return self.state or State(self.options, 0, ships)
+
+    @property
+    def turn(self) -> int:
+        """The turn that is due, 0 while setups are opened."""
+        return self.position.turn
+
+    @property
+    def due(self) -> dict[int, None]:
+        """The seats that owe a step."""
+        return {seat: None for seat in self.remaining if _owed(self, seat)}
+
+    @property
+    def remaining(self) -> tuple[int, ...]:
+        """The seats still in the game."""
+        return self.state.remaining if self.state else self.left
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """Each seat's ships left."""
+        return self.position.scores
+
+    @property
+    def result(self) -> Result | None:
+        """How the game ended; all of it is told."""
+        return self.state.result if self.state else None
+
+
+def _owed(table: Table, seat: int) -> tuple[str, ...]:
+    if table.result or seat not in table.remaining:
+        return ()
+    *commit, opens = table.remaining
+    done: Mapping[int, object] = table.opened if table.state else table.setups
+    if seat in done:
+        return ()
+    if not table.state:
+        step = "setup"
+    elif not table.committed.issuperset(commit):
+        return (COMMIT,) if seat != opens and seat not in table.committed else ()
+    elif seat != opens and opens not in done:
+        return ()
+    else:
+        step = "open"
+    last = done.keys() >= set(table.remaining) - {seat}
+    return (step, COMMIT) if last and seat != opens else (step,)
+
+
+def _finished(table: Table) -> Table:
+    """The same table or, if nobody's step of this turn is missing, that of the next turn."""
+    if table.state is None:
+        if not table.setups.keys() >= set(table.left):
+            return table
+        return table._replace(state=action.begin(table.options, [table.setups[seat] for seat in table.left]))
+    if not table.opened.keys() >= set(table.remaining):
+        return table
+    state, reports = action.resolve(table.state, table.opened)
+    return table._replace(state=state, committed=frozenset(), opened={}, played=(*table.played, Told(reports)))
+
+
+class Own(NamedTuple):
+    """One's own setup, and one's orders of the turns up to the one that is due."""
+
+    seat: int
+    written: Setup
+    ships: tuple[Ship, ...]
+    """All that are left."""
+    given: Mapping[int, Orders]
+
+
+def _lines(step: str, text: str) -> str:
+    words = text.split()
+    each = _WORDS[step]
+    return "\n".join(" ".join(words[place : place + each]) for place in range(0, len(words), each))
+
+
+class SealedShootEmUp:
+    """The rules of Shoot 'em up Spaceships as played sealed; stateless."""
+
+    papers: Mapping[str, Paper] = {
+        "setup": Paper("setup", ("rules", "salt")),
+        "open": Paper("orders", ("setup", "salt")),
+    }
+    reveals: bool = False
+
+    def begin(self, options: games.Options) -> Table:
+        """The table before any setup is opened: turn 0."""
+        return Table(cast("Options", options), {}, tuple(range(1, options.seats + 1)))
+
+    def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
+        """The steps that a seat owes now: setup in turn 0, then commit and open, or open alone."""
+        return _owed(cast("Table", table), seat)
+
+    def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
+        """The canonical lines of a step; raises `Refused` with all faults, as a referee finds them."""
+        position = cast("Table", table)
+        if step == COMMIT:
+            return ()
+        lines = _lines(step, text)
+        if step == "setup":
+            return tuple(notation.read_setup(position.options, seat, lines).text.split("\n"))
+        return tuple(notation.read_orders(position.position.ships, seat, lines).text.split("\n"))
+
+    def enter(self, table: games.State, seat: int, step: str, lines: Iterable[str]) -> Table:
+        """The table after a step; total on judged lines."""
+        position, text = cast("Table", table), "\n".join(lines)
+        if step == COMMIT:
+            return position._replace(committed=position.committed | {seat})
+        if step == "setup":
+            setup = notation.read_setup(position.options, seat, text)
+            return _finished(position._replace(setups={**position.setups, seat: setup}))
+        orders = notation.read_orders(position.position.ships, seat, text)
+        return _finished(position._replace(opened={**position.opened, seat: orders}))
+
+    def without(self, table: games.State, seat: int, edition: int) -> Table | None:
+        """The table without a seat's ships, since edition 2 and among three or four; else None (ruling 29)."""
+        position = cast("Table", table)
+        left = tuple(other for other in position.left if other != seat)
+        state = action.without(position.state, seat) if position.state else None
+        ends = not state if position.state else seat not in position.left or len(left) < 2
+        if edition < 2 or ends:
+            return None
+        setups, opened = dict(position.setups), dict(position.opened)
+        setups.pop(seat, None)
+        opened.pop(seat, None)
+        return _finished(
+            position._replace(
+                setups=setups, left=left, state=state, committed=position.committed - {seat}, opened=opened
+            )
+        )
+
+    def view(self, table: games.State, seat: int | None) -> View:
+        """What everybody knows; to a seat also which of its ships want orders."""
+        position = cast("Table", table)
+        return knowledge.view(position.position, seat, position.played)
+
+    def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
+        """One's own setup and orders; raises `Refused`."""
+        position = cast("Table", table)
+        written = notation.read_setup(cast("Options", options), seat, setup)
+        given = {}
+        if position.state and position.turn in orders and not position.result:
+            given[position.turn] = notation.read_orders(position.state.ships, seat, orders[position.turn])
+        return Own(seat, written, position.position.ships, given)
+
+    def asks(self, own: Own, table: games.State) -> bool:
+        """Whether orders are to be decided on."""
+        position = cast("Table", table)
+        return position.turn not in own.given and _owed(position, own.seat)[:1] in ((COMMIT,), ("open",))
+
+    def order(self, own: Own, text: str) -> str:
+        """The canonical text of orders for the turn; raises `Refused` with all faults."""
+        return notation.read_orders(own.ships, own.seat, text).text
+
+    def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
+        """The lines of a step; raises `Refused` where orders are missing."""
+        if step == COMMIT:
+            return ()
+        if step == "setup":
+            return tuple(own.written.text.split("\n"))
+        if table.turn not in own.given:
+            raise Refused(Fault("8", None, Phrase("the orders of turn {turn} are missing", turn=table.turn)))
+        return tuple(own.given[table.turn].text.split("\n"))
+
+    def orders(self, own: Own, turn: int) -> str:
+        """The canonical text of the orders of the turn that is due; raises KeyError."""
+        return own.given[turn].text
+
+    def setup(self, own: Own) -> str:
+        """The canonical text of the setup."""
+        return own.written.text
+
+    def own_view(self, own: Own, table: games.State) -> View:
+        """All that this player knows, which is what everybody knows."""
+        return self.view(table, own.seat)
+
+    def first_false(
+        self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+    ) -> Falsehood | None:
+        """None: what is opened was committed to, and there is nothing else to tell."""
+
+
+SEALED: Final = SealedShootEmUp()

@@ -1,0 +1,584 @@
+"""Spaceships without a referee: what of orders is laid open, what owners answer, and the reports as a merge of both.
+
+A space is changed by nothing but the other's visible strikes and its owner's launches, so its owner can answer for
+it; all that is destroyed is told, so everybody can check an answer against what was told before. Here live the
+public table, the owner's side and the verdict. Implements docs/sealed.md, "Spaceships"; rulings 20-34.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from pbem.games import Fault, Refused, Result, Told
+from pbem.games.sealed import COMMIT, Falsehood, Paper
+from pbem.games.spaceships import knowledge, notation, turn
+from pbem.games.spaceships.fleet import Setup, setup_of
+from pbem.games.spaceships.notation import Orders
+from pbem.games.spaceships.space import CELLS, LINES, NAMES, cells, mask_of, names
+from pbem.games.spaceships.told import Line, Space, Telling, entitlement, flash_text, read_flash, read_line
+from pbem.games.spaceships.turn import Side, State, first_to_report
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pbem import games
+    from pbem.games import Report
+    from pbem.games.sealed import Step
+    from pbem.games.spaceships.fleet import Options
+    from pbem.games.spaceships.view import View
+
+__all__ = ["SEALED", "Own", "SealedSpaceships", "Table"]
+
+_OPENED: Final = ("beam", "strike", "scan", "death")
+"""The lines of what is laid open, in the order of ruling 21."""
+_WORDS: Final = frozenset({*_OPENED, "flash", "over"})
+"""What each line of a paper begins with."""
+
+# What is laid open
+
+
+def _visible(orders: Orders) -> tuple[str, ...]:
+    """The lines that lay orders open: not which ship fires a beam, and which missile is launched."""
+    return (
+        *(f"beam {' '.join(NAMES[cell] for cell in line)}" for line, _ in orders.beams),
+        *(f"strike {NAMES[cell]}" for cell in orders.strikes),
+        *(f"scan {NAMES[cell]}" for cell in orders.scans),
+        *(f"death {NAMES[cell]}" for cell in orders.launches),
+    )
+
+
+def _opened(lines: Iterable[str]) -> Orders:
+    """What was laid open, as orders without their secrets."""
+    found: dict[str, list[list[int]]] = {word: [] for word in _OPENED}
+    for line in lines:
+        word, *named = line.split()
+        found[word].append([CELLS[name] for name in named])
+    strikes, scans, launches = (tuple(cell for (cell,) in found[word]) for word in _OPENED[1:])
+    beams = tuple(((first, middle, last), 0) for first, middle, last in found["beam"])
+    return Orders("", beams, strikes, scans, launches, 0)
+
+
+def _aspects(own: Orders, other: Orders, *, own_first: bool) -> list[tuple[str, int]]:
+    """What the owner of a space has to answer, in order: each cell that the other looked at, and own launches."""
+    deaths = [("death", cell) for cell in own.launches]
+    looked = [
+        *(("beam", cell) for line, _ in other.beams for cell in line),
+        *(("strike", cell) for cell in other.strikes),
+        *(("scan", cell) for cell in other.scans),
+    ]
+    return deaths + looked if own_first else looked + deaths
+
+
+# The table
+
+
+class Answers(NamedTuple):
+    """One seat's answers of a turn, as their paper has them."""
+
+    lines: tuple[Line, ...]
+    flashes: tuple[Report, ...]
+    """Flashcube data for the ships that the other side named."""
+    over: str
+
+    @property
+    def lost(self) -> list[Line]:
+        """The lines that name a destroyed ship, in order."""
+        return [line for line in self.lines if line.ship]
+
+
+class Table(NamedTuple):
+    """What both have been told of a sealed game of Spaceships."""
+
+    options: Options
+    turn: int = 1
+    commits: int = 1
+    """The seat that commits in this turn; the other opens first."""
+    committed: bool = False
+    opened: Mapping[int, tuple[str, ...]] = {}
+    answered: Mapping[int, tuple[str, ...]] = {}
+    """Both by seat the lines of this turn."""
+    spaces: tuple[Space, Space] = (Space(), Space())
+    """At the start of the turn."""
+    played: tuple[list[Report], ...] = ()
+    result: Result | None = None
+
+    @property
+    def due(self) -> dict[int, None]:
+        """The one seat that owes a step."""
+        return {seat: None for seat in self.remaining if _owed(self, seat)}
+
+    @property
+    def remaining(self) -> tuple[int, int]:
+        """Both seats: the game is over when one has nothing left."""
+        return 1, 2
+
+    @property
+    def scores(self) -> tuple[int, int]:
+        """Nobody's score is told before the fleets are."""
+        return 0, 0
+
+
+def _owed(table: Table, seat: int) -> tuple[str, ...]:
+    commits, opens = table.commits, 3 - table.commits
+    due: tuple[str, ...] = ("flash", COMMIT)
+    who = commits
+    if not table.committed:
+        due = (COMMIT,)
+    elif opens not in table.opened:
+        who, due = opens, ("open",)
+    elif commits not in table.opened:
+        due = ("open", "answers")
+    elif commits not in table.answered:
+        due = ("answers",)
+    elif opens not in table.answered:
+        who, due = opens, ("answers", COMMIT)
+    if table.result or seat != who:
+        return ()
+    over = any(line.startswith("over ") for lines in table.answered.values() for line in lines[-1:])
+    return due[:1] if over else due
+
+
+def _answers(lines: Iterable[str]) -> Answers:
+    """Answers from judged lines."""
+    told, flashes, over = [], [], ""
+    for line in lines:
+        word, *rest = line.split()
+        if word == "over":
+            over = line
+        elif word == "flash":
+            flashes.append(read_flash(rest))
+        else:
+            told.append(read_line(word, rest))
+    return Answers(tuple(told), tuple(flashes), over)
+
+
+def _lines(text: str) -> list[str]:
+    """A text as lines, each from a word that begins one to the next, however mail broke them."""
+    lines: list[list[str]] = []
+    for word in text.split():
+        if word in _WORDS or not lines:
+            lines.append([])
+        lines[-1].append(word)
+    return [" ".join(words) for words in lines]
+
+
+def _judge_open(table: Table, seat: int, lines: list[str]) -> None:
+    """Whether lines lay orders open that nothing told makes impossible; raises `Refused`."""
+    faults = [
+        Fault("sealed", line, Phrase("this is no line of what is laid open")) for line in lines if not _opens(line)
+    ]
+    order = [_OPENED.index(line.split()[0]) for line in lines] if not faults else []
+    if order != sorted(order):
+        faults.append(Fault("21", None, Phrase("beams come first, then strikes, scans and kamikaze deaths")))
+    if not faults:
+        faults = list(_impossible(table, seat, _opened(lines)))
+    if faults:
+        raise Refused(*faults)
+
+
+def _opens(line: str) -> bool:
+    word, *named = line.split()
+    if word == "beam" and len(named) == 3 and all(cell in CELLS for cell in named):
+        first, middle, last = named
+        return LINES.get(first + last, ((),))[0] == (CELLS[first], CELLS[middle], CELLS[last])
+    return word in _OPENED[1:] and len(named) == 1 and named[0] in CELLS
+
+
+def _impossible(table: Table, seat: int, orders: Orders) -> Iterator[Fault]:
+    """What of opened orders no fleet can have been entitled to."""
+    space, lost = table.spaces[seat - 1], Counter(ship[:2] for ship in table.spaces[seat - 1].lost)
+    strikes, beams = entitlement(table.options, seat, lost)
+    scans = max(1, _fresh(table.played[-1], seat).bit_count()) if table.played else 1
+    for rule, count, most in (
+        ("14", len(orders.strikes), strikes),
+        ("17", len(orders.beams), beams),
+        ("18", len(orders.scans), scans),
+    ):
+        if count > most:
+            yield Fault(rule, None, Phrase("no fleet may order that many of one kind this turn"))
+    for place, cell in enumerate(orders.launches):
+        if cell in orders.launches[:place] or (space.destroyed | space.empty) >> cell & 1:
+            yield Fault("16", f"death {NAMES[cell]}", Phrase("there is nothing left to be launched"))
+
+
+def _fresh(reports: Iterable[Report], seat: int) -> int:
+    """The cells of a seat's space that one turn destroyed."""
+    found = 0
+    for report in reports:
+        if report["kind"] == "kamikaze death":
+            found |= mask_of([report["cell"]]) if report["seat"] == seat else 0
+        elif report["seat"] != seat:
+            found |= mask_of(
+                [*([report["cell"]] if report["result"] == "hit" else ()), *report.get("explosions", ())]
+            )
+    return found
+
+
+def _asked(table: Table, seat: int) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """What a seat has to answer: what was looked at and launched in its space, and the cells of flashcube data."""
+    first = first_to_report(table.options, table.turn)
+    own, other = (_opened(table.opened[who]) for who in (seat, 3 - seat))
+    flashes = []
+    if 3 - seat in table.answered:
+        lost = _answers(table.answered[3 - seat]).lost
+        flashes = [("flash", cell) for line in lost for cell in cells(line.ship_cells)]
+    if seat in table.answered:
+        return [], flashes
+    return _aspects(own, other, own_first=first == seat), flashes
+
+
+def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
+    """Whether answers answer what was asked, and agree with what was told; raises `Refused`."""
+    told, flashed = _asked(table, seat)
+    wanted = [f"{kind} {NAMES[cell]}" for kind, cell in told + flashed]
+    faults = []
+    for place, line in enumerate(lines):
+        start = wanted[place] if place < len(wanted) else "over"
+        if f"{line} ".startswith(f"{start} "):
+            if not _is_answer(line, started=seat in table.answered):
+                faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
+        else:
+            raise Refused(Fault("sealed", line, Phrase("a line about {what} is due here", what=start)))
+    faults += [Fault("sealed", None, Phrase("a line about {what} is due here", what=s)) for s in wanted[len(lines) :]]
+    if len(lines) > len(wanted) + 1:
+        faults.append(Fault("sealed", lines[-1], Phrase("this is no line of an answer")))
+    if not faults:
+        answered = (
+            table if seat in table.answered else table._replace(answered={**table.answered, seat: tuple(lines)})
+        )
+        faults = _entered(answered, seat, _answers(lines).flashes).faults
+    if faults:
+        raise Refused(*faults)
+
+
+def _is_answer(line: str, *, started: bool) -> bool:
+    """Whether a line can be read; `started` when the seat's space is told already, so that the game is not ended."""
+    word, *rest = line.split()
+    if word == "over":
+        return not started and line in ("over fleet", "over idle")
+    try:
+        read_flash(rest) if word == "flash" else read_line(word, rest)
+    except (ValueError, LookupError):
+        return False
+    return True
+
+
+def _entered(table: Table, seat: int, flashes: Iterable[Report]) -> Telling:
+    """A seat's space with the answers that it gave in this turn, and with its flashcube data."""
+    orders, answers = _opened(table.opened[seat]), _answers(table.answered[seat])
+    told = Telling(table.options, seat, table.spaces[seat - 1], mask_of([NAMES[cell] for cell in orders.launches]))
+    for line in answers.lines:
+        told.tell(line)
+    left = iter(flashes)
+    for line in _answers(table.answered.get(3 - seat, ())).lost:
+        by = told.start if _is_early(table, seat, line) else told.destroyed
+        for flash in islice(left, line.ship_cells.bit_count()):
+            told.flash(flash, by)
+    told.end(answers.over, orders)
+    return told
+
+
+def _is_early(table: Table, seat: int, lost: Line) -> bool:
+    """Whether a seat gives flashcube data for this ship before the strikes on its own space are reported."""
+    return lost.kind != "death" and first_to_report(table.options, table.turn) == seat
+
+
+def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
+    """The table after the last step of a turn, the flashcube data of the seat that committed, if asked for."""
+    answers = {seat: _answers(lines) for seat, lines in table.answered.items()}
+    commits, opens = table.commits, 3 - table.commits
+    flashes = {commits: _answers(flashed).flashes, opens: answers[opens].flashes}
+    one, two = (_entered(table, seat, flashes[seat]).space() for seat in (1, 2))
+    over = [seat for seat in (1, 2) if answers[seat].over]
+    beaten = [seat for seat in over if answers[seat].over == "over fleet"]
+    winner = 3 - beaten[0] if len(beaten) == 1 else 0
+    return table._replace(
+        turn=table.turn if over else table.turn + 1,
+        commits=commits if answers[opens].lost else opens,
+        committed=False,
+        opened={},
+        answered={},
+        spaces=(one, two),
+        played=(*table.played, _merged(first_to_report(table.options, table.turn), answers, flashes)),
+        result=Result(winner, table.scores) if over else None,
+    )
+
+
+def _merged(first: int, answers: Mapping[int, Answers], flashes: Mapping[int, Iterable[Report]]) -> list[Report]:
+    """The reports of a turn from both sides' answers and flashcube data, in the order of ruling 21."""
+    given = {seat: iter(found) for seat, found in flashes.items()}
+    told: dict[int, dict[bool, list[Report]]] = {1: {True: [], False: []}, 2: {True: [], False: []}}
+    for owner, answered in answers.items():
+        for line in answered.lines:
+            died = line.kind == "death"
+            seat = owner if died else 3 - owner
+            told[seat][died].append(_report(seat, line, given[3 - owner]))
+    return Told(report for seat in (first, 3 - first) for died in (False, True) for report in told[seat][died])
+
+
+def _report(seat: int, line: Line, flashes: Iterator[Report]) -> Report:
+    kind, result = _REPORTED.get(line.kind, line.kind), _REPORTED.get(line.result, line.result)
+    report: Report = {"seat": seat, "kind": kind, "cell": NAMES[line.cell]}
+    if result:
+        report["result"] = result
+    if line.explosions:
+        report["explosions"] = names(line.explosions)
+    if line.ship:
+        report["destroyed"] = {"ship": line.ship, "cells": names(line.ship_cells)}
+        report["flashcube"] = list(islice(flashes, line.ship_cells.bit_count()))
+    return report
+
+
+_REPORTED: Final = {"death": "kamikaze death", "duplicate": "duplicate hit"}
+"""What reports say in more words than papers."""
+
+
+# The owner's side
+
+_NOTHING: Final = setup_of(())
+_NOBODY: Final = Side(_NOTHING, 0, 0, 0, turn.entitle(_NOTHING, 0, 0, 0, 0))
+"""In the place of the other side, of which its opponent knows no secret."""
+
+
+class Own(NamedTuple):
+    """One's own side at the start of a turn, and one's orders of the turns up to it."""
+
+    options: Options
+    seat: int
+    turn: int
+    side: Side
+    given: Mapping[int, Orders] = {}
+
+    def ordered(self, orders: Mapping[int, str]) -> Own:
+        """The same with the orders of the turn, if they are known; raises `Refused`."""
+        if self.turn not in orders:
+            return self
+        judged = notation.read_orders(self.side.setup, self.side.entitled, orders[self.turn])
+        return self._replace(given={**self.given, self.turn: judged})
+
+    @property
+    def orders(self) -> Orders:
+        """The orders of the turn; raises `Refused` if they are not known."""
+        found = self.given.get(self.turn)
+        if found is None:
+            raise Refused(Fault("39", None, Phrase("the orders of turn {turn} are missing", turn=self.turn)))
+        return found
+
+    def resolved(self, other: Orders) -> tuple[list[Report], Side]:
+        """What becomes of the own space in the turn: the reports on it, without flashcubes, and the side after."""
+        seat = self.seat
+        sides = (self.side, _NOBODY) if seat == 1 else (_NOBODY, self.side)
+        orders = {seat: self.orders, 3 - seat: other._replace(launches=())}
+        state, reports = turn.resolve(State(self.options, self.turn, sides), orders)
+        about = [report for report in reports if report["seat"] != seat or report["kind"] == "kamikaze death"]
+        return about, state.sides[seat - 1]
+
+    def after(self, reports: list[Report], *, over: bool) -> Own:
+        """The own side after a turn of which these are the reports."""
+        other = _reported(report for report in reports if report["seat"] != self.seat)
+        _, side = self.resolved(other)
+        beams = [report["result"] for report in reports if (report["seat"], report["kind"]) == (self.seat, "beam")]
+        burnt_out = side.burnt_out
+        for place, (_, ship) in enumerate(self.orders.beams):
+            if beams[3 * place] == beams[3 * place + 2] == "hit":  # ruling 29
+                burnt_out |= 1 << ship
+        able = tuple(beam for beam in side.entitled.beams if not burnt_out >> beam[0] & 1)
+        side = side._replace(burnt_out=burnt_out, entitled=side.entitled._replace(beams=able))
+        return self._replace(turn=self.turn if over else self.turn + 1, side=side)
+
+
+def _reported(reports: Iterable[Report]) -> Orders:
+    """What a seat laid open in a turn, from the reports of its actions."""
+    found: dict[str, list[int]] = {"beam": [], "strike": [], "scan": [], "kamikaze death": []}
+    for report in reports:
+        found[report["kind"]].append(CELLS[report["cell"]])
+    targets = iter(found["beam"])
+    beams = tuple((line, 0) for line in zip(targets, targets, targets, strict=True))
+    return Orders("", beams, tuple(found["strike"]), tuple(found["scan"]), tuple(found["kamikaze death"]), 0)
+
+
+def _begun(options: Options, seat: int, setup: Setup) -> Own:
+    return Own(options, seat, 1, turn.begin(options, (setup, setup)).sides[0])
+
+
+def _answered(own: Own, table: Table) -> tuple[str, ...]:
+    """The lines of one's answers and flashcube data in this turn."""
+    reports, after = own.resolved(_opened(table.opened[3 - own.seat]))
+    lines = [
+        Line(
+            "death" if report["kind"] == "kamikaze death" else report["kind"],
+            CELLS[report["cell"]],
+            report.get("result", "").removesuffix(" hit"),
+            mask_of(report.get("explosions", [])),
+            report["destroyed"]["ship"] if "destroyed" in report else "",
+            mask_of(report["destroyed"]["cells"] if "destroyed" in report else []),
+        ).text
+        for report in reports
+    ]
+    lines += _flashes(own, table, after)
+    if not after.score:
+        lines.append("over fleet")
+    elif turn.gives_up(own.side.entitled, own.orders):
+        lines.append("over idle")
+    return tuple(lines)
+
+
+def _flashes(own: Own, table: Table, after: Side) -> list[str]:
+    """Flashcube data of the own space for the ships that the other side named (ruling 28)."""
+    setup = own.side.setup
+    launched = mask_of([NAMES[cell] for cell in own.orders.launches])
+    lines = []
+    for lost in _answers(table.answered.get(3 - own.seat, ())).lost:
+        destroyed = own.side.destroyed | launched if _is_early(table, own.seat, lost) else after.destroyed
+        for cell in cells(lost.ship_cells):
+            owner = setup.owner[cell]
+            ship = setup.ships[owner].name if owner >= 0 else None
+            lines.append(flash_text({"cell": NAMES[cell], "ship": ship, "destroyed": bool(destroyed >> cell & 1)}))
+    return lines
+
+
+_RULINGS: Final = {"beam": "22", "strike": "22", "scan": "25", "death": "27", "flash": "28"}
+
+
+def _ruling(step: str, honest: Iterable[str], told: Iterable[str]) -> str:
+    """The ruling that the first line breaks that is not what an honest owner would have written."""
+    line, other = next(pair for pair in zip_longest(honest, told, fillvalue="over") if pair[0] != pair[1])
+    word, said = line.split()[0], other.split()
+    if step == "open":
+        return "21"
+    if "over" in (word, said[0]):
+        return "31"  # whether a fleet is left follows from the ships that were named
+    if word in ("beam", "strike") and line.split()[2] == said[2]:
+        return "23" if _exploded(line) != _exploded(other) else "27"
+    return _RULINGS[word]
+
+
+def _exploded(line: str) -> str:
+    """What of a line tells of explosions."""
+    return line.partition(" explodes ")[2].partition(" destroyed ")[0]
+
+
+class SealedSpaceships:
+    """The rules of Spaceships as played sealed; stateless."""
+
+    papers: Mapping[str, Paper] = {
+        "open": Paper("strikes", ("after", "orders", "salt")),
+        "answers": Paper("answers", ("to", "own"), to=("open",)),
+        "flash": Paper("flash", ("to",), to=("answers",)),
+    }
+    reveals: bool = True
+
+    def begin(self, options: games.Options) -> Table:
+        """The table before turn 1, in which seat 1 commits."""
+        return Table(cast("Options", options))
+
+    def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
+        """The steps that a seat owes: who commits, opens and answers, and who opens first and answers."""
+        return _owed(cast("Table", table), seat)
+
+    def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
+        """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
+        position, lines = cast("Table", table), _lines(text)
+        if step == "open":
+            _judge_open(position, seat, lines)
+        elif step != COMMIT:
+            _judge_answers(position, seat, lines)
+        return tuple(lines)
+
+    def enter(self, table: games.State, seat: int, step: str, lines: Iterable[str]) -> Table:
+        """The table after a step; total on judged lines."""
+        position, told = cast("Table", table), tuple(lines)
+        if step == COMMIT:
+            return position._replace(committed=True)
+        if step == "open":
+            return position._replace(opened={**position.opened, seat: told})
+        if step == "flash":
+            return _finished(position, told)
+        position = position._replace(answered={**position.answered, seat: told})
+        if seat == position.commits or _answers(told).lost:
+            return position
+        return _finished(position)
+
+    def without(self, table: games.State, seat: int, edition: int) -> None:
+        """None: of two, the other has won."""
+
+    def view(self, table: games.State, seat: int | None) -> View:
+        """What everybody knows of both spaces."""
+        del seat
+        position = cast("Table", table)
+        nobody = State(position.options, position.turn, (_NOBODY, _NOBODY), position.result)
+        return knowledge.view(nobody, None, position.played)
+
+    def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
+        """One's own side at the start of the turn that is due; raises `Refused`."""
+        agreed, position = cast("Options", options), cast("Table", table)
+        own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
+        for number, reports in enumerate(position.played, start=1):
+            last = number == len(position.played)
+            own = own.ordered(orders).after(reports, over=last and position.result is not None)
+        return own if position.result else own.ordered(orders)
+
+    def asks(self, own: Own, table: games.State) -> bool:
+        """Whether orders are to be decided on."""
+        return own.turn not in own.given and _owed(cast("Table", table), own.seat)[:1] in ((COMMIT,), ("open",))
+
+    def order(self, own: Own, text: str) -> str:
+        """The canonical text of orders for the turn; raises `Refused` with all faults."""
+        return notation.read_orders(own.side.setup, own.side.entitled, text).text
+
+    def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
+        """The lines of a step, as a truthful owner writes them; raises `Refused` where orders are missing."""
+        position = cast("Table", table)
+        if step == "open":
+            return _visible(own.orders)
+        if step == "answers":
+            return _answered(own, position)
+        if step == "flash":
+            _, after = own.resolved(_opened(position.opened[3 - own.seat]))
+            return tuple(_flashes(own, position, after))
+        return ()
+
+    def orders(self, own: Own, turn: int) -> str:
+        """The canonical text of the orders of a turn; raises KeyError."""
+        return own.given[turn].text
+
+    def setup(self, own: Own) -> str:
+        """The canonical text of the setup."""
+        return own.side.setup.text
+
+    def own_view(self, own: Own, table: games.State) -> View:
+        """All that this player knows, as in the refereed game."""
+        position = cast("Table", table)
+        sides = (own.side, _NOBODY) if own.seat == 1 else (_NOBODY, own.side)
+        return knowledge.view(State(own.options, own.turn, sides, position.result), own.seat, position.played)
+
+    def first_false(
+        self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+    ) -> Falsehood | None:
+        """The first of a seat's steps that its own setup and orders belie; None for an honest seat."""
+        agreed = cast("Options", options)
+        try:
+            own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
+        except Refused as refused:
+            return Falsehood(0, "setup", refused.faults[0].rule)
+        table = self.begin(options)
+        for step in steps:
+            if step.seat == seat and step.step in self.papers:
+                try:
+                    own = own.ordered(orders)
+                    honest = self.lines(own, table, step.step)
+                except Refused as refused:
+                    return Falsehood(step.turn, step.step, refused.faults[0].rule)
+                if honest != step.lines:
+                    return Falsehood(step.turn, step.step, _ruling(step.step, honest, step.lines))
+            played = len(table.played)
+            table = self.enter(table, step.seat, step.step, step.lines)
+            if len(table.played) > played:
+                own = own.after(table.played[-1], over=table.result is not None)
+        return None
+
+
+SEALED: Final = SealedSpaceships()

@@ -1,0 +1,161 @@
+"""The sections of a block: what the letters of sealed matches bring between their place and their `end`.
+
+One table says what each section holds. Read without regard to line ends, as everything that is signed is; what the
+lines of a section mean is for the game to judge. Implements docs/playing.md, "Sealed matches".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.phrase import Phrase, either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["NOTE", "SECTIONS", "Read", "read", "written"]
+
+Read = tuple[str, tuple[str, ...], str]
+"""A section: its name, its arguments, and the text up to its `done`, line ends as they came; of a note its base64."""
+
+NOTE = 4096
+"""How many octets a note to oneself may have."""
+
+_WIDTH = 72
+_HASH = re.compile(r"[0-9a-fA-F]{64}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_WORD = re.compile(r"\S+")
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What one section holds: its arguments in order, and whether lines follow up to `done`."""
+
+    arguments: tuple[str, ...] = ()
+    lines: bool = False
+    hashes: bool = False
+    """Whether any number of hashes leads the lines: how many, the paper says that the game has for this step."""
+    many: bool = False
+    """Whether there may be several, with different arguments."""
+
+
+SECTIONS: Mapping[str, Mapping[str, _Section]] = {
+    "seal": {"commitment": _Section(("hash",)), "note": _Section()},
+    "step": {
+        "commit": _Section(("hash",)),
+        **dict.fromkeys(("open", "answers", "flash", "departs", "setup"), _Section(lines=True, hashes=True)),
+        "note": _Section(),
+    },
+    "reveal": {
+        "seed": _Section(("hash",)),
+        "setup": _Section(lines=True),
+        "orders": _Section(("number",), lines=True, many=True),
+    },
+}
+"""By command, the sections that its block may hold. A note is the last one: it has all that is left."""
+
+_ARGUMENTS = {
+    "hash": (_HASH, Phrase("64 hex digits")),
+    "number": (_NUMBER, Phrase("the number of a turn")),
+}
+
+
+def read(command: str, block: str) -> tuple[tuple[Read, ...], list[tuple[str | None, Phrase]]]:
+    """The sections of a command's block, in their order, and what is wrong: a token as written, and a sentence."""
+    reader = _Reader(SECTIONS[command], block)
+    found = tuple(reader.sections())
+    return found, reader.wrong
+
+
+class _Reader:
+    """A block being read: whatever is wrong is collected; what cannot be told apart ends the reading."""
+
+    def __init__(self, known: Mapping[str, _Section], block: str) -> None:
+        self.text = _COMMENT.sub(lambda found: " " * len(found[0]), block)
+        self.known = known
+        self.words = list(_WORD.finditer(self.text))
+        self.at = 0
+        self.wrong: list[tuple[str | None, Phrase]] = []
+
+    def sections(self) -> Iterator[Read]:
+        seen = set[tuple[str, ...]]()
+        while self.at < len(self.words):
+            name = self.words[self.at][0].lower()
+            if name not in self.known:
+                wanted = either(f"`{known}`" for known in self.known)
+                self.wrong.append((self.words[self.at][0], Phrase("here may stand {wanted}", wanted=wanted)))
+                return
+            self.at += 1
+            section = self._note() if name == "note" else self._section(name, self.known[name])
+            if section is None:
+                return
+            _, arguments, _ = section
+            one = (name, *arguments) if self.known[name].many else (name,)
+            if one in seen:
+                self.wrong.append((" ".join(one), Phrase("`{name}` appears twice.", name=" ".join(one))))
+            seen.add(one)
+            yield section
+
+    def _section(self, name: str, holds: _Section) -> Read | None:
+        arguments = []
+        for kind in holds.arguments:
+            form, wanted = _ARGUMENTS[kind]
+            word = self.words[self.at][0] if self.at < len(self.words) else None
+            if word is None or not form.fullmatch(word):
+                self.wrong.append((word, Phrase("`{name}`: here stands {wanted}", name=name, wanted=wanted)))
+                return None
+            arguments.append(word.lower() if kind == "hash" else word)
+            self.at += 1
+        while holds.hashes and self.at < len(self.words) and _HASH.fullmatch(self.words[self.at][0]):
+            arguments.append(self.words[self.at][0].lower())
+            self.at += 1
+        text = self._lines(name) if holds.lines else ""
+        return None if text is None else (name, tuple(arguments), text)
+
+    def _lines(self, name: str) -> str | None:
+        first = self.at
+        while self.at < len(self.words):
+            if self.words[self.at][0].lower() == "done":
+                lines = self.text[self.words[first].start() : self.words[self.at].start()]
+                self.at += 1
+                return "\n".join(line.strip() for line in lines.split("\n")).strip()
+            self.at += 1
+        self.wrong.append((None, Phrase("the line `done` of `{name}` is missing", name=name)))
+        return None
+
+    def _note(self) -> Read | None:
+        joined = "".join(word[0] for word in self.words[self.at :])
+        self.at = len(self.words)
+        try:
+            size = len(base64.b64decode(joined, validate=True))
+        except (binascii.Error, ValueError):
+            size = 0
+        if not size:
+            self.wrong.append((joined[:20] or None, Phrase("`note` is the last section, and holds base64")))
+        elif size > NOTE:
+            self.wrong.append((None, Phrase("a note has at most {most} octets", most=NOTE)))
+        return ("note", (), joined)
+
+
+def written(sections: Iterable[Read]) -> str:
+    """A block with these sections, in lines that no mail program breaks; without its `end`."""
+    lines = []
+    for name, arguments, text in sections:
+        if name == "note":
+            lines += ["note", *(text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH))]
+            continue
+        lines += _wrapped(" ".join([name, *arguments]))
+        if any(known[name].lines for known in SECTIONS.values() if name in known):
+            lines += [piece for line in text.split("\n") for piece in _wrapped(line)]
+            lines.append("done")
+    return "\n".join(lines)
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,69 @@
+"""A player of a sealed match lays open what was kept secret: the game is over, and now everybody can check it.
+
+Implements docs/playing.md, "Sealed matches" (`reveal`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import hash_, mapping, number, seat_number, time
+from pbem.match.sealed import judge_reveal
+from pbem.match.step import Document, Notice
+from pbem.match.submissions import answered
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from pbem.match.replay import TranscriptReplay
+    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.step import Step
+
+
+def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
+    """A seat's setup and orders of the game that is over: they open all that it committed to. Raises `Refused`."""
+    match = step.match
+    step.demand_key(signed)
+    if match.sealed_game is None or not match.revealing:
+        raise Refused(Fault("reveal", match.id, Phrase("nothing is to be revealed before the game is over")))
+    if seat in match.sealed_game.reveals:
+        raise Refused(Fault("reveal", match.id, Phrase("you have revealed this game")))
+    faults = step.misplaced(replace(form, rev=0), seat, None, game=match.game)
+    try:
+        revealed, papers = judge_reveal(match, seat, form)
+    except Refused as refused:
+        raise Refused(*faults, *refused.faults) from refused
+    if faults:
+        raise Refused(*faults)
+    step.file_letter(f"reveal-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, match.game - 1, seat)
+    for path, content in papers.items():
+        step.papers.append(Document(path, content.encode(), match.game - 1, seat))
+    step.append_entry("reveal", {"game": match.game, "seat": seat, **step.named(signed)})
+    game = replace(match.sealed_game, reveals={**match.sealed_game.reveals, seat: revealed})
+    step.match = replace(step.match, sealed_game=game, missed=match.missed - {seat})
+    answered(step, seat, signed)
+    for other in match.seats:
+        if other != seat:
+            step.notices.append(Notice("revealed", other, step.match, {"seat": seat}))
+
+
+def remake(replay: TranscriptReplay) -> Step:
+    """The reveal again, and the verdict if it was the last."""
+    seat = replay.seat()
+    path = f"letters/reveal-{replay.entry.seq}-seat-{seat}.eml"
+    signed = replay.named(path, replay.entry.body)
+    form = replay.form("reveal", seat, path, signed, None)
+    step = replay.at_work()
+    replay.judged(path, reveal, step, seat, form, signed)
+    replay.advance(step)
+    return step
+
+
+ENTRY = EntryType(
+    "reveal",
+    mapping({"game": number, "seat": seat_number, "mail": hash_, "received": time}),
+    remake=remake,
+    says="game {game}: seat {seat} revealed, signed; it opens all that the seat had committed to",
+)

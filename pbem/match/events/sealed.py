@@ -1,0 +1,109 @@
+"""All seats of a sealed match have committed to their setups: the game begins, and nobody else knows them.
+
+Implements docs/bundle.md, "Sealed matches" (`sealed`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pbem.match.asking import ask_for_steps
+from pbem.match.changed import replace
+from pbem.match.documents import Receipt
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import anything, by_seat, hash_, mapping, number
+from pbem.match.sealed import receipt_path, seal
+from pbem.match.sealed_game import SealedGame
+from pbem.match.set_aside import file_trace
+from pbem.match.step import Document
+from pbem.match.transcript import sha256_hex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.match.replay import TranscriptReplay
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+def begin(step: Step) -> None:
+    """Publish what the seats committed to, and ask for the first step."""
+    match = step.match
+    assert match.options is not None
+    assert match.sealed_rules is not None
+    open_to_all = match.game - 1  # as what was revealed before: nothing in it is secret
+    seals = {}
+    for seat, submission in sorted(match.setups.items()):
+        step.papers.append(Document(receipt_path(match.game, seat), submission.paper.encode(), open_to_all, seat))
+        letter = f"game-{match.game}-seal-seat-{seat}"
+        step.file_letter(letter, submission.letter, submission.evidence, open_to_all, seat)
+        seals[seat] = f"letters/{letter}.eml"
+    trace = file_trace(step, "setup", open_to_all)
+    commitments = {seat: submission.text for seat, submission in sorted(match.setups.items())}
+    step.append_entry(
+        "sealed",
+        {
+            **trace,
+            "game": match.game,
+            "options": dict(match.options.changed),
+            "commitments": {str(seat): commitment for seat, commitment in commitments.items()},
+            "receipts": {
+                str(seat): sha256_hex(submission.paper.encode()) for seat, submission in sorted(match.setups.items())
+            },
+        },
+    )
+    step.match = replace(
+        step.match,
+        phase="playing",
+        setups={},
+        prev=step.match.head,
+        position=match.sealed_rules.begin(match.options),
+        sealed_game=SealedGame(commitments, seals),
+        silent={},
+        said={},
+    )
+    ask_for_steps(step)
+    step.notify("begin")
+
+
+def remake(replay: TranscriptReplay) -> Step:
+    """The beginning of a sealed game again, from the letters of its seals."""
+    step = replay.at_work()
+    aside = replay.set_aside(replay.match, "setup")
+    for seat in replay.match.seats:
+        path = receipt_path(replay.match.game, seat)
+        content = replay.file(path)
+        if sha256_hex(content) != replay.entry.body["receipts"][str(seat)]:
+            raise replay.untrue(path, "is not the receipt that the transcript names")
+        receipt = replay.read(path, Receipt.read, content)
+        letter = f"letters/game-{replay.match.game}-seal-seat-{seat}.eml"
+        replay.was_not_withdrawn(path, receipt, aside)
+        form, signed = replay.signed("seal", seat, letter, receipt)
+        replay.judged(letter, partial(seal, step), seat, form, signed)
+    replay.advance(step)
+    return step
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+    for seat, value in entry.body["receipts"].items():
+        yield receipt_path(entry.body["game"], int(seat)), value
+    if "trace" in entry.body:
+        yield f"traces/game-{entry.body['game']}-setup.txt", entry.body["trace"]
+
+
+ENTRY = EntryType(
+    "sealed",
+    mapping(
+        {
+            "trace": hash_,
+            "game": number,
+            "options": anything,
+            "commitments": by_seat(hash_),
+            "receipts": by_seat(hash_),
+        }
+    ),
+    remake=remake,
+    says="game {game}: all have committed to their setups, signed; they keep them to themselves",
+    papers=_named,
+)

@@ -1,0 +1,154 @@
+"""A player of a sealed match tells something: commits to orders, lays them open, or answers for the own side.
+
+Each step is an entry at once, and cannot be replaced; one letter may bring several. With the last step of a turn come
+its reports, merged from what both sides told. Implements docs/playing.md, "Sealed matches" (`step`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.asking import ask_for_steps
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.events.ended import end_game
+from pbem.match.events.turn import tell
+from pbem.match.forms import hash_, mapping, number, seat_number, text, time
+from pbem.match.sealed import judge_steps
+from pbem.match.step import Document, Notice
+from pbem.match.submissions import answered
+from pbem.match.turns import Played, Reports
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pbem.games.sealed import Table
+    from pbem.match.replay import TranscriptReplay
+    from pbem.match.sealed_game import Filed
+    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a letter with steps came to, for the letters that tell of it."""
+
+    seat: int
+    turn: int
+    """That of its first step."""
+    steps: tuple[Filed, ...] = ()
+    files: Mapping[int, Mapping[int, bytes]] = field(default_factory=dict)
+    """By turn that it finished, and by seat, the file of the reports."""
+    reports: Mapping[int, Reports] = field(default_factory=dict)
+    """By turn that it finished."""
+
+
+def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
+    """The steps of a letter, all or none of them. Raises `Refused`."""
+    match = step.match
+    step.demand_key(signed)
+    if match.sealed_rules is None:
+        raise Refused(Fault("step", match.id, Phrase("this match is not sealed")))
+    if match.sealed_game is None or match.phase != "playing" or match.revealing:
+        raise Refused(Fault("step", match.id, Phrase("no step is due")))
+    said = replace(form, rev=0)  # what is an entry at once needs no revision
+    if form.prev in match.sealed_game.printed.get(seat, ()):
+        said = replace(said, prev=match.prev)
+    if faults := step.misplaced(said, seat, None, game=match.game, turn=match.turn):
+        raise Refused(*faults)
+    name = f"step-{match.seq + 1}-seat-{seat}"
+    taken = judge_steps(match, seat, form, signed.hash, f"letters/{name}.eml")
+    step.file_letter(name, signed.raw, signed.evidence, match.game - 1, seat)
+    told = Told(seat, match.turn)
+    for one in taken:
+        if one.paper:
+            step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
+        told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
+        told = _finish(step, one.table, told)
+    silent = {other: times for other, times in step.match.silent.items() if other != seat}
+    step.match = replace(step.match, silent=silent)
+    if not step.match.owes(seat):
+        answered(step, seat, signed)
+    go_on(step, step.match.table, told, signed)
+    return told
+
+
+def go_on(step: Step, table: Table, told: Told, signed: Signed | None = None) -> None:
+    """Go on from a table that a letter led to: tell the others of it, and ask whoever owes something, or for the end.
+
+    The letter is at hand where it brought steps.
+    """
+    told = _finish(step, table, told)
+    step.match = replace(step.match, prev=step.match.head, said={})
+    ask_for_steps(step, by=told.seat)
+    for other in step.match.seats:
+        if other != told.seat and (told.steps or told.reports):
+            step.notices.append(Notice("step", other, step.match, {"told": told, "signed": signed}))
+    if table.result is not None:
+        end_game(step, table.result)
+
+
+def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
+    """Append the entry of a step."""
+    match = step.match
+    assert match.sealed_game is not None
+    path = {"path": filed.path} if filed.path else {}
+    body = {"game": match.game, "turn": filed.turn, "seat": filed.seat, "step": filed.step, "paper": filed.paper}
+    entry = step.append_entry("step", {**body, **path, **step.named(signed)})
+    filed = replace(filed, seq=entry.seq, head=entry.head)
+    game = replace(match.sealed_game, steps=(*match.sealed_game.steps, filed))
+    step.match = replace(step.match, sealed_game=game)
+    return filed
+
+
+def _finish(step: Step, table: Table, told: Told) -> Told:
+    """Let the match have this table, with an entry for each turn that was finished by it."""
+    before = step.match
+    step.match = replace(before, position=table)
+    for reports in table.played[len(before.turns) :]:
+        turn, found = len(step.match.turns) + 1, Reports(reports)
+        files = tell(step, turn, found)
+        turns = step.match.turns.and_(Played(before.prev, {}, found))
+        step.match = replace(step.match, turns=turns, offers={})
+        told = replace(told, files={**told.files, turn: files}, reports={**told.reports, turn: found})
+    return told
+
+
+def remake(replay: TranscriptReplay) -> Step:
+    """The steps of a letter again."""
+    seat = replay.seat()
+    path = f"letters/step-{replay.entry.seq}-seat-{seat}.eml"
+    signed = replay.named(path, replay.entry.body)
+    form = replay.form("step", seat, path, signed, None)
+    step = replay.at_work()
+    replay.judged(path, take, step, seat, form, signed)
+    return step
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+    if "path" in entry.body:
+        yield entry.body["path"], entry.body["paper"]
+
+
+ENTRY = EntryType(
+    "step",
+    mapping(
+        {
+            "game": number,
+            "turn": number,
+            "seat": seat_number,
+            "step": text,
+            "paper": hash_,
+            "mail": hash_,
+            "received": time,
+        },
+        {"path": text},
+    ),
+    remake=remake,
+    says="game {game}, turn {turn}: seat {seat}: {step}, signed, as it was due",
+    papers=_named,
+)

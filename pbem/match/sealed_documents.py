@@ -1,0 +1,82 @@
+"""The papers of sealed matches: what their owners write, hash and open, and nobody else can make.
+
+Text files of `key value` lines with one block, like the other papers of a match, so that `sha256sum -c` is a complete
+verifier. The papers of steps are public at once; those of setups and orders stay with their owners until they are
+opened, under salts that follow from one seed. Nothing is judged here. Implements docs/bundle.md, "Sealed matches".
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.match.transcript import sha256_hex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["NOTHING", "ORDERS", "SETUP", "Place", "hashed", "paper", "path", "salt"]
+
+SETUP, ORDERS = "setup", "orders"
+"""The papers that stay with their owner where the game does not open them before its end."""
+
+NOTHING = "0" * 64
+"""The hash in a paper where there is no other paper to name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the papers of a player belong: server, match, game, seat and name."""
+
+    server: str
+    match: str
+    game: int
+    seat: int
+    player: str
+
+
+def salt(seed: bytes, place: Place, turn: int, what: str) -> str:
+    """The salt (64 hex digits) of the paper of this name that is made with this seed; of a setup the turn is 0.
+
+    HMAC-SHA256, so that none tells of another, and seed and texts make every paper again.
+    """
+    label = (
+        f"pbem salt 1\nserver {place.server}\nmatch {place.match}\ngame {place.game}\nseat {place.seat}\n"
+        f"turn {turn}\nwhat {what}\n"
+    )
+    return hmac.new(seed, label.encode(), "sha256").hexdigest()
+
+
+def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: Sequence[str]) -> str:
+    """A paper: its name, such as `strikes`, the hashes and the salt of its head in their order, and its lines.
+
+    A setup's has `rules` and `salt`, and no turn; that of orders has `setup`, the commitment, and `salt`.
+    """
+    head = {
+        "server": place.server,
+        "match": place.match,
+        "game": place.game,
+        **({"turn": turn} if name != SETUP else {}),
+        "seat": place.seat,
+        "player": place.player,
+        **values,
+    }
+    return "\n".join(
+        [f"pbem sealed {name} 1", *(f"{key} {value}" for key, value in head.items()), name, *lines, "end\n"]
+    )
+
+
+def path(name: str, place: Place, turn: int, number: int = 1) -> str:
+    """Where a paper lies in a bundle; `number` tells apart those of one name that a seat wrote in one turn."""
+    if name == SETUP:
+        return f"openings/game-{place.game}-seat-{place.seat}.txt"
+    where = f"game-{place.game}-turn-{turn}-seat-{place.seat}"
+    if name == ORDERS:
+        return f"openings/{where}.txt"
+    return f"steps/{where}-{name}{f'-{number}' if number > 1 else ''}.txt"
+
+
+def hashed(paper: str) -> str:
+    """SHA-256 of a paper, in hex."""
+    return sha256_hex(paper.encode())

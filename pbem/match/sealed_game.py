@@ -1,0 +1,101 @@
+"""A sealed game as it stands: what the players committed to, what they told, and why they have to reveal.
+
+Everything here is public: all players were told it. Nothing is judged here; what leads it on is in `match.sealed` and
+in the events `sealed`, `step`, `reveal` and `verdict`. Implements docs/bundle.md, "Sealed matches".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.games.sealed import Falsehood, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.games import Result
+
+__all__ = ["HONEST", "SILENT", "Ending", "Filed", "Revealed", "SealedGame", "Verdict"]
+
+HONEST, SILENT = "honest", "not revealed"
+
+Verdict = Mapping[int, str | Falsehood]
+"""Of each seat: `honest`, `not revealed`, or what it told falsely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """A step as it stands in the transcript, and the paper that it brought."""
+
+    turn: int
+    seat: int
+    step: str
+    lines: tuple[str, ...]
+    values: Mapping[str, str]
+    """The hashes and the salt of the paper's head, by name; none of a commitment."""
+    paper: str
+    """SHA-256 of the paper; of a commitment, of that to which it commits."""
+    path: str
+    """Where the paper lies in the bundle; empty for a commitment."""
+    mail: str
+    """SHA-256 of the letter."""
+    letter: str
+    """Where the letter lies in the bundle."""
+    prev: str
+    """The head that the letter cites."""
+    seq: int = 0
+    head: str = ""
+    """The number of its entry, and the head of the transcript after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """What a seat laid open when the game was over: it opens all that the seat had committed to."""
+
+    setup: str
+    orders: Mapping[int, str]
+    """By turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the game ended, as far as everybody was told, and what follows."""
+
+    result: Result
+    closes: tuple[int, str] | None = None
+    """The winner of the match and the reason, where it closes with this game whatever was agreed on its length."""
+    by: str = ""
+    """Why, as the letters say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedGame:
+    """All that was committed to and told in a game so far."""
+
+    commitments: Mapping[int, str]
+    """The hashes of the papers of the setups, by seat."""
+    seals: Mapping[int, str]
+    """Where the letters lie in the bundle by which the seats committed to these."""
+    steps: tuple[Filed, ...] = ()
+    """In the order of the transcript."""
+    printed: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Of each seat that owes something, the heads that letters printed since it does: a step may cite any of them."""
+    ending: Ending | None = None
+    reveals: Mapping[int, Revealed] = field(default_factory=dict)
+
+    def of(self, seat: int, turn: int | None = None) -> Iterator[Filed]:
+        """The steps of a seat in all turns or in one, the latest first."""
+        for filed in reversed(self.steps):
+            if filed.seat == seat and turn in (None, filed.turn):
+                yield filed
+
+    def committed(self, seat: int, turn: int) -> Filed | None:
+        """The commitment that the next paper of this seat in this turn must open."""
+        latest = next(self.of(seat, turn), None)
+        return latest if latest and not latest.path else None
+
+    def told(self) -> list[Step]:
+        """The steps as the rules know them."""
+        return [Step(filed.turn, filed.seat, filed.step, filed.lines) for filed in self.steps]

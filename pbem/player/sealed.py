@@ -1,0 +1,269 @@
+"""The secrets of one game that is played sealed: on the player's disk before a hash of them leaves, and in a note.
+
+Seed, setup and orders rebuild every paper of their owner's, for all salts come from the seed. A note to self is the
+same under six words that a program drew: the server keeps it unread, and gives it back. What is done with secrets is
+the agent's. Randomness is handed in. Implements sealed.md 1.5, "Secrets at the player's".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import fcntl
+import os
+import re
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
+
+from pbem.match.sealed_documents import Place, salt
+from pbem.match.transcript import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pbem.json_object import JsonObject
+
+__all__ = ["BadNote", "BadSecrets", "Code", "Secrets", "Vault", "understood"]
+
+_SEED: Final = 32
+_NOTE: Final = 4096
+"""Octets of a note, which the server keeps."""
+_INFLATED: Final = 1 << 20
+_ROUNDS = 600_000
+_SALT, _NONCE = 16, 12
+_WORDS: Final = 6
+_CONSONANTS, _VOWELS = "bdfghjklmnprstvz", "aiou"
+_WORD = re.compile(f"(?:[{_CONSONANTS}][{_VOWELS}]){{2}}[{_CONSONANTS}]")
+_TITLE: Final = "secrets 1"
+_Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+_Turn = Annotated[str, msgspec.Meta(pattern=r"\A[1-9][0-9]{0,5}\Z")]
+
+
+class BadNote(Exception):
+    """A note cannot be opened; the text says why."""
+
+
+class BadSecrets(Exception):
+    """The file of a game's secrets cannot be used; the text says why."""
+
+
+class Secrets(msgspec.Struct, frozen=True):
+    """What only one player knows of one game."""
+
+    server: str
+    match: str
+    game: int
+    seat: int
+    player: str
+    seed: _Hash
+    """32 octets in hex, of which all salts are made."""
+    setup: str
+    """Canonical."""
+    orders: dict[_Turn, str] = {}
+    """By turn, canonical."""
+    after: dict[_Turn, _Hash] = {}
+    """By turn the head after which our paper was made that we committed to; it is told when we open that."""
+    pbem: str = _TITLE
+
+    def salt(self, turn: int, what: str) -> str:
+        """The salt of a paper: `setup` (turn 0), `orders`, or the name of the paper that is committed to."""
+        return salt(bytes.fromhex(self.seed), self.place, turn, what)
+
+    @property
+    def place(self) -> Place:
+        """Whose they are, and of which game."""
+        return Place(self.server, self.match, self.game, self.seat, self.player)
+
+    def with_orders(self, turn: int, text: str) -> Secrets:
+        """The same, with the orders of a turn."""
+        after = {number: head for number, head in self.after.items() if number != str(turn)}
+        return msgspec.structs.replace(self, orders={**self.orders, str(turn): text}, after=after)
+
+    def without_orders(self, turn: int) -> Secrets:
+        """The same, before the orders of a turn were decided on."""
+        orders = {number: text for number, text in self.orders.items() if number != str(turn)}
+        return msgspec.structs.replace(self, orders=orders)
+
+    def committed(self, turn: int, head: str) -> Secrets:
+        """The same, once the paper of a turn is made after this head; those of turns before are open by now."""
+        return msgspec.structs.replace(self, after={str(turn): head})
+
+    @property
+    def by_turn(self) -> dict[int, str]:
+        """The orders, by turn."""
+        return {int(turn): text for turn, text in sorted(self.orders.items(), key=lambda item: int(item[0]))}
+
+    def document(self) -> JsonObject:
+        """As it is kept."""
+        return msgspec.structs.asdict(self)
+
+    @classmethod
+    def read(cls, content: bytes) -> Secrets:
+        """As it was kept; raises ValueError."""
+        found = msgspec.json.decode(content, type=cls)
+        if found.pbem != _TITLE:
+            raise ValueError(f"{found.pbem}: of another edition")
+        return found
+
+    @classmethod
+    def begun(cls, place: JsonObject, setup: str, random: Callable[[int], bytes]) -> Secrets:
+        """Those of a game that begins; `place` is a match's standing."""
+        where = {name: place[name] for name in ("match", "game", "seat", "player")}
+        return cls(server=place["server"], seed=random(_SEED).hex(), setup=setup, **where)
+
+
+class Code:
+    """The six words under which notes are sealed; a key is made of them anew for each note, which takes a while."""
+
+    def __init__(self, words: str, random: Callable[[int], bytes]) -> None:
+        self.words = understood(words)
+        self._random = random
+
+    @classmethod
+    def drawn(cls, random: Callable[[int], bytes]) -> Code:
+        """A code that nobody finds by trying: 96 bits."""
+        return cls(" ".join(_proquint(int.from_bytes(random(2))) for _ in range(_WORDS)), random)
+
+    def note(self, secrets: Secrets) -> str | None:
+        """The note to self, in base64; None where there is too much to note."""
+        plain = zlib.compressobj(9, wbits=-15)
+        content = plain.compress(canonical(secrets.document())) + plain.flush()
+        salt, nonce = self._random(_SALT), self._random(_NONCE)
+        sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets))
+        return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
+
+    def opened(self, note: str, place: JsonObject) -> Secrets:
+        """What a note says, if it is of that place: server, match, game, seat and player. Raises `BadNote`."""
+        try:
+            sealed = base64.b64decode("".join(note.split()), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise BadNote("the note is damaged") from error
+        salt, nonce, content = sealed[:_SALT], sealed[_SALT : _SALT + _NONCE], sealed[_SALT + _NONCE :]
+        wanted = Secrets(seed="0" * 64, setup="", **{name: place[name] for name in _PLACE})
+        try:
+            packed = AESGCM(self._key(salt)).decrypt(nonce, content, _bound(wanted))
+        except (InvalidTag, ValueError) as error:
+            raise BadNote("the note does not open: these are other words, or it is none of this game's") from error
+        try:
+            plain = zlib.decompressobj(wbits=-15)
+            found = Secrets.read(plain.decompress(packed, _INFLATED))
+        except (zlib.error, ValueError) as error:
+            raise BadNote("the note opens, and cannot be read: a later pbem may have written it") from error
+        if _bound(found) != _bound(wanted):
+            raise BadNote("the note is one of another game")
+        return found
+
+    def _key(self, salt: bytes) -> bytes:
+        return PBKDF2HMAC(SHA256(), 32, salt, _ROUNDS).derive(self.words.encode())
+
+
+def understood(text: str) -> str:
+    """The code that somebody typed, as it was drawn; raises `BadNote`, which names what is no word of it."""
+    found = re.split(r"[\s-]+", text.strip().lower())
+    strange = [word for word in found if not _WORD.fullmatch(word)]
+    if strange:
+        raise BadNote(f"no word of such a code: {', '.join(strange)}")
+    if len(found) != _WORDS:
+        raise BadNote(f"such a code has {_WORDS} words, and these are {len(found)}")
+    return " ".join(found)
+
+
+def _proquint(number: int) -> str:
+    """Sixteen bits as a word that can be said (Wilkerson, arXiv:0901.4016)."""
+    letters = ((12, _CONSONANTS), (10, _VOWELS), (6, _CONSONANTS), (4, _VOWELS), (0, _CONSONANTS))
+    return "".join(some[number >> shift & len(some) - 1] for shift, some in letters)
+
+
+_PLACE = ("server", "match", "game", "seat", "player")
+
+
+def _bound(secrets: Secrets) -> bytes:
+    """What a note says openly: it is none of another game's."""
+    place = (secrets.server, secrets.match, secrets.game, secrets.seat, secrets.player)
+    lines = [f"{name} {value}\n" for name, value in zip(_PLACE, place, strict=True)]
+    return "".join(["pbem note 1\n", *lines]).encode()
+
+
+class Vault:
+    """The secrets of an account: a file for each game, in a folder that nobody else may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no other program change anything here meanwhile: two of them would promise two things."""
+        self._make()
+        with os.fdopen(os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def secrets(self, match: str, game: int) -> Secrets | None:
+        """Those of a game; None where there are none. Raises `BadSecrets`."""
+        path = self._path(match, game)
+        try:
+            return Secrets.read(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise BadSecrets(f"{path}: {error.strerror}") from error
+        except ValueError as error:
+            raise BadSecrets(f"{path}: {error}") from error
+
+    def keep(self, secrets: Secrets) -> None:
+        """Keep them: they are on the disk when this returns, all of them, whatever happens meanwhile.
+
+        Raises `BadSecrets`: then nothing may leave that they are needed for.
+        """
+        path = self._path(secrets.match, secrets.game)
+        draft = path.with_suffix(".new")
+        try:
+            self._make()
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(canonical(secrets.document()) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+            folder = os.open(self._folder, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise BadSecrets(f"{path}: {error.strerror}") from error
+
+    def code(self) -> str | None:
+        """The six words of this account, if some are kept here. Raises `BadSecrets`."""
+        path = self._folder / "code"
+        try:
+            return path.read_text("ascii").strip()
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadSecrets(f"{path}: {error}") from error
+
+    def keep_code(self, words: str) -> None:
+        """Keep the six words of this account."""
+        self._make()
+        draft = self._folder / "code.new"
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+            file.write(f"{words}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self._folder / "code")
+
+    def _make(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _path(self, match: str, game: int) -> Path:
+        if not re.fullmatch("m[1-9][0-9]{0,8}", match):
+            raise BadSecrets(f"{match} is no match")
+        return self._folder / f"{match}-game-{game}.json"

@@ -1,0 +1,116 @@
+"""What others signed in a sealed game, held against what the server told of it.
+
+A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
+signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. Pure.
+Implements sealed.md 1.5, "Letters".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem import identity
+from pbem.games import Refused
+from pbem.games.sealed import COMMIT
+from pbem.identity import BadKey
+from pbem.mail.commands import parse
+from pbem.mail.message import Unreadable, read
+from pbem.match.changed import replace
+from pbem.player.correspondence import Impossible
+from pbem.player.sealed_game import Contradiction
+from pbem.proof.signed_letters import VOCABULARY, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pbem.identity import Key
+    from pbem.mail.commands import Command
+    from pbem.player.sealed_game import SealedGame, ToldStep
+
+__all__ = ["check", "unproved"]
+
+_HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
+
+
+def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
+    """The letters of others, each as the place of its first step and its steps, that came after entry `proved`."""
+    steps = game.told.steps
+    at = 0
+    while at < len(steps):
+        first = steps[at]
+        end = at + 1
+        while end < len(steps) and first.mail is not None and steps[end].mail == first.mail:
+            end += 1
+        if first.seat != game.place.seat and first.seq > proved:
+            yield at, steps[at:end]
+        at = end
+
+
+def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, heads: Mapping[int, str]) -> None:
+    """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
+
+    `heads`: those that are known, by their entries. Raises `Contradiction`; `Impossible` where the letter cites a
+    head that no letter has shown yet.
+    """
+    first = steps[0]
+    where = f"turn {first.turn}, seat {first.seat}, {first.step}"
+    command = _signed(game, first.seat, content, where)
+    place = {"server": game.place.server, "player": game.players[first.seat - 1]}
+    turn = command.arguments.get("turn")
+    named = (command.name, command.match, command.arguments.get("game"), turn)
+    if named != ("step", game.place.match, game.place.game, first.turn) or any(
+        command.fields.get(name) != value for name, value in place.items()
+    ):
+        raise Contradiction(f"{where}: what was signed belongs elsewhere")
+    prev = command.fields.get("prev")
+    seq = next((seq for seq, head in heads.items() if head == prev), None)
+    if seq is None:
+        raise Impossible(f"{where}: what was signed follows a head that no letter has shown here yet")
+    if not _since(game, at) <= seq < first.seq:
+        raise Contradiction(f"{where}: what was signed follows another step than the one told here")
+    sections = [section for section in command.sections if section[0] != "note"]
+    if len(sections) != len(steps):
+        raise Contradiction(f"{where}: other steps were signed than told")
+    for number, ((name, words, text), told) in enumerate(zip(sections, steps, strict=True)):
+        values = _values(game, told)
+        try:
+            lines = game.rules.judge(game.tables[at + number], told.seat, told.step, text)
+        except Refused as refused:
+            raise Contradiction(f"{where}: what was signed is no such step") from refused
+        if (name, list(words), list(lines)) != (told.step, values, told.lines):
+            raise Contradiction(f"{where}: something else was signed than told")
+
+
+def _values(game: SealedGame, told: ToldStep) -> list[str | None]:
+    """The words of a step's section before its lines."""
+    if told.step == COMMIT:
+        return [told.paper]
+    return [(told.values or {}).get(head) for head in game.rules.papers[told.step].values]
+
+
+def _since(game: SealedGame, at: int) -> int:
+    """The entry since which the seat of the step at this place owed it: its letter may cite heads from there on."""
+    steps, seat = game.told.steps, game.told.steps[at].seat
+    while at and game.rules.owed(game.tables[at - 1], seat) and steps[at - 1].seat != seat:
+        at -= 1
+    return steps[at - 1].seq if at else 0
+
+
+def _signed(game: SealedGame, seat: int, content: bytes, where: str) -> Command:
+    """The one command that a text signs with a key of this seat."""
+    try:
+        keys = [_key(public) for public in game.told.keys.get(str(seat), ())]
+        verdict = identity.judge(read(_HEADER + content), keys, game.place.server, words=VOCABULARY)
+        text = said(verdict) if verdict.kind == "valid" else ""
+    except (BadKey, Unreadable, ValueError) as error:
+        raise Contradiction(f"{where}: what was signed cannot be read") from error
+    if verdict.kind != "valid":
+        raise Contradiction(f"{where}: {verdict.reason}")
+    commands = parse(text).commands
+    if len(commands) != 1 or commands[0].faults:
+        raise Contradiction(f"{where}: what was signed is not one letter of a sealed game")
+    return commands[0]
+
+
+def _key(public: str) -> Key:
+    return replace(identity.parse_key(public), state="pinned")

@@ -1,0 +1,127 @@
+// Sealed matches on the composer's page: what has to be known before one can go on, the six words, and the letters.
+// No hash leaves before what it stands for is kept here.
+
+/**
+ * @typedef {Object} Sealed what is to be done with a letter of a sealed match
+ * @property {Object<string, *>} found with the view and the turn of one's own side, if orders are asked for
+ * @property {boolean} asks whether orders are to be decided on @property {boolean} anew whether they may still be decided anew
+ * @property {boolean} doubtful whether to reveal what no told end of the game asks for
+ * @property {Step[]} steps what the letter will tell before that
+ */
+const SEALING = (() => {
+  const byId = (id) => document.getElementById(id), LOCK = "note";
+  const stored = (name) => KEYRING.keep((store) => store.get(name)).catch(() => undefined);
+  /** @type {?Lock} */
+  let lock = null;
+  /** @type {?Secrets} */
+  let secrets = null;
+  let waiting = null;
+
+  function told(text) {
+    byId("code").hidden = false;
+    byId("code-said").textContent = text;
+  }
+
+  /** What the page says of the six words: whether there are any, and what they are for. */
+  function worded() {
+    byId("draw-words").hidden = byId("use-words").hidden = byId("words").parentElement.hidden = Boolean(lock);
+    told(lock ? say("A note to yourself goes with each letter: what is secret, locked by your six words. The server cannot read it, and sends it back.")
+      : say("A note to yourself can go with each letter: what is secret, locked by six words. With them, you can go on in another browser. Draw six words and write them down; without them, whatever this browser loses is lost."));
+  }
+
+  async function locked(made) {
+    lock = made;
+    await KEYRING.keep((store) => store.put(lock, LOCK));
+  }
+
+  byId("draw-words").addEventListener("click", async () => {
+    const words = NOTE.words();
+    byId("words").value = words;
+    await locked(await NOTE.lock(words));
+    byId("draw-words").hidden = byId("use-words").hidden = true;
+    told(say("Write these six words down now, and keep them apart from this machine. They are nowhere else."));
+  });
+
+  byId("use-words").addEventListener("click", async () => {
+    const words = NOTE.read(byId("words").value);
+    if (!words) { told(say("These are not six words.")); return; }
+    if (!waiting) { await locked(await NOTE.lock(words)); worded(); return; }
+    const { found, resolve } = waiting, { note } = found.sealed;
+    try {
+      const made = await NOTE.lockOf(words, note);
+      secrets = await NOTE.open(made, note, SECRETS.place(found));
+      SECRETS.keep(localStorage, secrets);
+      await locked(made);
+    } catch (error) { told(say("This cannot be used: {reason}.", { reason: error.message })); return; }
+    waiting = null;
+    worded();
+    resolve();
+  });
+
+  /** Have the secrets of a game: those kept here, those in the note, or new ones before a first setup. */
+  async function recalled(found) {
+    const { note } = found.sealed;
+    waiting = null;
+    lock = await stored(LOCK) || null;
+    secrets = SECRETS.kept(localStorage, found);
+    byId("words").value = "";
+    worded();
+    if (secrets) return;
+    if (note && lock && NOTE.fits(lock, note)) {
+      secrets = await NOTE.open(lock, note, SECRETS.place(found));
+      SECRETS.keep(localStorage, secrets);
+    } else if (note) {
+      byId("words").parentElement.hidden = byId("use-words").hidden = false;
+      byId("draw-words").hidden = true;
+      told(say("What is secret of this game is not in this browser, but in the note that came with this letter. Type your six words."));
+      byId("words").focus();
+      await new Promise((resolve) => { waiting = { found, resolve }; });
+    } else if (found.pbem === "setup 1") secrets = SECRETS.begin(found, PAPERS.hex(crypto.getRandomValues(new Uint8Array(32))));
+    else throw new Error(say("what is secret of this game is neither in this browser nor in a note"));
+  }
+
+  /** @returns {Promise<Sealed>} raises an Error in words */
+  async function enter(found) {
+    await recalled(found);
+    if (found.pbem === "setup 1") return { found, asks: true, anew: false, doubtful: false, steps: [] };
+    secrets = await STEPS.bound(found, secrets);
+    const table = await STEPS.check(found, secrets);
+    secrets = STEPS.heard(found, secrets);
+    SECRETS.keep(localStorage, secrets);
+    if (found.sealed.owes[0] === "reveal") return { found, asks: false, anew: false, doubtful: !table.over, steps: [] };
+    const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
+    const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
+    if (!asks && !steps.length) throw new Error(say("nothing is asked of you in turn {turn}", { turn: table.turn }));
+    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubtful: false, steps };
+  }
+
+  /** The turn whose orders some steps make known or bind. */
+  const decided = (steps) => (steps.findLast(({ step }) => !["answers", "flash"].includes(step)) || { turn: 0 }).turn;
+
+  const note = () => (lock ? NOTE.seal(lock, SECRETS.noted(secrets)) : "");
+
+  /** The letter, ready to be signed: what it binds is kept before it is made. `text`: the setup or the orders decided on. */
+  async function letter(found, asks, text, rev) {
+    if (found.pbem === "setup 1") {
+      secrets = SECRETS.tried({ ...secrets, setup: text }, 0, text, "");
+      SECRETS.keep(localStorage, secrets);
+      return STEPS.seal(found, secrets, rev, await note());
+    }
+    if (found.sealed.owes[0] === "reveal") return STEPS.reveal(found, secrets);
+    if (asks) secrets = SECRETS.tried({ ...secrets, orders: { ...secrets.orders, [found.turn]: text }, after: { [found.turn]: found.prev } }, found.turn, text, found.prev);
+    const table = STEPS.replayed(found);
+    for (const { turn, step } of STEPS.answered(found, secrets, table).steps) if (step === SEALED.opens) secrets = { ...secrets, orders: { [turn]: "", ...secrets.orders } };
+    SECRETS.keep(localStorage, secrets);
+    return STEPS.step(found, secrets, table, await note());
+  }
+
+  /** Forget the orders that were decided on for what a letter asks; they stay among those that were tried. */
+  function anew(steps) {
+    const orders = { ...secrets.orders };
+    delete orders[decided(steps)];
+    secrets = { ...secrets, orders };
+    SECRETS.keep(localStorage, secrets);
+  }
+
+  return { enter, letter, anew, hide: () => { byId("code").hidden = true; } };
+})();

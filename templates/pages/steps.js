@@ -1,0 +1,168 @@
+// The letters of a sealed match, made from what all were told and from one's own secrets: seal, step, reveal. What the
+// server tells is checked on the way: papers against their hashes, openings against commitments, own steps against own
+// secrets. Nothing here knows of a document or of storage.
+
+const STEPS = (() => {
+  const HASH = /^[0-9a-f]{64}$/, WIDTH = 72;
+  const place = (found, seat = found.seat) => ({ ...SECRETS.place(found), seat, player: seat === found.seat ? found.player : found.names[seat - 1] });
+
+  const agreed = (found) => ({ ...found.options, seats: found.names.length });
+  const replayed = (found, steps = found.sealed.steps) => SEALED.table(agreed(found), steps);
+  const ownOf = (found, secrets, table) => SEALED.own(found.seat, secrets.setup, secrets.orders, table);
+
+  /** A section of a letter, in lines that no mail program breaks. */
+  const wrapped = (line) => line.replace(/(.{1,72})(?: |$)/g, "$1\n").trimEnd();
+  const section = (words, lines) => [wrapped(words.join(" ")), ...(lines ? [...lines.map(wrapped), "done"] : [])].filter(Boolean).join("\n");
+  const noted = (note) => (note ? [["note", ...note.match(new RegExp(`.{1,${WIDTH}}`, "g"))].join("\n")] : []);
+  const head = (found, what) => [what, `server ${found.server}`, `player ${found.player}`, `prev ${found.prev}`];
+  const whole = (...parts) => [...parts, "end"].flat().join("\n") + "\n";
+
+  // Papers of one's own
+
+  async function setupPaper(found, secrets, text) {
+    return PAPERS.setup(place(found), found.sealed.terms, await PAPERS.salt(secrets.seed, place(found), 0, "setup"), text);
+  }
+
+  const commitment = async (found, secrets, text = secrets.setup) => PAPERS.sha256(await setupPaper(found, secrets, text));
+
+  async function ordersHash(found, secrets, turn, text) {
+    const salt = await PAPERS.salt(secrets.seed, place(found), turn, "orders");
+    return PAPERS.sha256(PAPERS.orders(place(found), turn, await commitment(found, secrets), salt, text));
+  }
+
+  /** The last paper of a turn that a seat made by one of these steps; 64 zeros where there is none. */
+  function cited(steps, turn, seat, names) {
+    const last = steps.findLast((each) => each.turn === turn && each.seat === seat && names.includes(each.step));
+    return last ? last.paper : "0".repeat(64);
+  }
+
+  /** What stands in the paper of one's own step, and its lines behind the player by name. */
+  async function made(found, secrets, steps, turn, step, lines, after) {
+    const { name, heads, to } = SEALED.papers[step];
+    const values = {
+      rules: found.sealed.terms, setup: HASH.test(found.sealed.terms) && heads.includes("setup") ? await commitment(found, secrets) : "", after,
+      orders: heads.includes("orders") ? await ordersHash(found, secrets, turn, secrets.orders[turn] || "") : "",
+      to: cited(steps, turn, 3 - found.seat, to), own: cited(steps, turn, found.seat, [SEALED.opens]),
+      salt: heads.includes("salt") ? await PAPERS.salt(secrets.seed, place(found), turn, name) : "",
+    };
+    const told = heads.map((each) => [each, values[each]]);
+    return { told, hash: await PAPERS.sha256(PAPERS.paper(name, place(found), turn, told, lines)) };
+  }
+
+  // What is told, checked
+
+  /** Whether the paper of a step is what its hash says; a step of a turn long past has neither. */
+  async function isPaper(found, { turn, seat, step, lines, values, paper }) {
+    if (!paper || !values || step === "commit") return true;
+    const { name, heads } = SEALED.papers[step], known = { ...values, rules: found.sealed.terms, setup: (found.sealed.commitments || {})[seat] };
+    const told = heads.map((each) => [each, known[each]]);
+    return await PAPERS.sha256(PAPERS.paper(name, place(found, seat), turn, told, lines)) === paper;
+  }
+
+  /** Check what a letter tells of a game: raises an Error in words where it does not hold. */
+  async function check(found, secrets) {
+    const { steps, terms } = found.sealed;
+    if (!HASH.test(terms) || !steps.every(({ step, lines, paper }) => (step === "commit" || step in SEALED.papers) && (!paper || HASH.test(paper)) && lines.every((line) => SEALED.line.test(line)))) {
+      throw new Error(say("it does not read as one of the server's own"));
+    }
+    if (secrets.setup && await commitment(found, secrets) !== found.sealed.commitments[found.seat]) throw new Error(say("the commitment that it shows for your setup is not yours"));
+    for (const [at, each] of steps.entries()) {
+      if (!await isPaper(found, each)) throw new Error(say("turn {turn}: a paper of seat {seat} is not what its hash says", each));
+      const opened = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === SEALED.opens);
+      if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
+    }
+    for (const [at, before] of (secrets.told || []).slice(0, steps.length).entries()) {
+      const now = steps[at], same = ["turn", "seat", "step"].every((name) => now[name] === before[name]) && now.lines.join("\n") === before.lines.join("\n");
+      if (!same || (now.paper && before.paper && now.paper !== before.paper)) throw new Error(say("turn {turn}: what it tells of seat {seat} is not what a letter before told", before));
+    }
+    let table = SEALED.begin(agreed(found));
+    for (const { turn, seat, step, lines } of steps) {
+      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step }));
+      if (seat === found.seat && step !== "commit") {
+        const own = ownOf(found, secrets, table);
+        if (SEALED.lines(own, table, step).join("\n") !== lines.join("\n")) throw new Error(say("turn {turn}: what it says that you told is not what you told", { turn }));
+      }
+      table = SEALED.enter(table, seat, step, lines);
+    }
+    return table;
+  }
+
+  /** The secrets with what a letter told, to hold later ones against. */
+  function heard(found, secrets) {
+    const before = secrets.told || [], { steps } = found.sealed;
+    const told = steps.map(({ turn, seat, step, lines, paper }, at) => ({ turn, seat, step, lines, paper: paper || (before[at] || {}).paper }));
+    return { ...secrets, told: [...told, ...before.slice(told.length)] };
+  }
+
+  /** The secrets with the setup and the orders to which one is bound: of several that were tried, those that were sent. */
+  async function bound(found, secrets) {
+    const { steps, commitments } = found.sealed, tries = secrets.tried || [];
+    let settled = secrets;
+    for (const { turn, text } of tries) if (turn === 0 && await commitment(found, secrets, text) === commitments[found.seat]) settled = { ...settled, setup: text };
+    const last = steps.findLast((each) => each.seat === found.seat && ["commit", SEALED.opens].includes(each.step));
+    if (!last || !last.paper) return settled;
+    const { turn } = last, now = { turn, text: settled.orders[turn], after: settled.after[turn] };
+    for (const one of [now, ...tries.filter((each) => each.turn === turn)]) {
+      if (one.text === undefined) continue;
+      const tried = { ...settled, orders: { ...settled.orders, [turn]: one.text }, after: { ...settled.after, [turn]: one.after } };
+      if (await paperOf(found, tried, turn) === last.paper) return tried;
+    }
+    throw new Error(say("turn {turn}: this browser does not know the orders that you committed to", last));
+  }
+
+  /** The hash of the paper that one's orders of a turn are opened by. */
+  async function paperOf(found, secrets, turn) {
+    const before = found.sealed.steps.filter((each) => each.turn < turn), table = replayed(found, before);
+    const lines = SEALED.lines(ownOf(found, secrets, table), table, SEALED.opens);
+    return (await made(found, secrets, found.sealed.steps, turn, SEALED.opens, lines, secrets.after[turn])).hash;
+  }
+
+  // Letters
+
+  /** The letter that commits to a setup. */
+  async function seal(found, secrets, rev, note) {
+    return whole(...head(found, `seal ${found.match} game ${found.game}`), `rev ${rev}`, `commitment ${await commitment(found, secrets)}`, ...noted(note));
+  }
+
+  /** The table as far as one's own steps of the next letter go, before orders are needed; and those steps. */
+  function answered(found, secrets, table) {
+    const steps = [];
+    let own = ownOf(found, secrets, table);
+    while (true) {
+      const [step] = SEALED.owed(table, found.seat);
+      if (!step || SEALED.asks(own, table)) return { table, own, steps, asks: Boolean(step) };
+      const lines = SEALED.lines(own, table, step);
+      steps.push({ turn: table.turn, seat: found.seat, step, lines });
+      table = SEALED.enter(table, found.seat, step, lines);
+      own = ownOf(found, secrets, table);
+    }
+  }
+
+  /** All steps that one owes, in a letter; the secrets know the orders that it needs. `after`: by turn, as the letter binds them. */
+  async function step(found, secrets, table, note) {
+    const parts = [], told = [...found.sealed.steps], { steps } = answered(found, secrets, table);
+    for (const each of steps) {
+      const { turn, step } = each, committed = told.some((one) => one.turn === turn && one.seat === found.seat && one.step === "commit");
+      if (step === "commit") {
+        const now = replayed(found, told), lines = SEALED.lines(ownOf(found, secrets, now), now, SEALED.opens);
+        const { hash } = await made(found, secrets, told, turn, SEALED.opens, lines, found.prev);
+        parts.push(section([step, hash]));
+        told.push({ ...each, paper: hash });
+        continue;
+      }
+      const { told: values, hash } = await made(found, secrets, told, turn, step, each.lines, committed ? secrets.after[turn] : found.prev);
+      parts.push(section([step, ...values.filter(([name]) => !["rules", "setup"].includes(name)).map(([, value]) => value)], each.lines));
+      told.push({ ...each, paper: hash });
+    }
+    return whole(...head(found, `step ${found.match} game ${found.game} turn ${table.turn}`), ...parts, ...noted(note));
+  }
+
+  /** The letter that lays everything open once the game is over. */
+  function reveal(found, secrets) {
+    const turns = Object.keys(secrets.orders).map(Number).sort((one, other) => one - other);
+    return whole(...head(found, `reveal ${found.match} game ${found.game}`), `seed ${secrets.seed}`, section(["setup"], secrets.setup.split("\n")),
+      ...turns.map((turn) => section(["orders", turn], secrets.orders[turn].split("\n"))));
+  }
+
+  return { commitment, check, heard, bound, answered, replayed, seal, step, reveal };
+})();

@@ -1,0 +1,293 @@
+"""What an owner cannot tell: each contradiction with what was told before is refused at once, with its ruling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pbem.games import Refused, Result
+from pbem.games.sealed import Falsehood, Step
+from pbem.games.spaceships import RULES
+from pbem.games.spaceships.sealed import SEALED, Table
+from pbem.games.spaceships.space import CELLS, mask_of
+from pbem.games.spaceships.told import Space
+
+
+def table(
+    options: dict[str, Any],
+    *,
+    own: str = "",
+    other: str = "",
+    answered: str = "",
+    seat: int = 1,
+    **told: Any,
+) -> Table:
+    """A turn in which one seat has laid `own` open, the other `other`, and answers; `told` is of the one's space."""
+    for name in ("destroyed", "ship", "empty"):
+        told[name] = mask_of(told.get(name, "").split())
+    told["ship"] |= told["destroyed"]
+    told["named"] = {CELLS[cell]: ship for cell, ship in told.get("named", {}).items()}
+    told["lost"] = {ship: mask_of(cells.split()) for ship, cells in told.get("lost", {}).items()}
+    opened = {seat: lines(own), 3 - seat: lines(other)}
+    spaces = (Space(**told), Space()) if seat == 1 else (Space(), Space(**told))
+    return Table(
+        RULES.options({"fleet": "cost:24"} | options, 2),
+        committed=True,
+        opened=opened,
+        answered={3 - seat: lines(answered)} if answered else {},
+        spaces=spaces,
+    )
+
+
+def lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.split("/")) if text else ()
+
+
+def blamed(position: Table, seat: int, step: str, text: str) -> set[str]:
+    """The rules that a step breaks; the empty set if it stands."""
+    try:
+        SEALED.judge(position, seat, step, text.replace("/", " "))
+    except Refused as refused:
+        return {fault.rule for fault in refused.faults}
+    return set()
+
+
+@pytest.mark.parametrize(
+    ("told", "struck", "answer", "rule"),
+    [
+        ({}, "Rv1", "miss", ""),
+        ({}, "Rv1", "hit", ""),
+        ({"ship": "Rv1"}, "Rv1", "hit", ""),
+        ({"destroyed": "Rv1"}, "Rv1", "duplicate", ""),
+        ({"empty": "Rv1"}, "Rv1", "hit", "22"),
+        ({"ship": "Rv1"}, "Rv1", "miss", "22"),
+        ({"destroyed": "Rv1"}, "Rv1", "miss", "22"),
+        ({"destroyed": "Rv1"}, "Rv1", "hit", "22"),
+        ({}, "Rv1", "duplicate", "22"),
+        ({}, "Rv1", "hit explodes Rv1 Rv2", ""),
+        ({}, "Rv1", "hit explodes Rv2", "23"),
+        ({}, "Rv1", "hit explodes Rv1 Rw2", "23"),
+        ({}, "Rv1", "hit explodes Rv1 Rv2 Rw1", "23"),
+        ({"destroyed": "Rv2"}, "Rv1", "hit explodes Rv1 Rv2", "23"),
+        ({"empty": "Rv2"}, "Rv1", "hit explodes Rv1 Rv2", "23"),
+        ({}, "Rv1", "hit destroyed LG Rv1", ""),
+        ({}, "Rv1", "hit destroyed AG Rv1 Rv3", "27"),
+        ({}, "Rv1", "hit explodes Rv1 destroyed LS Rv1", "27"),
+        ({}, "Rv1", "hit destroyed AG Rv1 Rv2", "27"),
+        ({"destroyed": "Rv2"}, "Rv1", "hit destroyed AG Rv1 Rv2", ""),
+        ({"destroyed": "Rv1"}, "Rv1", "duplicate destroyed LG Rv1", "27"),
+        ({}, "Rv1", "hit explodes Rv1 Rv2 destroyed LG Rv1", "27"),
+        ({"named": {"Rv1": "LS"}, "ship": "Rv1"}, "Rv1", "hit destroyed LG Rv1", "27"),
+        ({"named": {"Gx1": "LG"}, "ship": "Gx1"}, "Rv1", "hit destroyed LG Rv1", "27"),
+        ({"lost": {"LG": "Gx1"}, "destroyed": "Gx1", "named": {"Gx1": "LG"}}, "Rv1", "hit destroyed LG Rv1", "27"),
+        ({"lost": {"LG1": "Gx1"}, "destroyed": "Gx1", "named": {"Gx1": "LG1"}}, "Rv1", "hit destroyed LG Rv1", "6"),
+        ({"lost": {"LG1": "Gx1"}, "destroyed": "Gx1", "named": {"Gx1": "LG1"}}, "Rv1", "hit destroyed LG2 Rv1", ""),
+    ],
+)
+def test_strikes(told: dict[str, Any], struck: str, answer: str, rule: str) -> None:
+    position = table({}, other=f"strike {struck}", **told)
+    assert blamed(position, 1, "answers", f"strike {struck} {answer}") == ({rule} if rule else set())
+
+
+@pytest.mark.parametrize(
+    ("told", "answer", "rule"),
+    [
+        ({}, "none", ""),
+        ({}, "ship", ""),
+        ({"destroyed": "Rv1"}, "destroyed", ""),
+        ({"ship": "Rv1"}, "none", "25"),
+        ({"destroyed": "Rv1"}, "none", "25"),
+        ({"destroyed": "Rv1"}, "ship", "25"),
+        ({"empty": "Rv1"}, "ship", "25"),
+        ({}, "destroyed", "25"),
+    ],
+)
+def test_scans(told: dict[str, Any], answer: str, rule: str) -> None:
+    position = table({}, other="scan Rv1", **told)
+    assert blamed(position, 1, "answers", f"scan Rv1 {answer}") == ({rule} if rule else set())
+
+
+def test_a_missile_explodes_each_time_alike() -> None:
+    position = table({}, other="strike Rv1/strike Rv1")
+    assert not blamed(position, 1, "answers", "strike Rv1 hit explodes Rv1 Rv2/strike Rv1 duplicate explodes Rv1 Rv2")
+    assert blamed(position, 1, "answers", "strike Rv1 hit explodes Rv1 Rv2/strike Rv1 duplicate") == {"23"}
+
+
+def test_what_was_launched_does_not_explode_nor_is_it_hit() -> None:
+    position = table({}, own="death Rv1", other="strike Rv1")
+    assert not blamed(position, 1, "answers", "death Rv1/strike Rv1 duplicate")
+    assert blamed(position, 1, "answers", "death Rv1/strike Rv1 hit") == {"22"}
+    assert blamed(position, 1, "answers", "death Rv1/strike Rv1 duplicate explodes Rv1") == {"23"}
+
+
+def test_scouts_and_death_stars_never_fly_kamikazes() -> None:
+    position = table({}, own="death Rv1", other="scan Gx1")
+    assert blamed(position, 1, "answers", "death Rv1 destroyed LS Rv1/scan Gx1 none") == {"16"}
+    assert not blamed(position, 1, "answers", "death Rv1 destroyed LG Rv1/scan Gx1 none")
+
+
+@pytest.mark.parametrize(
+    ("told", "answer", "rule"),
+    [
+        ({}, "none", ""),
+        ({}, "KC", ""),
+        ({"destroyed": "Rv1"}, "KC destroyed", ""),
+        ({"ship": "Rv1"}, "none", "28"),
+        ({"empty": "Rv1"}, "KC", "28"),
+        ({}, "KC destroyed", "28"),
+        ({"destroyed": "Rv1"}, "KC", "28"),
+        ({"ship": "Rv1", "named": {"Rv1": "PC"}}, "KC", "28"),
+        ({"destroyed": "Gx1", "lost": {"LG": "Gx1"}, "named": {"Gx1": "LG"}}, "LG", "28"),
+        ({"ship": "Gx1", "named": {"Gx1": "LG"}}, "LG", "6"),
+        ({"ship": "Gx1", "named": {"Gx1": "DS"}}, "DS1", "6"),
+    ],
+)
+def test_flashcube_data(told: dict[str, Any], answer: str, rule: str) -> None:
+    """Seat 2 lost a ship, and seat 1 says what stands there in its own space."""
+    position = table({}, own="strike Rv1", answered="strike Rv1 hit destroyed LG Rv1", **told)
+    position = position._replace(commits=2)
+    assert blamed(position, 1, "answers", f"flash Rv1 {answer}") == ({rule} if rule else set())
+
+
+@pytest.mark.parametrize(
+    ("options", "ships", "rule"),
+    [
+        ({"fleet": "standard"}, "KC1 KC2", "7"),
+        ({"fleet": "standard"}, "FS PC", "7"),
+        ({"fleet": "standard"}, "FS KC", ""),
+        ({"fleet": "standard", "additional": [6, 0]}, "KC1 KC2", ""),
+        ({"fleet": "standard", "additional": [6, 0], "additional_allowed": {"AG": 3}}, "KC1 KC2", "7"),
+        ({"fleet": "cost:10"}, "KC1 KC2", "7"),
+        ({"fleet": "cost:12"}, "KC1 KC2", ""),
+        ({"fleet": "cost:12", "allowed": {"KC": 1, "FS": 3}}, "KC1 KC2", "7"),
+        ({"fleet": "cost:12", "allowed": {"KC": 1}, "additional": [6, 0], "additional_allowed": {}}, "KC1 KC2", "7"),
+    ],
+)
+def test_ships_that_no_fleet_has(options: dict[str, Any], ships: str, rule: str) -> None:
+    named = dict(zip(("Rv1", "Rw5"), ships.split(), strict=True))
+    position = table(options, other="scan Gx1", named=named, ship="Rv1 Rw5")
+    assert blamed(position, 1, "answers", "scan Gx1 none") == ({rule} if rule else set())
+
+
+def test_a_game_ends_when_no_ship_is_left_and_only_then() -> None:
+    position = table({"fleet": "cost:1"}, other="strike Rv1", own="strike Gx1")
+    assert not blamed(position, 1, "answers", "strike Rv1 hit destroyed LG Rv1/over fleet")
+    assert blamed(position, 1, "answers", "strike Rv1 hit destroyed LG Rv1") == {"30"}
+    assert blamed(position, 1, "answers", "strike Rv1 miss/over fleet") == {"30"}
+    assert blamed(position, 1, "answers", "strike Rv1 miss/over idle") == {"31"}
+    assert not blamed(
+        position._replace(opened={1: (), 2: lines("strike Rv1")}), 1, "answers", "strike Rv1 miss over idle"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("strike Rv1/scan Gx1", set()),
+        ("beam Rv1 Rv2 Rv3/strike Rv1", set()),
+        ("beam Rv3 Rv2 Rv1", set()),
+        ("", set()),
+        ("scan Gx1/strike Rv1", {"21"}),
+        ("beam Rv1 Rv2 Rv4", {"sealed"}),
+        ("beam Rv1 Rv3 Rv2", {"sealed"}),
+        ("strike Rv9", {"sealed"}),
+        ("strike Rv1 Rv2", {"sealed"}),
+        ("Rv1", {"sealed"}),
+        ("scan Rv1/scan Rv2", {"18"}),
+        ("/".join(["beam Rv1 Rv2 Rv3"] * 4), {"17"}),
+        ("death Rv1", {"16"}),
+        ("death Rv2", {"16"}),
+        ("death Rv3", set()),
+        ("death Rv3/death Rv3", {"16"}),
+    ],
+)
+def test_what_nobody_can_have_ordered(text: str, rules: set[str]) -> None:
+    position = table({}, empty="Rv1", destroyed="Rv2")._replace(opened={})
+    assert blamed(position, 1, "open", text) == rules
+
+
+@pytest.mark.parametrize(
+    ("options", "lost", "strikes", "beams"),
+    [
+        ({"fleet": "standard"}, [], 9, 1),
+        ({"fleet": "standard"}, ["KC"], 6, 1),
+        ({"fleet": "standard"}, ["DS"], 8, 0),
+        ({"fleet": "standard", "additional": [16, 0]}, ["DS1"], 24, 2),
+        ({"fleet": "cost:24"}, [], 24, 3),
+        ({"fleet": "cost:24", "additional": [3, 0]}, ["KC"], 21, 2),
+    ],
+)
+def test_more_than_any_fleet_that_is_left_may_order(
+    options: dict[str, Any], lost: list[str], strikes: int, beams: int
+) -> None:
+    """An opponent who asks for more than is due would be convicted, but have the answers."""
+    position = table(options, lost=dict.fromkeys(lost, "Rv1"))._replace(opened={})
+    for word, most, rule in (("strike Gx3", strikes, "14"), ("beam Gx1 Gx2 Gx3", beams, "17")):
+        assert not blamed(position, 1, "open", " ".join([word] * most))
+        assert blamed(position, 1, "open", " ".join([word] * (most + 1))) == {rule}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "strike Rv1 miss",
+        "strike Rv1 miss/scan Gx1 none/scan Gx1 none",
+        "strike Rv1 miss/scan Gx1 none/over",
+        "strike Rv1 miss/scan Gx1 none/over soon",
+        "strike Rv1 miss/scan Gx1 none/over idle/over idle",
+        "strike Rv1 miss/scan Gx1 none/flash Rv1 none",
+        "strike Rv2 miss/scan Gx1 none",
+        "scan Gx1 none/strike Rv1 miss",
+        "strike Rv1/scan Gx1 none",
+        "strike Rv1 perhaps/scan Gx1 none",
+        "strike Rv1 hit explodes/scan Gx1 none",
+        "strike Rv1 hit explodes Rv2 Rv1/scan Gx1 none",
+        "strike Rv1 hit imploded Rv1/scan Gx1 none",
+        "strike Rv1 miss explodes Rv1/scan Gx1 none",
+        "strike Rv1 hit destroyed/scan Gx1 none",
+        "strike Rv1 hit destroyed XX Rv1/scan Gx1 none",
+        "strike Rv1 hit destroyed AG Rv2 Rv1/scan Gx1 none",
+        "strike Rv1 miss/scan Gx1 destroyed destroyed LG Gx1",
+        "nothing/strike Rv1 miss/scan Gx1 none",
+    ],
+)
+def test_forms_of_answers(text: str) -> None:
+    position = table({}, other="strike Rv1/scan Gx1")
+    assert blamed(position, 1, "answers", text) == {"sealed"}
+
+
+def test_flashcube_data_is_of_the_cells_that_were_asked_and_ends_no_game() -> None:
+    position = table({}, own="strike Rv1", answered="strike Rv1 hit destroyed LG Rv1")
+    first = position._replace(commits=1, answered={1: (), 2: position.answered[2]})
+    assert not blamed(first, 1, "flash", "flash Rv1 none")
+    for text in ("", "flash Rv2 none", "flash Rv1 none over idle", "flash Rv1", "flash Rv1 XX", "flash Rv1 KC gone"):
+        assert blamed(first, 1, "flash", text) == {"sealed"}, text
+
+
+def test_who_is_idle_says_so_and_who_is_not_is_convicted() -> None:
+    """Ruling 31: a player who could strike records nothing, and calls that the end."""
+    setup = "LG Rv1"
+    steps = [Step(1, 1, "commit", ()), Step(1, 2, "open", ()), Step(1, 1, "open", ())]
+    options = RULES.options({"fleet": "cost:1"}, 2)
+    lie = Step(1, 1, "answers", ("over idle",))
+    assert SEALED.first_false(options, 1, setup, {1: ""}, [*steps, lie]) == Falsehood(1, "answers", "31")
+    told = Step(1, 1, "answers", ())
+    assert SEALED.first_false(options, 1, setup, {1: ""}, [*steps, told]) is None
+    assert SEALED.first_false(options, 1, "LS Rv1", {1: ""}, [*steps, told]) == Falsehood(0, "setup", "7")
+
+
+def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_open() -> None:
+    """A scout alone strikes nobody: the game ends with its first turn, undecided as far as anybody knows."""
+    options = RULES.options({"fleet": "cost:3"}, 2)
+    position = SEALED.begin(options)
+    setups = {1: "LS Rv1", 2: "MD Gx1 Gx2 Gx3"}
+    orders = {1: "sRv2", 2: "Rv2"}
+    while not position.result:
+        (seat,) = position.due
+        for step in SEALED.owed(position, seat):
+            own = SEALED.own(options, seat, setups[seat], {1: orders[seat]}, position)
+            position = SEALED.enter(position, seat, step, SEALED.lines(own, position, step))
+    assert position.result == Result(0, (0, 0))
+    assert position.turn == 1
+    assert SEALED.own(options, 1, setups[1], {1: orders[1]}, position).turn == 1

@@ -1,0 +1,38 @@
+"""What was signed is handed on with its signature, as a text that anybody judges alike."""
+
+from __future__ import annotations
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from material import KEYS
+from referee import SERVER, Mailbox
+from signers import WAYS
+
+from pbem import identity
+from pbem.mail.message import read
+from pbem.proof.signed_letters import VOCABULARY
+
+FORM = f"step m17 game 2 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\ncommit {'ab' * 32}\nend\n"
+TEXTS = {"openpgp, clear-signed", "minisign", "ssh"}
+ANN = Mailbox("anna", "anna@mail.example", Ed25519PrivateKey.generate())
+
+
+def judged(raw: bytes, key: identity.Key) -> identity.Verdict:
+    return identity.judge(read(raw), [key], SERVER, words=VOCABULARY)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("greeting", ["", "Dear server,\n\nhere it is:\n\n"])
+def test_a_signed_text_is_judged_alike_wherever_it_is_pasted(way: str, greeting: str) -> None:
+    _, file, sign = WAYS[way]
+    key = identity.parse_key((KEYS / file).read_bytes())
+    raw = sign(ANN, FORM)
+    if greeting and way in TEXTS:
+        raw = raw.replace(b"\r\n\r\n", b"\r\n\r\n" + greeting.replace("\n", "\r\n").encode(), 1)
+    first = judged(raw, key)
+    assert first.kind == "valid"
+    assert bool(first.pasted) == (way in TEXTS)
+    if first.pasted:
+        again = judged(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + first.pasted.encode(), key)
+        assert (again.kind, again.signed, again.pasted) == ("valid", first.signed, first.pasted)
+        assert "Dear server" not in first.pasted

@@ -1,0 +1,440 @@
+"""Sealed matches from agreement to verdict: who is asked for what, what is refused, and how a game ends."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from sealed_match import SealedMatch, changed, said_otherwise
+
+from pbem.games import Refused, rules
+from pbem.match.events.agreements import agree
+from pbem.match.events.claimed import claim
+from pbem.match.events.nominated import nominate
+from pbem.match.events.operator import stop
+from pbem.match.record import read, replay
+from pbem.match.signed import SignedForm, here
+from pbem.match.submissions import clear, order, setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sealed_match import Change
+
+SMALL = {"fleet": "cost:3"}
+GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2), ("shoot-em-up", 3)]
+END = ["ended", "revealed", "closed"]
+
+
+def small(turns: int | None = None, seed: int = 1, /, **lines: str) -> SealedMatch:
+    """A match of a few ships; with turns, it has begun and so many were played."""
+    table = SealedMatch("spaceships", seed, 2, **SMALL, **lines)
+    if turns is not None:
+        table.begin()
+        table.play(turns)
+    return table
+
+
+def over(seed: int = 1, /, **lines: str) -> SealedMatch:
+    """A match whose game is over as told."""
+    table = small(None, seed, **lines)
+    table.begin()
+    table.play()
+    assert table.match.revealing
+    return table
+
+
+def refused(event: Callable[[], object]) -> str:
+    with pytest.raises(Refused) as caught:
+        event()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("game", "seats"), GAMES)
+def test_a_whole_game_is_played_revealed_and_proved(game: str, seats: int) -> None:
+    table = SealedMatch(game, 3, seats, **(SMALL if game == "spaceships" else {}))
+    table.finish()
+    assert table.match.phase == "closed"
+    assert table.types()[:2] == ["agreed", "sealed"]
+    if game == "shoot-em-up":  # all was open at once
+        assert table.types()[-3:] == END
+    else:
+        assert table.types()[-6:] == ["reveal", "reveal", "verdict", *END]
+        assert table.entries[-4].body["verdicts"] == {"1": "honest", "2": "honest"}
+    record = read(table.papers["records/game-1.pbem.toml"].decode())
+    assert replay(record).result["winner"] == table.match.games[0].winner
+    proved = table.proved()
+    assert (proved.head, proved.outcome) == (table.match.head, table.match.outcome)
+
+
+def test_each_is_asked_for_what_is_due() -> None:
+    table = small()
+    anna, bob = table.owners
+    assert [table.match.owes(seat) for seat in (1, 2)] == [("seal",), ("seal",)]
+    table.seal(bob)
+    assert [table.match.owes(seat) for seat in (1, 2)] == [("seal",), ()]
+    table.seal(anna)
+    assert [table.match.owes(seat) for seat in (1, 2)] == [("commit",), ()]
+    assert table.match.clocks.keys() == {1}
+    table.tell(anna)
+    assert [table.match.owes(seat) for seat in (1, 2)] == [(), ("open",)]
+    table.tell(bob)
+    table.tell(anna)
+    assert [table.match.owes(seat) for seat in (1, 2)] == [(), ("answers", "commit")]
+    assert refused(lambda: table.tell(anna)).endswith("the match waits for another player")
+    table.tell(bob, most=1)
+    assert len(table.match.turns) == 1
+    assert table.types()[-2:] == ["step", "turn"]
+    assert [table.match.owes(seat) for seat in (1, 2)] == [(), ("commit",)]
+
+
+def test_who_writes_half_a_letter_gains_no_time() -> None:
+    table = small(0)
+    for owner in (0, 1, 0):
+        table.tell(table.owners[owner])
+    clock = table.match.clocks[2]
+    table.now += timedelta(days=2)
+    table.tell(table.owners[1], most=1)
+    assert table.match.clocks.keys() == {2}
+    assert table.match.clocks[2].since == clock.since
+    table.now += timedelta(days=2)
+    table.tell(table.owners[1])
+    assert table.match.clocks.keys() == {1}
+    assert table.match.clocks[1].since == table.now
+    table.proved()
+
+
+def test_what_is_told_is_told_to_the_others() -> None:
+    table = small(1)
+    notices = [notice for notice in table.notices if notice.kind == "step"]
+    assert [notice.seat for notice in notices] == [2, 1, 2, 1]
+    assert [[filed.step for filed in notice.facts["told"].steps] for notice in notices] == [
+        ["commit"],
+        ["open"],
+        ["open", "answers"],
+        ["answers", "commit"],
+    ]
+    told = notices[-1].facts["told"]
+    assert told.files.keys() == told.reports.keys() == {1}
+    assert told.files[1][1] == table.papers["reports/game-1-turn-1-seat-1.json"]
+    assert all(notice.facts["signed"].raw == table.papers[notice.facts["told"].steps[0].letter] for notice in notices)
+
+
+def test_steps_cite_each_others_papers() -> None:
+    table = small(1)
+    game = table.match.sealed_game
+    assert game is not None
+    by_step = {(one.turn, one.seat, one.step): one for one in game.steps}
+    assert by_step[1, 1, "commit"].paper == by_step[1, 1, "open"].paper
+    assert by_step[1, 1, "open"].values["after"] == by_step[1, 1, "commit"].prev
+    assert by_step[1, 2, "answers"].values["to"] == by_step[1, 1, "open"].paper
+    assert by_step[1, 1, "answers"].values["own"] == by_step[1, 1, "open"].paper
+    for one in game.steps:
+        assert one.head == table.entries[one.seq - 1].head
+        assert not one.path or one.path in table.papers
+
+
+# What is refused
+
+
+def test_secrets_are_refused() -> None:
+    table = small()
+    form = SignedForm("play.example", "anna", table.match.prev, 1, game=1, text="MD Rv1 Rv2 Rv3")
+    said = refused(lambda: setup(table.step(), 1, form, table.sign(table.owners[0], "")))
+    assert "this match is sealed" in said
+    table.begin()
+    form = here(table.match, 1, 1)
+    assert "this match is sealed" in refused(lambda: order(table.step(), 1, form, table.sign(table.owners[0], "")))
+    assert "nothing" in refused(lambda: clear(table.step(), 1, form, table.sign(table.owners[0], "")))
+    assert "nobody can take over" in refused(
+        lambda: nominate(table.step(), 1, 1, "carl", form, table.sign(table.owners[0], ""))
+    )
+
+
+def test_the_same_step_again_is_refused_and_nothing_is_entered() -> None:
+    table = small(0)
+    before = table.match
+    table.tell(table.owners[0])
+    after = table.match
+    table.match = before
+    found = table.owners[0].steps(before)
+    said, signed = table.letter(table.owners[0], "step", "game 1 turn 1", found)
+    table.match = after
+    assert "wrong `prev`" in refused(lambda: table.take(table.owners[0], said, signed))
+    assert table.match is after
+
+
+@pytest.mark.parametrize(
+    ("step", "change", "says"),
+    [
+        ("open", lambda words, text: (words, text + "\nscan Gx1"), "you committed to"),
+        ("open", lambda words, text: ((words[0], words[1], "0" * 64), text), "you committed to"),
+        ("open", lambda words, text: ((words[0], "0" * 64, words[2]), text), "you committed to"),
+        ("open", lambda words, text: (("0" * 64, *words[1:]), text), "wrong `after`"),
+        ("open", lambda words, text: (words[:2], text), "`open` begins with AFTER ORDERS SALT"),
+        ("answers", lambda words, text: (("0" * 64, words[1]), text), "wrong `to`"),
+        ("answers", lambda words, text: ((words[0], "0" * 64), text), "wrong `own`"),
+    ],
+)
+def test_what_does_not_fit_what_was_told_is_refused(step: str, change: Change, says: str) -> None:
+    table = small(0)
+    anna, bob = table.owners
+    table.tell(anna)
+    table.tell(bob)
+    before = table.match
+    anna.lie = changed(step, change)
+    assert says in refused(lambda: table.tell(anna))
+    assert table.match is before
+    anna.lie = changed("", change)
+    table.tell(anna)
+    assert table.match.owes(2) == ("answers", "commit")
+
+
+def test_a_step_of_another_turn_game_player_or_server_is_refused() -> None:
+    table = small(0)
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "step", "game 1 turn 1", anna.steps(table.match))
+    for key, value in (("server", "s"), ("player", "bob"), ("prev", "0" * 64), ("game", 2), ("turn", 2)):
+        wrong = said_otherwise(said, key, value)
+        assert key in refused(lambda wrong=wrong: table.take(anna, wrong, signed))  # type: ignore[misc]
+    assert "another player" in refused(
+        lambda: table.take(table.owners[1], said_otherwise(said, "player", "bob"), signed)
+    )
+    table.take(anna, said, signed)
+
+
+def test_a_seal_is_replaced_until_the_game_begins() -> None:
+    table = small()
+    anna, bob = table.owners
+    table.seal(anna)
+    first = anna.commitment(table.match)
+    assert "use a higher one" in refused(lambda: table.seal(anna))
+    table.seal(anna, rev=2)
+    table.seal(bob)
+    commitments = table.entries[-1].body["commitments"]
+    assert commitments == {"1": anna.commitment(table.match), "2": bob.commitment(table.match)}
+    assert first not in commitments.values()
+    assert "no commitment is due" in refused(lambda: table.seal(anna, rev=3))
+    table.proved()
+
+
+# How it ends
+
+
+def test_a_reveal_must_open_all_that_was_committed_to() -> None:
+    table = over()
+    anna = table.owners[0]
+    before = table.match
+    last = max(anna.orders)
+    cases = [
+        ("seed", lambda _, text: (("0" * 64,), text), "not those that you committed to"),
+        ("setup", lambda words, _: (words, "MD Rv1 Rv2 Rv3"), "seed and setup are not those"),
+        ("orders", lambda words, _: (words, "sRv1"), "the orders of turn 1 are not those"),
+    ]
+    for name, change, says in cases:
+        anna.lie = changed(name, change)
+        assert says in refused(lambda: table.reveal(anna))
+    anna.lie = changed("", None)
+    kept = anna.orders.pop(last)
+    assert f"the orders of turn {last} are missing" in refused(lambda: table.reveal(anna))
+    anna.orders[last] = kept
+    assert table.match is before
+    table.reveal(anna)
+    assert "you have revealed this game" in refused(lambda: table.reveal(anna))
+
+
+def test_lines_broken_by_mail_programs_open_all_the_same() -> None:
+    table = over()
+    for owner in table.owners:
+        owner.lie = lambda _, section: (*section[:2], "\n".join(section[2].split(" ")))
+        table.reveal(owner)
+    assert table.match.phase == "closed"
+    table.proved()
+
+
+def test_nothing_is_revealed_before_the_end() -> None:
+    table = small(1)
+    assert "before the game is over" in refused(lambda: table.reveal(table.owners[0]))
+
+
+@pytest.mark.parametrize("silent", [1, 2])
+def test_who_does_not_reveal_loses(silent: int) -> None:
+    table = over()
+    told = table.match.games, table.match.table.result
+    table.reveal(table.owners[2 - silent])
+    assert table.match.revealing
+    table.wait(11)
+    assert table.match.phase == "closed"
+    assert table.types()[-4:] == ["missed", "verdict", "ended", "closed"]
+    assert table.entries[-3].body["verdicts"] == {str(3 - silent): "honest", str(silent): "not revealed"}
+    (ended,) = table.match.games
+    assert (ended.winner, ended.reason) == (3 - silent, "not revealed")
+    assert ended.scores[silent - 1] == 0
+    assert told[0] == ()
+    table.proved()
+
+
+def test_a_game_that_nobody_reveals_is_annulled() -> None:
+    table = over()
+    table.wait(11)
+    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "annulled"}
+    assert table.types()[-5:] == ["missed", "missed", "verdict", "ended", "closed"]
+    table.proved()
+
+
+def test_while_the_reveals_are_due_nothing_else_is_decided() -> None:
+    table = over()
+    form = here(table.match, 1, 1)
+    signed = table.sign(table.owners[0], "")
+    assert "what is due is a `reveal`" in refused(lambda: table.resign(table.owners[0]))
+    assert "what is due is a `reveal`" in refused(lambda: agree(table.step(), "draw", 1, "offer", form, signed))
+    table.reveal(table.owners[0])
+    assert "nobody has missed" in refused(lambda: claim(table.step(), 1, form, signed))
+    assert "no step is due" in refused(lambda: table.take(table.owners[1], form, signed))
+
+
+def test_who_resigns_has_lost_and_both_reveal() -> None:
+    table = small(1)
+    table.resign(table.owners[1])
+    assert table.match.revealing
+    assert [table.match.owes(seat) for seat in (1, 2)] == [("reveal",), ("reveal",)]
+    for owner in table.owners:
+        table.reveal(owner)
+    (ended,) = table.match.games
+    assert (ended.winner, ended.reason, ended.turns) == (1, "resignation", 1)
+    assert table.types()[-6:] == ["reveal", "reveal", "verdict", *END]
+    table.proved()
+
+
+def test_the_winner_must_reveal_though_the_other_resigned() -> None:
+    table = small(1)
+    table.resign(table.owners[1])
+    table.reveal(table.owners[1])
+    table.wait(11)
+    assert table.match.games[0].winner == 2
+    assert table.match.games[0].reason == "not revealed"
+
+
+def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:
+    table = small(1, miss="forfeit")
+    (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
+    table.wait(11)
+    assert "forfeited" in table.types()
+    assert table.match.revealing
+    table.reveal(table.owners[2 - slow])
+    table.wait(11)
+    assert table.match.games[0].winner == 3 - slow
+    table.proved()
+
+
+def test_who_stalls_loses_by_a_claim() -> None:
+    table = small(1)
+    (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
+    table.wait(11)
+    assert table.match.missed == {slow}
+    other = table.owners[2 - slow]
+    table.say(other, "claim m1", claim)
+    assert table.match.revealing
+    table.reveal(other)
+    table.reveal(table.owners[slow - 1])
+    assert (table.match.games[0].winner, table.match.games[0].reason) == (other.seat, "forfeit")
+    table.proved()
+
+
+def test_a_late_step_is_taken_where_the_others_wait() -> None:
+    table = small(1)
+    (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
+    table.wait(11)
+    table.tell(table.owners[slow - 1])
+    assert table.match.missed == frozenset()
+    table.proved()
+
+
+def test_a_game_that_the_operator_ends_is_not_revealed() -> None:
+    table = small(1)
+    step = table.step()
+    stop(step, "enough")
+    table.done(step)
+    assert table.types()[-3:] == ["stopped", "ended", "closed"]
+    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "operator: enough"}
+    table.proved()
+
+
+def test_an_agreed_draw_is_revealed() -> None:
+    table = small(1)
+    for owner, word in zip(table.owners, ("offer", "accept"), strict=True):
+        table.say(
+            owner, f"draw m1 {word}", lambda step, *said, word=word: agree(step, "draw", said[0], word, *said[1:])
+        )
+    assert table.match.revealing
+    for owner in table.owners:
+        table.reveal(owner)
+    assert (table.match.games[0].winner, table.match.games[0].reason) == (0, "agreement")
+    table.proved()
+
+
+def test_an_offer_stands_until_the_turn_is_told() -> None:
+    table = small(1)
+    mover = 1 if table.match.owes(1) else 2
+    table.say(
+        table.owners[2 - mover], "draw m1 offer", lambda step, seat, *said: agree(step, "draw", seat, "offer", *said)
+    )
+    prev = table.match.prev
+    table.tell(table.owners[mover - 1])
+    assert table.match.offers["draw"] == {3 - mover}
+    assert prev != table.match.prev
+    table.play(2)
+    assert not table.match.offers
+
+
+def test_survivors_carry_over_once_both_have_revealed() -> None:
+    table = small(kind="continued", games="2")
+    table.begin()
+    table.play()
+    for owner in table.owners:
+        table.reveal(owner)
+    match = table.match
+    assert (match.phase, match.game) == ("setup", 2)
+    first = match.games[0]
+    expected = rules("spaceships").carry(match.terms.first_options(), first)  # type: ignore[arg-type]
+    assert match.options == expected
+    assert [match.owes(seat) for seat in (1, 2)] == [("seal",), ("seal",)]
+    table.finish()
+    assert table.match.phase == "closed"
+    assert [entry.body["game"] for entry in table.entries if entry.type == "verdict"] == [1, 2]
+    table.proved()
+
+
+def test_who_does_not_reveal_loses_a_continued_match() -> None:
+    table = small(kind="continued", games="2")
+    table.begin()
+    table.play()
+    table.reveal(table.owners[0])
+    table.wait(11)
+    assert table.match.outcome is not None
+    assert (table.match.outcome["winner"], table.match.outcome["reason"]) == (1, "not revealed")
+    table.proved()
+
+
+def test_who_does_not_reveal_loses_a_game_of_several() -> None:
+    table = small(kind="scored", games="2")
+    table.begin()
+    table.play()
+    table.reveal(table.owners[0])
+    table.wait(11)
+    assert (table.match.phase, table.match.game) == ("setup", 2)
+    assert table.match.games[0].winner == 1
+    table.proved()
+
+
+def test_who_resigns_a_game_of_three_leaves_it_to_the_others() -> None:
+    table = SealedMatch("shoot-em-up", 3, 3)
+    table.begin()
+    table.play(2)
+    table.resign(table.owners[0])
+    assert table.match.phase == "playing"
+    assert table.match.owes(1) == ()
+    table.play()
+    assert table.match.phase == "closed"
+    table.proved()

@@ -1,0 +1,165 @@
+"""The secrets of sealed games: files that nobody else may read, salts, the six words, and the note to self."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import random
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from referee import Die
+
+from pbem.player import sealed
+from pbem.player.sealed import BadNote, BadSecrets, Code, Secrets, Vault, understood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SEED = bytes(range(32)).hex()
+PLACE: dict[str, Any] = {"server": "play.example", "match": "m17", "game": 2, "seat": 1, "player": "anna"}
+MINE = Secrets(**PLACE, seed=SEED, setup="MD Rv1 Rv2 Rv3", orders={"1": "Rv1", "2": ""}, after={"2": "ab" * 32})
+WORDS = "lusab babad gutih tugad mudof sakat"
+VECTOR = Path(__file__).with_name("sealed_note.json")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key in no time; the vector's is made as everywhere."""
+    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+
+
+def test_salts_are_those_of_the_study() -> None:
+    assert MINE.salt(5, "orders") == "e06430640c29dc8aafa62c5b970a3a2bc546cf895d641a8671d97fad0af09f41"
+    assert len({MINE.salt(turn, what) for turn in (1, 2) for what in ("orders", "strikes")}) == 4
+
+
+def test_what_was_kept_is_on_the_disk_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    vault = Vault(tmp_path / "secrets")
+    assert vault.secrets("m17", 2) is None
+    vault.keep(MINE)
+    assert len(synced) == 2  # the file, and the folder that names it
+    assert Vault(tmp_path / "secrets").secrets("m17", 2) == MINE
+    file = tmp_path / "secrets" / "m17-game-2.json"
+    assert [path.stat().st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]
+    vault.keep_code(WORDS)
+    assert ((tmp_path / "secrets" / "code").stat().st_mode & 0o777, vault.code()) == (0o600, WORDS)
+
+
+def test_a_disk_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = Vault(tmp_path)
+    vault.keep(MINE)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BadSecrets, match="No space left"):
+        vault.keep(MINE.with_orders(3, "Rv2"))
+    assert vault.secrets("m17", 2) == MINE
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"pbem": "secrets 2"}', "\0"])
+def test_a_damaged_file_is_said_to_be_so(tmp_path: Path, content: str) -> None:
+    (tmp_path / "m17-game-2.json").write_text(content)
+    with pytest.raises(BadSecrets, match=r"m17-game-2\.json"):
+        Vault(tmp_path).secrets("m17", 2)
+    with pytest.raises(BadSecrets, match="is no match"):
+        Vault(tmp_path).secrets("../m17", 2)
+
+
+def test_a_later_edition_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "m17-game-2.json").write_bytes(json.dumps(MINE.document() | {"pbem": "secrets 2"}).encode())
+    with pytest.raises(BadSecrets, match="another edition"):
+        Vault(tmp_path).secrets("m17", 2)
+
+
+def test_nobody_else_changes_secrets_meanwhile(tmp_path: Path) -> None:
+    entered = threading.Event()
+    done: list[str] = []
+
+    def other() -> None:
+        entered.set()
+        with Vault(tmp_path).alone():
+            done.append("other")
+
+    with Vault(tmp_path).alone():
+        thread = threading.Thread(target=other)
+        thread.start()
+        entered.wait()
+        thread.join(0.05)
+        done.append("first")
+    thread.join(5)
+    assert done == ["first", "other"]
+
+
+def test_orders_replaced_forget_the_head_of_what_they_replace() -> None:
+    assert MINE.with_orders(2, "Rv3").after == {}
+    assert MINE.committed(3, "cd" * 32).after == {"3": "cd" * 32}
+    assert MINE.with_orders(10, "x").by_turn == {1: "Rv1", 2: "", 10: "x"}
+
+
+def test_a_code_is_six_words_that_can_be_said_and_typed() -> None:
+    codes = {Code.drawn(Die(f"code {number}")).words for number in range(50)}
+    assert len(codes) == 50
+    for words in codes:
+        assert understood(f"  {words.upper().replace(' ', '-')}\n") == words
+    for wrong, said in (("lusab babad", "has 6 words"), (WORDS.replace("gutih", "qutih"), "no word of .*qutih")):
+        with pytest.raises(BadNote, match=said):
+            understood(wrong)
+
+
+def test_a_note_opens_with_its_words_for_its_place_alone() -> None:
+    note = Code(WORDS, Die()).note(MINE)
+    assert note is not None
+    assert Code(WORDS, Die()).opened("\n".join([note[:40], note[40:]]), PLACE) == MINE
+    for place in ({"game": 1}, {"seat": 2}, {"match": "m1"}, {"player": "bob"}, {"server": "other.example"}):
+        with pytest.raises(BadNote):
+            Code(WORDS, Die()).opened(note, PLACE | place)
+    with pytest.raises(BadNote):
+        Code(WORDS.replace("lusab", "lusad"), Die()).opened(note, PLACE)
+
+
+def spoilt(note: bytes) -> Iterator[bytes]:
+    yield from (note[:at] for at in range(0, len(note), 7))
+    yield from (note[:at] + bytes([note[at] ^ 1]) + note[at + 1 :] for at in range(0, len(note), 5))
+
+
+def test_a_spoilt_note_is_refused_and_never_believed() -> None:
+    note = Code(WORDS, Die()).note(MINE)
+    assert note is not None
+    for spoiled in spoilt(base64.b64decode(note)):
+        with pytest.raises(BadNote):
+            Code(WORDS, Die()).opened(base64.b64encode(spoiled).decode(), PLACE)
+    with pytest.raises(BadNote, match="damaged"):
+        Code(WORDS, Die()).opened("no base64!", PLACE)
+
+
+def test_a_note_never_tells_the_secrets_and_has_a_limit() -> None:
+    note = Code(WORDS, Die()).note(MINE)
+    assert note is not None
+    assert len(note) <= 5464
+    die = Die("long")
+    long = msgspec.structs.replace(MINE, orders={str(turn): die(30).hex() for turn in range(1, 200)})
+    assert Code(WORDS, Die()).note(long) is None
+
+
+def test_a_game_of_a_hundred_turns_is_noted() -> None:
+    rnd = random.Random(1)
+    cells = [color + column + row for color in "RGBOY" for column in "vwxyz" for row in "12345"]
+    orders = {str(turn): " ".join(rnd.sample(cells, 5)) for turn in range(1, 101)}
+    assert Code(WORDS, Die()).note(msgspec.structs.replace(MINE, orders=orders)) is not None
+
+
+def test_the_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What any other program that keeps such notes must read."""
+    monkeypatch.undo()
+    vector = json.loads(VECTOR.read_text())
+    found = Code(vector["words"], Die()).opened(vector["note"], vector["place"])
+    assert found.document() == vector["secrets"]

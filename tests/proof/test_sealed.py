@@ -1,0 +1,323 @@
+"""Bundles of sealed matches: a lie is convicted by its teller's own reveal, and no server changes what was told."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shutil
+import subprocess
+import zipfile
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from forgers import fails, holds, index, remembering, saying, signed_again, with_entry, with_papers
+from mutations import octet_changed, rewritten
+from sealed_match import SealedMatch
+
+from pbem.games import Refused
+from pbem.match.transcript import sha256_hex
+from pbem.proof import bundle
+from pbem.proof.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from sealed_match import Owner
+
+    from pbem.proof.bundle import Bundle
+
+SMALL = {"fleet": "cost:3"}
+
+
+@cache
+def whole(game: str = "spaceships") -> bytes:
+    table = SealedMatch(game, 1, 2, **(SMALL if game == "spaceships" else {}))
+    table.finish()
+    return table.bundle()
+
+
+@pytest.fixture
+def found() -> Bundle:
+    return bundle.read(whole())
+
+
+def test_the_checks_tell_what_was_proved() -> None:
+    said = [check.found for check in holds(whole())]
+    assert "game 1, turn 1: seat 1: commit, signed, as it was due" in said
+    assert "game 1, turn 1: the reports follow from what both told" in said
+    assert "game 1: seat 1 revealed, signed; it opens all that the seat had committed to" in said
+    assert "game 1: seat 1: honest; seat 2: honest" in said
+
+
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="the tool is not here")
+@pytest.mark.parametrize("game", ["spaceships", "dueling-masters", "shoot-em-up"])
+def test_stock_tools_check_every_commitment(game: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(whole(game))) as archive:
+        archive.extractall(tmp_path)
+    said = subprocess.run(
+        ["sha256sum", "-c", "commitments.sha256"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    listed = {line.removesuffix(": OK") for line in said}
+    papers = {
+        str(path.relative_to(tmp_path)) for room in ("openings", "steps") for path in tmp_path.glob(f"{room}/*")
+    }
+    assert listed == papers
+    assert {"openings/game-1-seat-1.txt", "openings/game-1-turn-1-seat-1.txt"} <= listed
+
+
+# Lies
+
+
+def alternatives(lines: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Other things that may be told: another word, a word less, a line less or more."""
+    for at, line in enumerate(lines):
+        words = line.split()
+        for place, word in enumerate(words):
+            for other in _OTHERS.get(word, ("Gx1", "Ry2") if len(word) == 3 else _SQUARES if len(word) == 2 else ()):
+                yield (*lines[:at], " ".join((*words[:place], other, *words[place + 1 :])), *lines[at + 1 :])
+            if word in {"explodes", "destroyed"}:
+                yield (*lines[:at], " ".join(words[:place]), *lines[at + 1 :])
+        if words[0] == "check":
+            yield (*lines[:at], " ".join((*words[:2], "none")), *lines[at + 1 :])
+        yield (*lines[:at], *lines[at + 1 :])
+    yield (*lines, "over idle")
+    yield (*lines, "strike Gx1")
+    yield (*lines, "scan Gx1")
+
+
+_SQUARES = ("A1", "C3", "E5", "Z1")
+_OTHERS = {
+    "miss": ("hit", "duplicate"),
+    "hit": ("miss", "duplicate"),
+    "duplicate": ("hit", "miss"),
+    "none": ("ship", "LG1"),
+    "ship": ("none",),
+    "strike": ("scan", "beam"),
+    "scan": ("strike",),
+    "MD": ("LG",),
+    "LG1": ("LG2", "MD"),
+    "LG2": ("LG1",),
+    "over": ("under",),
+    "*": ("-", "Z1"),
+    "-": ("*",),
+    "check": ("pass",),
+}
+
+
+def lied(before: SealedMatch, liar: Owner, turn: int, step: str, lines: tuple[str, ...]) -> str | dict[str, Any]:
+    """What comes of it when these lines are told in a turn: refused at once, or the verdict on the liar."""
+    table = before.fork()
+    teller, other = table.owners[liar.seat - 1], table.owners[2 - liar.seat]
+    teller.tells = lambda now, what, true: lines if (now, what) == (turn, step) else true
+    try:
+        while table.match.owes(1) or table.match.owes(2):
+            owner = next(owner for owner in table.owners if table.match.owes(owner.seat))
+            game = table.match.sealed_game
+            assert game is not None
+            if any((one.turn, one.step, one.seat) == (turn, step, teller.seat) for one in game.steps):
+                break
+            table.tell(owner)
+    except Refused:
+        return "refused"
+    if not table.match.revealing:
+        table.resign(other)
+    for owner in table.owners:
+        table.reveal(owner)
+    verdicts = next(entry for entry in reversed(table.entries) if entry.type == "verdict").body["verdicts"]
+    assert verdicts[str(other.seat)] == "honest"
+    assert table.match.games[-1].winner == other.seat or verdicts[str(teller.seat)] == "honest"
+    table.proved()
+    found: str | dict[str, Any] = verdicts[str(teller.seat)]
+    return found
+
+
+_LIES = [
+    ("spaceships", "open", 1, (1, 3)),
+    ("spaceships", "open", 2, (1, 3)),
+    ("spaceships", "answers", 1, (1, 3)),
+    ("spaceships", "answers", 2, (1, 3)),
+    ("spaceships", "flash", 1, range(1, 9)),
+    ("dueling-masters", "departs", 1, (5, 7)),
+    ("dueling-masters", "answers", 2, (9,)),
+]
+
+
+@pytest.mark.parametrize(("game", "step", "seat", "turns"), _LIES)
+def test_every_lie_is_refused_or_convicted(game: str, step: str, seat: int, turns: Iterable[int]) -> None:
+    table = SealedMatch(game, 7, 2, **({"fleet": "cost:12"} if game == "spaceships" else {}))
+    table.begin()
+    liar = table.owners[seat - 1]
+    dice = random.Random(f"{game} {step} {seat}")
+    counted = {"refused": 0, "false": 0}
+    for turn in turns:
+        table.play(turn - 1, most=1)
+        truth = _truth(table, liar, turn, step)
+        if truth is None or (sum(counted.values()) > 15 and all(counted.values())):
+            continue
+        others = sorted({lines for lines in alternatives(truth) if lines != truth})
+        for lines in dice.sample(others, min(8 if game == "spaceships" else 16, len(others))):
+            comes = lied(table, liar, turn, step, lines)
+            if comes != "refused":
+                assert isinstance(comes, dict), (truth, lines)
+                assert (comes["false"]["turn"], comes["false"]["step"]) == (turn, step), (truth, lines, comes)
+            counted["refused" if comes == "refused" else "false"] += 1
+    assert all(counted.values()), counted
+
+
+def _truth(table: SealedMatch, liar: Owner, turn: int, step: str) -> tuple[str, ...] | None:
+    """What the seat would tell, if it comes to that."""
+    found: list[tuple[str, ...]] = []
+    other = table.fork()
+
+    def tells(now: int, what: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+        if (now, what) == (turn, step):
+            found.append(lines)
+        return lines
+
+    other.owners[liar.seat - 1].tells = tells
+    other.play(turn)
+    return found[-1] if found else None
+
+
+def test_an_illegal_fleet_is_convicted() -> None:
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    anna, bob = table.owners
+    true = anna.begin
+
+    def larger(match: Any) -> Any:
+        true(match)
+        anna.setup = "MD Rv1 Rv2 Rv3\nLG1 Bz5"
+        return ("commitment", (anna.commitment(match),), "")
+
+    anna.begin = larger  # type: ignore[method-assign]
+    table.begin()
+    table.resign(bob)
+    for owner in table.owners:
+        table.reveal(owner)
+    verdicts = table.entries[-3].body["verdicts"]
+    assert verdicts["2"] == "honest"
+    assert (verdicts["1"]["false"]["turn"], verdicts["1"]["false"]["step"]) == (0, "setup")
+    assert (table.match.games[0].winner, table.match.games[0].reason) == (2, "false")
+    table.proved()
+
+
+def test_who_lies_to_a_liar_wins_nothing() -> None:
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    table.begin()
+    for owner in table.owners:
+        owner.tells = lambda _, step, lines: ("scan Gx1",) if step == "open" else lines
+    table.tell(table.owners[0])
+    table.tell(table.owners[1])
+    table.tell(table.owners[0], most=1)
+    table.resign(table.owners[0])
+    for owner in table.owners:
+        table.reveal(owner)
+    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "annulled"}
+    table.proved()
+
+
+# A server that has its key
+
+
+def test_a_step_that_its_player_did_not_write_is_found(found: Bundle) -> None:
+    path = "steps/game-1-turn-1-seat-2-answers.txt"
+    paper = found.papers[path].replace(b" miss\n", b" hit\n", 1)
+    assert paper != found.papers[path]
+    fails(rewritten(found, path, paper), path, "is not the paper of the step that was sent")
+
+
+def test_a_verdict_that_does_not_follow_is_found(found: Bundle) -> None:
+    at = index(found, "verdict")
+    false = {"false": {"turn": 1, "step": "answers", "ruling": "22"}}
+    for other in (false, "not revealed"):
+        forged = with_entry(found, at, saying(verdicts={"1": "honest", "2": other}))
+        fails(signed_again(forged, at), "verdict", "is not what follows")
+
+
+def test_another_result_is_found(found: Bundle) -> None:
+    at = index(found, "ended")
+    winner = found.entries[at].body["winner"]
+    fails(signed_again(with_entry(found, at, saying(winner=3 - winner)), at), "ended", "`winner`")
+
+
+def test_reports_that_nobody_told_are_found(found: Bundle) -> None:
+    path = "reports/game-1-turn-1-seat-1.json"
+    document = json.loads(found.papers[path])
+    document["reports"] = document["reports"][1:]
+    other = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+    fails(rewritten(found, path, other), path, "these are not the reports")
+
+
+def test_a_commitment_exchanged_after_the_other_opened_is_found() -> None:
+    """In league with who commits: two commitments are signed, and the one that was told is not the one that counts.
+
+    The other's next letter cites the head with the first one, which no chain with the second one has.
+    """
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    table.begin()
+    told = table.fork()
+    told.tell(told.owners[0])
+    table.owners[0].random.random()
+    table.tell(table.owners[0])
+    mine, theirs = table.entries[-1], told.entries[-1]
+    assert mine.body["paper"] != theirs.body["paper"]
+    found = told.owners[1].steps(told.match)
+    said, signed = told.letter(told.owners[1], "step", "game 1 turn 1", found)
+    with pytest.raises(Refused, match="wrong `prev`"):
+        table.take(table.owners[1], said, signed)
+    told.take(told.owners[1], said, signed)
+    entries = (*table.entries, *told.entries[len(table.entries) :])
+    papers = {**told.papers, **table.papers}
+    forged = bundle.read(told.bundle())
+    forged = signed_again(bundle.Bundle(entries, forged.signatures, papers))
+    fails(forged, "wrong `prev`")
+
+
+def test_letters_dropped_twice_or_in_another_order_are_found(found: Bundle) -> None:
+    reader = remembering()
+    steps = [at for at, entry in enumerate(found.entries) if entry.type == "step"]
+    for at in steps[:4]:
+        entries = found.entries
+        for forged in (
+            (*entries[:at], *entries[at + 1 :]),
+            (*entries[: at + 1], *entries[at:]),
+            (*entries[:at], entries[at + 1], entries[at], *entries[at + 2 :]),
+        ):
+            fails(signed_again(bundle.Bundle(forged, found.signatures, found.papers)), reader=reader)
+
+
+def test_a_reveal_kept_back_is_no_silence(found: Bundle) -> None:
+    """A server that hides a reveal must have waited for it, and the player has its answer with the signed head."""
+    at = index(found, "reveal")
+    entries = (*found.entries[:at], *found.entries[at + 1 :])
+    fails(signed_again(bundle.Bundle(entries, found.signatures, found.papers)))
+
+
+def test_a_paper_that_nothing_names_is_found(found: Bundle) -> None:
+    fails(with_papers(found, {"steps/game-1-turn-99-seat-1-answers.txt": b"x"}), "is named by no entry")
+
+
+@pytest.mark.parametrize("game", ["spaceships", "dueling-masters", "shoot-em-up"])
+def test_no_octet_can_be_changed(game: str) -> None:
+    content = whole(game)
+    dice = random.Random(game)
+    reader = remembering()
+    for _ in range(40):
+        forged = octet_changed(content, dice)
+        assert not list(verify(forged, reader))[-1].holds
+
+
+def test_a_running_game_is_proved_as_far_as_it_was_played() -> None:
+    table = SealedMatch("spaceships", 1, 2, **SMALL)
+    table.begin()
+    for turns in range(3):
+        table.play(turns)
+        assert table.proved().head == table.match.head
+    table.tell(next(owner for owner in table.owners if table.match.owes(owner.seat)), most=1)
+    checks = holds(table.bundle())
+    assert checks[-1].found == "the match goes on; scores so far [0, 0]"
+    assert not any("not revealed yet" in check.found for check in checks)
+    assert sha256_hex(table.bundle()) == sha256_hex(bundle.write(bundle.read(table.bundle())))
