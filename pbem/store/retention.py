@@ -28,6 +28,11 @@ _TOKENS = (
     " (SELECT hash FROM reply_tokens WHERE name NOT IN (SELECT name FROM players) AND created < ? LIMIT ?)"
 )
 _VOUCHED = "DELETE FROM vouched WHERE mark IN (SELECT mark FROM vouched WHERE time < ? LIMIT ?)"
+_CHECKPOINTS = (
+    "DELETE FROM checkpoints WHERE size IN (SELECT size FROM checkpoints WHERE time < ? AND size <"
+    " (SELECT max(size) FROM checkpoints WHERE cosigned = 1) LIMIT ?)"
+)
+"""Those of which a later one was cosigned."""
 
 
 def prune(database: Database, before: str, today: str, most: int) -> int:
@@ -43,6 +48,6 @@ def prune(database: Database, before: str, today: str, most: int) -> int:
     for row in sent:
         database.write("DELETE FROM bounces WHERE outbox = ?", (row,))
         database.write("DELETE FROM outbox WHERE id = ?", (row,))
-    left = sum(database.write(sql, (before, most)).rowcount for sql in (_CHALLENGES, _TOKENS, _VOUCHED))
+    left = sum(database.write(sql, (before, most)).rowcount for sql in (_CHALLENGES, _TOKENS, _VOUCHED, _CHECKPOINTS))
     database.write("DELETE FROM daily WHERE day < ?", (today,))
     return len(received) + len(sent) + left

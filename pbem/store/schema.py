@@ -529,6 +529,7 @@ CREATE TABLE checkpoints (
     cosigned INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX checkpoints_cosigned ON checkpoints (size) WHERE cosigned = 1;
+CREATE INDEX checkpoints_by_age ON checkpoints (time);
 CREATE TABLE witnesses (
     name TEXT PRIMARY KEY,
     size INTEGER NOT NULL,

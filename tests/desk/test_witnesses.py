@@ -317,3 +317,22 @@ def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path
         referee.open_desk()
         referee.wait(TEN)
         assert sizes(referee.requests)[1:] == [(0, referee.match().seq)], "and none of it twice"
+
+
+def test_old_checkpoints_go_but_the_last_one_that_was_cosigned(watching: Watching) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    watching.wait()
+    referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+
+    def left() -> list[int]:
+        return [row[0] for row in referee.database.execute("SELECT size FROM checkpoints ORDER BY size")]
+
+    assert left() == [1, 2, 3]
+    referee.now += referee.config.limits.letters_kept + timedelta(days=2)
+    while referee.desk.housekeeping.look(referee.now):
+        pass
+    assert left() == [3]
+    assert referee.desk.archive.logged(1) is not None
