@@ -86,7 +86,7 @@ class Terminal:
         self._home = folder / f"{name}-home"
         self._port = office.port
         self._chance = Chance(f"{seed} {name}".encode())
-        self._environment = {**os.environ, "HOME": str(self._home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+        self.environment = {**os.environ, "HOME": str(self._home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
         self._read: list[Letter] = []
 
     def __call__(self, *words: str, until: str = "") -> None:
@@ -104,7 +104,7 @@ class Terminal:
     def _run(self, *words: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [PBEM, "play", "--wait", str(patience), *words],
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
