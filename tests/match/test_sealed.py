@@ -12,7 +12,7 @@ from pbem.games import Refused, rules
 from pbem.match.events.agreements import agree
 from pbem.match.events.claimed import claim
 from pbem.match.events.nominated import nominate
-from pbem.match.events.operator import stop
+from pbem.match.events.operator import pause, resume, stop
 from pbem.match.record import read, replay
 from pbem.match.signed import SignedForm, here
 from pbem.match.submissions import clear, order, setup
@@ -437,4 +437,18 @@ def test_who_resigns_a_game_of_three_leaves_it_to_the_others() -> None:
     assert table.match.owes(1) == ()
     table.play()
     assert table.match.phase == "closed"
+    table.proved()
+
+
+def test_nothing_is_told_while_the_match_stands_still() -> None:
+    table = small(1)
+    step = table.step()
+    pause(step, "a look")
+    table.done(step)
+    owner = next(owner for owner in table.owners if table.match.owes(owner.seat))
+    assert "the match is paused" in refused(lambda: table.tell(owner))
+    step = table.step()
+    resume(step, "seen")
+    table.done(step)
+    table.tell(owner)
     table.proved()

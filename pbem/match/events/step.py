@@ -16,7 +16,7 @@ from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
 from pbem.match.events.turn import tell
 from pbem.match.forms import hash_, mapping, number, seat_number, text, time
-from pbem.match.sealed import judge_steps
+from pbem.match.sealed import judge_steps, refuse_paused
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.match.turns import Played, Reports
@@ -55,6 +55,7 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
         raise Refused(Fault("step", match.id, Phrase("this match is not sealed")))
     if match.sealed_game is None or match.phase != "playing" or match.revealing:
         raise Refused(Fault("step", match.id, Phrase("no step is due")))
+    refuse_paused(match, "step")
     said = replace(form, rev=0)  # what is an entry at once needs no revision
     if form.prev in match.sealed_game.printed.get(seat, ()):
         said = replace(said, prev=match.prev)
