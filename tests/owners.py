@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event
 
 RAW: dict[str, dict[str, Any]] = {
-    "spaceships": {"fleet": "cost:5"},
+    "spaceships": {"fleet": "cost:3"},
     "dueling-masters": {"max_turns": 30},
     "shoot-em-up": {"board": "7x7", "max_turns": 8},
 }
@@ -69,6 +69,11 @@ class Owner(Side):
         self.agent.order(match, give(rnd, dict(shown.view)), self.referee.now)
 
     @property
+    def texts(self) -> list[str]:
+        """What the letters say that came."""
+        return [self.person.letters.text(at) for at in range(len(self.person.letters))]
+
+    @property
     def accusations(self) -> list[str]:
         """What it found wrong."""
         return [event.said for event in self.heard if event.kind in {"contradiction", "forged"}] + [
@@ -81,7 +86,7 @@ class Owner(Side):
         return [event.faults for event in self.heard if event.kind == "answer" and event.said == "refused"]
 
 
-def propose(referee: Referee, owners: Sequence[Owner], game: str, options: str = "") -> None:
+def propose(referee: Referee, owners: Sequence[Side], game: str, options: str = "") -> None:
     """A sealed match that is proposed by the first."""
     first, *others = owners
     raw = "\n".join(f"{name}: {value}" for name, value in RAW[game].items())

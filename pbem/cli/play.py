@@ -693,7 +693,7 @@ def _clicked(table: Table, standing: JsonObject) -> Handed:
         asked = letters.setup_asked(name)
     elif standing.get("sealed"):
         shown = table.agent.shown(name)
-        asked = (letters.position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
+        asked = (letters.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
         del asked["sealed"]  # the page is handed all that it needs, and is asked for orders alone
     else:
         asked = letters.position_asked(name)

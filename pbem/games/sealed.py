@@ -53,6 +53,11 @@ class Paper(NamedTuple):
         """The heads that a letter's section has to say."""
         return tuple(head for head in self.heads if head not in ("rules", "setup"))
 
+    @property
+    def ordered(self) -> bool:
+        """Whether it follows from orders of its turn."""
+        return "orders" in {self.name, *self.heads}
+
 
 class Step(NamedTuple):
     """One step of a sealed game as it was entered."""
@@ -78,8 +83,9 @@ class Falsehood(NamedTuple):
 class Settled(NamedTuple):
     """How a game really ended, which only setups and orders of all seats can tell."""
 
-    turns: int
-    """The turns that count: fewer than were played where the rules had ended the game unseen."""
+    orders: tuple[Mapping[int, str], ...]
+    """Of each turn that counts the orders by seat, canonical: fewer turns than were played where the rules had ended
+    the game unseen, more where nobody could have chosen in those that were left."""
     result: Result | None
     """None where the rules had not ended it."""
     scores: tuple[int, ...]
@@ -205,18 +211,21 @@ def settled(
 ) -> Settled:
     """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
 
-    Turns are played as long as all orders due in them are there or forced. Raises `Refused` on what is illegal.
+    Turns are played as long as all orders due in them are there; after two turns in which nobody could choose, also
+    without, for nothing changes any more. Raises `Refused` on what is illegal.
     """
     state = rules.begin(options, [rules.setup(options, seat, setups[seat]) for seat in range(1, options.seats + 1)])
-    turns = 0
+    turns: list[Mapping[int, str]] = []
+    forced = 0
     while state.due:
         given = dict(state.due)
-        for seat in given:
-            if state.turn in orders[seat]:
-                given[seat] = rules.order(state, seat, orders[seat][state.turn])
-        judged = {seat: found for seat, found in given.items() if found is not None}
-        if len(judged) < len(given):
+        told = all(state.turn in orders[seat] for seat in given)
+        if not told and forced < 2:
             break
-        turns += any(state.turn in orders[seat] for seat in given)
+        forced = forced + 1 if all(given.values()) else 0
+        if told:
+            given = {seat: rules.order(state, seat, orders[seat][state.turn]) for seat in given}
+        judged = {seat: found for seat, found in given.items() if found}
+        turns.append({seat: found.text for seat, found in judged.items()})
         state, _ = rules.turn(state, judged)
-    return Settled(turns, state.result, state.scores)
+    return Settled(tuple(turns), state.result, state.scores)

@@ -191,8 +191,8 @@ class Agent:
 
     def game(self, standing: JsonObject) -> SealedGame:
         """The game that is being played; raises `Contradiction`, or `Impossible` where a letter is missing."""
-        position = self.letters.position(standing["match"])
-        if position is None or position["game"] != standing["game"] or not position.get("sealed"):
+        position = self.letters.sealed_position(standing["match"])
+        if position is None:
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
         known = self._games.get(standing["match"])
         if known is None or known[0] != position:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Refused, rules
+from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.record import read
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Options
+    from pbem.games.sealed import SealedRules
+    from pbem.match.record import Record
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -169,6 +172,13 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
     return Finding("agrees", what, f"{player} played blind, at level {plan.level}: {many} follow from its seed")
 
 
+def _judged(judge: SealedRules, own: object, text: str) -> str:
+    try:
+        return judge.order(own, text)
+    except Refused:
+        return text
+
+
 def _line(text: str) -> str:
     """Orders in one line."""
     return f"“{'; '.join(text.splitlines())[:200]}”"
@@ -198,9 +208,12 @@ class _Seat:
             if path not in found.papers:
                 continue
             record = read(found.papers[path].decode())
-            if entry.type == "commitments":
+            if entry.type == "sealed":
                 yield entry.seq, f"game {game}, setup", record.seats[self.seat - 1][1], self._setup(entry)
-            elif entry.type == "turn" and str(self.seat) in entry.body["orders"]:
+                yield from self._sealed_orders(entry.seq, game, record)
+            elif entry.type == "commitments":
+                yield entry.seq, f"game {game}, setup", record.seats[self.seat - 1][1], self._setup(entry)
+            elif entry.type == "turn" and str(self.seat) in entry.body.get("orders", ()):
                 turn = entry.body["turn"]
                 played = record.turns[turn - 1].orders[self.seat]
                 by_default = self.seat in entry.body.get("default", ())
@@ -225,6 +238,34 @@ class _Seat:
         changed = body["options"]
         assert isinstance(changed, dict)
         return rules(self.plan.game).options(changed, len(match.terms.players))
+
+    def _sealed_orders(self, seq: int, game: int, record: Record) -> Iterator[tuple[int, str, str, str | None]]:
+        """The orders of a sealed game, each beside what its plan gives for what had been told when it was bound."""
+        match = self.proved.match
+        assert match is not None
+        judge, seat = sealed_rules(self.plan.game), self.seat
+        known = [
+            notice.match for notice in self.proved.told if notice.match.game == game and notice.match.sealed_game
+        ]
+        if judge is None or not known or known[-1].sealed_game is None or known[-1].options is None:
+            return
+        options, setup = known[-1].options, record.seats[seat - 1][1]
+        played = {
+            number: turn.orders[seat] for number, turn in enumerate(record.turns, start=1) if seat in turn.orders
+        }
+        table, given = judge.begin(options), dict[int, str]()
+        for step in known[-1].sealed_game.told():
+            turn = table.turn
+            if step.seat == seat and turn in played and turn not in given:
+                own = judge.own(options, seat, setup, given, table)
+                if judge.asks(own, table):
+                    view, told = json.loads(canonical([judge.own_view(own, table), list(table.played)]))
+                    text = self.plan.orders(game, turn, Position(options, seat, view, told))
+                    yield seq, f"game {game}, turn {turn}", played[turn], _judged(judge, own, text)
+                    given[turn] = played[turn]
+                elif step.step == COMMIT or judge.papers[step.step].ordered:
+                    given[turn] = played[turn]  # there was nothing to choose
+            table = judge.enter(table, step.seat, step.step, step.lines)
 
     def _orders(self, match: Match, found: Bundle) -> str:
         assert match.options is not None

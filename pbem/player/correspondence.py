@@ -320,6 +320,8 @@ class Correspondence:
         if kind == "position" and not turn:
             turn = _AFTER  # the game is over: this is the last position there is
         seq = (standing.get("head") or {}).get("seq", 0)
+        if kind == "position" and document.get("sealed"):
+            turn, kind = 0, _SEALED  # the latest has all that was told in this game
         self.memory.put((standing["match"], game, turn, kind), seq, document)
 
     def _answers(self, letter: Letter, heard: Heard) -> list[Event]:
@@ -372,6 +374,10 @@ class Correspondence:
     def position(self, match: str) -> JsonObject | None:
         """The latest position of a match, as a letter's file brought it."""
         return self.memory.latest(match, "position")
+
+    def sealed_position(self, match: str) -> JsonObject | None:
+        """What was told last of the game of a sealed match that is being played."""
+        return self.memory.paper(match, self.standing(match)["game"], 0, _SEALED)
 
     def pending(self, match: str) -> Sent | None:
         """Setup or orders for what is due now that are on their way, or stand."""
@@ -763,6 +769,7 @@ def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
 _HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
+_SEALED = "sealed position"
 _AFTER = 10**9
 _QUOTED = 256 << 10
 _MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")

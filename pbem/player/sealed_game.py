@@ -260,7 +260,7 @@ class SealedGame:
         turn, seat = self.table.turn, self.place.seat
         own = self.own(secrets)
         paper = self.rules.papers[_OPEN if step == COMMIT else step]
-        if (step == COMMIT or self._ordered(step)) and str(turn) not in secrets.orders:
+        if self._binds(step) and str(turn) not in secrets.orders:
             secrets = secrets.with_orders(turn, self.rules.orders(own, turn))  # there was nothing to choose
         if step == COMMIT:
             value = self._bound(secrets, prev)
@@ -297,12 +297,7 @@ class SealedGame:
         return (Section("seed", (secrets.seed,), ""), Section("setup", (), secrets.setup), *orders)
 
     def _binds(self, step: str) -> bool:
-        return step == COMMIT or self._ordered(step)
-
-    def _ordered(self, step: str) -> bool:
-        """Whether the paper of a step follows from orders of its turn."""
-        found = self.rules.papers[step]
-        return "orders" in {found.name, *found.heads}
+        return step == COMMIT or self.rules.papers[step].ordered
 
     @property
     def steps(self) -> tuple[Step, ...]:

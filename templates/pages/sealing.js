@@ -86,11 +86,13 @@ const SEALING = (() => {
     if (found.pbem === "setup 1") return { found, asks: true, anew: false, doubtful: false, steps: [] };
     secrets = await STEPS.bound(found, secrets);
     const table = await STEPS.check(found, secrets);
+    secrets = STEPS.heard(found, secrets);
+    SECRETS.keep(localStorage, secrets);
     if (found.sealed.owes[0] === "reveal") return { found, asks: false, anew: false, doubtful: !table.over, steps: [] };
     const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
     const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
     if (!asks && !steps.length) throw new Error(say("nothing is asked of you in turn {turn}", { turn: table.turn }));
-    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : found, asks, anew: !asks && Boolean(decided(steps)) && !told, doubtful: false, steps };
+    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubtful: false, steps };
   }
 
   /** The turn whose orders some steps make known or bind. */

@@ -8,6 +8,8 @@
  * @property {Object<string, string>} orders by turn
  * @property {string} pbem @property {string} player @property {number} seat
  * @property {string} seed in hex @property {string} server @property {string} setup
+ * @property {?{turn: number, text: string, after: string}[]} tried here alone: what letters were made of, sent or not
+ * @property {?Object<string, *>[]} told here alone: the steps that letters told
  */
 const SECRETS = (() => {
   const PREFIX = "pbem secrets ";
@@ -34,6 +36,7 @@ const SECRETS = (() => {
   function noted(secrets) {
     const found = { ...secrets };
     delete found.tried;
+    delete found.told;
     return found;
   }
 

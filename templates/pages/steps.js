@@ -71,6 +71,10 @@ const STEPS = (() => {
       const opened = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === SEALED.opens);
       if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
     }
+    for (const [at, before] of (secrets.told || []).slice(0, steps.length).entries()) {
+      const now = steps[at], same = ["turn", "seat", "step"].every((name) => now[name] === before[name]) && now.lines.join("\n") === before.lines.join("\n");
+      if (!same || (now.paper && before.paper && now.paper !== before.paper)) throw new Error(say("turn {turn}: what it tells of seat {seat} is not what a letter before told", before));
+    }
     let table = SEALED.begin(agreed(found));
     for (const { turn, seat, step, lines } of steps) {
       if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step }));
@@ -81,6 +85,13 @@ const STEPS = (() => {
       table = SEALED.enter(table, seat, step, lines);
     }
     return table;
+  }
+
+  /** The secrets with what a letter told, to hold later ones against. */
+  function heard(found, secrets) {
+    const before = secrets.told || [], { steps } = found.sealed;
+    const told = steps.map(({ turn, seat, step, lines, paper }, at) => ({ turn, seat, step, lines, paper: paper || (before[at] || {}).paper }));
+    return { ...secrets, told: [...told, ...before.slice(told.length)] };
   }
 
   /** The secrets with the setup and the orders to which one is bound: of several that were tried, those that were sent. */
@@ -153,5 +164,5 @@ const STEPS = (() => {
       ...turns.map((turn) => section(["orders", turn], secrets.orders[turn].split("\n"))));
   }
 
-  return { commitment, check, bound, answered, replayed, seal, step, reveal };
+  return { commitment, check, heard, bound, answered, replayed, seal, step, reveal };
 })();

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import random_players
@@ -72,6 +73,21 @@ def test_every_game_can_be_played_sealed() -> None:
         sealed_rules("chess")
 
 
+def test_a_game_may_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A game that has no module for it; one whose module is broken is an error of ours."""
+    for game, module in (("without", "pbem.games.squares"), ("broken", "broken_game")):
+        monkeypatch.setitem(cast("dict[str, str]", GAMES), game, module)
+    assert sealed_rules("without") is None
+    monkeypatch.setattr("pbem.games.sealed.import_module", lambda _name: import_module("there.is.none"))
+    with pytest.raises(ModuleNotFoundError):
+        sealed_rules("broken")
+
+
+def test_a_letter_says_what_not_all_know_of_a_paper() -> None:
+    assert sealed("shoot-em-up").papers["setup"].values == ("salt",)
+    assert sealed("spaceships").papers["open"].values == ("after", "orders", "salt")
+
+
 @pytest.mark.parametrize(
     ("game", "case", "aimed"),
     [(*each, False) for each in CASES] + [(game, case, True) for game, case in CASES if game == "spaceships"],
@@ -86,10 +102,10 @@ def test_owners_tell_what_a_referee_reports(game: str, case: int, *, aimed: bool
         assert table.played[number] == reports
     last = refereed[-1][0]
     outcome = settled(rules(game), whole.options, whole.setups, whole.orders)
-    assert outcome.turns == len(refereed) - 1
+    assert len(outcome.orders) == len(refereed) - 1
     assert outcome.result == last.result
     assert outcome.scores == last.scores
-    if table.result and outcome.turns == len(table.played):
+    if table.result and len(outcome.orders) == len(table.played):
         assert outcome.result
         assert table.result.winner in (outcome.result.winner, 0)
         assert not table.due

@@ -46,7 +46,7 @@ def test_the_subject_of_every_notice_is_under_seventy_characters(language: str) 
         assert subject.startswith("[pbem m123456789] ")
     # With a match as most are, nothing is cut, and the game's title is all that is left out.
     for kind, subject in said_of("m17", language):
-        assert kind in {"ended", "substituted", "keys"} or not subject.endswith(" ..."), subject
+        assert kind in {"ended", "substituted", "keys", "step", "revealed"} or not subject.endswith(" ..."), subject
 
 
 def test_the_title_is_there_where_there_is_room() -> None:

@@ -237,6 +237,27 @@ def test_a_server_that_tells_something_else_is_found_out(lie: Callable[[dict[str
         table.open(2, found)
 
 
+HEARD = "([found, secrets]) => STEPS.heard(found, secrets)"
+
+
+def test_what_was_told_once_cannot_be_told_otherwise() -> None:
+    """A server in league with seat 1 shows seat 2 a commitment, and another one once seat 2 has opened its orders."""
+    table = Table("spaceships", 3)
+    table.play_on()
+    shown = table.found(2)
+    table.secrets[2] = table.page.evaluate(HEARD, [shown, table.open(2, shown)["secrets"]])
+    table.play_on()
+    table.play_on()
+    found = table.found(2)
+    assert table.open(2, found)["asks"]
+    commit, opened = _of(found, 1, "commit"), _of(found, 1, "open")
+    opened["lines"].append("strike Rv1")
+    told = paper("strikes", table.place(1), 1, opened["values"], opened["lines"])
+    commit["paper"] = opened["paper"] = hashed(told)
+    with pytest.raises(Failed, match="what it tells of seat 1 is not what a letter before told"):
+        table.open(2, found)
+
+
 TRIED = """async ([found, secrets]) => {
     let tried = secrets;
     for (const text of ["Rv1", "Rv2", "Rv3"]) {

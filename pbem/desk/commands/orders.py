@@ -29,14 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS"]
 
-_SEALED = Phrase("this match is sealed: nothing secret is to come here; `help sealed` says how it is played")
-
 
 def _open_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
     """The caller's seat in a match that shows us setups and orders; raises `Refused`."""
     seated = seated_at(desk, caller, command)
-    if seated.match.terms.sealed:
-        raise Refused(Fault(command.name, seated.match.id, _SEALED))
+    submissions.refuse_secrets(seated.match, command.name)
     return seated
 
 

@@ -80,6 +80,10 @@ class Transit(NamedTuple):
         return PATHS[named[self.slot][0]][self.start, self.end]
 
 
+Met = tuple[tuple[int, int], ...]
+"""Square and slot, -1 for an asteroid, of what a checked piece meets."""
+
+
 class Table(NamedTuple):
     """What both have been told of a sealed game of Dueling Masters."""
 
@@ -91,12 +95,26 @@ class Table(NamedTuple):
     """Slot and square of what is to depart when its transit has been checked."""
     queue: tuple[Transit, ...] = ()
     """The transits checked in this turn, first met first."""
-    answered: int = 0
-    """How many of them the opponent has looked along; the others are all of one side."""
-    collisions: frozenset[tuple[int, int, int]] = frozenset()
-    """Square, and the slots of seat 1's and seat 2's pieces, -1 for an asteroid."""
+    met: tuple[Met, ...] = ()
+    """Of each that the opponent has looked along what it meets; the others in the queue are all of one side."""
     played: tuple[list[Report], ...] = ()
     result: Result | None = None
+
+    @property
+    def asked(self) -> tuple[Transit, ...]:
+        """The transits along which the opponent has to look."""
+        return self.queue[len(self.met) :]
+
+    @property
+    def collisions(self) -> list[tuple[int, int, int]]:
+        """Square, and the slots of seat 1's and seat 2's pieces, in the order of reports (rulings 15 and 18)."""
+        return sorted(
+            {
+                (square, checked.slot, slot) if checked.seat == 1 else (square, slot, checked.slot)
+                for checked, met in zip(self.queue, self.met, strict=False)
+                for square, slot in met
+            }
+        )
 
     @property
     def due(self) -> dict[int, None]:
@@ -115,7 +133,7 @@ class Table(NamedTuple):
 
 
 def _due(table: Table) -> int:
-    return 3 - table.queue[-1].seat if table.answered < len(table.queue) else moves(table.turn)
+    return 3 - table.asked[0].seat if table.asked else moves(table.turn)
 
 
 def _place(table: Table, seat: int, slot: int) -> int:
@@ -146,9 +164,6 @@ def _may_stand(table: Table, seat: int, slot: int, square: int) -> bool:
 
 
 # What is said of a departure, and of what stands on a path
-
-Met = tuple[tuple[int, int], ...]
-"""Square and slot, -1 for an asteroid, of what a checked piece meets."""
 
 
 def _departure(options: Options, line: str) -> tuple[int, int] | None:
@@ -214,7 +229,7 @@ def _judge_departure(table: Table, seat: int, line: str) -> None:
 def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     """Whether each transit is answered for, and nothing contradicts what was told; raises `Refused`."""
     named = table.options.pieces
-    asked = table.queue[table.answered :]
+    asked = table.asked
     faults = []
     found: list[tuple[str, Transit, Met]] = []
     for place, line in enumerate(lines):
@@ -237,8 +252,13 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
 def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met]]) -> Iterator[Fault]:
     """What answers cannot tell: pieces elsewhere, pieces left out, the same square told in two ways."""
     named = table.options.pieces
-    places: dict[int, int] = {}
-    squares_told: dict[int, list[int]] = {}
+    told = {
+        square: [slot for place, slot in met if place == square]
+        for checked, met in zip(table.queue, table.met, strict=False)
+        if checked.seat != seat
+        for square in checked.path(named)
+    }
+    places = {slot: square for square, here in told.items() for slot in here}
     for line, checked, met in found:
         path = checked.path(named)
         order = [(path.index(square) if square in path else len(path), slot) for square, slot in met]
@@ -254,33 +274,20 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
                 if not _may_stand(table, seat, slot, square)
                 or (slot != _AN_ASTEROID and places.setdefault(slot, square) != square)
             ]
-            if missing or odd or squares_told.setdefault(square, here) != here:
+            if missing or odd or told.setdefault(square, here) != here:
                 what = NAMES[square]
                 yield Fault("15", line, Phrase("{cell}: something else was told of it before", cell=what))
 
 
 def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
     """The table after a seat has looked along the transits that were asked of it (rulings 14-18)."""
-    options, pieces = table.options, table.pieces[seat - 1]
-    queue, collisions = list(table.queue), set(table.collisions)
-    checked_squares = pieces.checked
-    for checked, line in zip(table.queue[table.answered :], lines, strict=True):
-        checked_squares |= sum(1 << square for square in checked.path(options.pieces))
-        for square, slot in _met(options, line):
-            collisions.add((square, checked.slot, slot) if checked.seat == 1 else (square, slot, checked.slot))
-            in_transit = slot != _AN_ASTEROID and pieces.transit >> slot & 1
-            if in_transit and all((seat, slot) != each[:2] for each in queue):
-                queue.append(Transit(seat, slot, pieces.squares[slot], square))
-    return table._replace(
-        pieces=_with(table.pieces, seat, pieces._replace(checked=checked_squares)),
-        queue=tuple(queue),
-        answered=len(table.queue),
-        collisions=frozenset(collisions),
-    )
-
-
-def _with(both: tuple[Pieces, Pieces], seat: int, pieces: Pieces) -> tuple[Pieces, Pieces]:
-    return (pieces, both[1]) if seat == 1 else (both[0], pieces)
+    pieces, queue = table.pieces[seat - 1], list(table.queue)
+    found = tuple(_met(table.options, line) for line in lines)
+    for square, slot in (each for met in found for each in met):
+        in_transit = slot != _AN_ASTEROID and pieces.transit >> slot & 1
+        if in_transit and all((seat, slot) != checked[:2] for checked in queue):
+            queue.append(Transit(seat, slot, pieces.squares[slot], square))
+    return table._replace(queue=tuple(queue), met=(*table.met, *found))
 
 
 def _finished(table: Table) -> Table:
@@ -288,11 +295,12 @@ def _finished(table: Table) -> Table:
     options, seat = table.options, moves(table.turn)
     reports = Told(_check_report(options, checked) for checked in table.queue)
     told = [_Told(pieces) for pieces in table.pieces]
-    for collision in sorted(table.collisions):
+    for collision in table.collisions:
         reports.append(_collision_report(options, *collision))
         _judge(options, told, *collision)
     for checked in table.queue:  # where it rests is its destination, whatever it met on the way
         told[checked.seat - 1].rest(checked.slot, checked.end)
+        told[2 - checked.seat].checked |= sum(1 << square for square in checked.path(options.pieces))
     if table.departing is None:
         reports.append({"seat": seat, "kind": "pass"})
     elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(side.pieces().homes for side in told):
@@ -478,7 +486,7 @@ class SealedDuelingMasters:
         position = cast("Table", table)
         if position.result or _due(position) != seat:
             return ()
-        if position.answered == len(position.queue):
+        if not position.asked:
             return ("departs",)
         ends = position.turn >= position.options.max_turns
         return ("answers",) if ends or moves(position.turn) == seat else ("answers", "departs")
@@ -496,7 +504,7 @@ class SealedDuelingMasters:
         """The table after a step; total on judged lines."""
         position = cast("Table", table)
         position = _looked(position, seat, lines) if step == "answers" else _announced(position, seat, *lines)
-        return position if position.answered < len(position.queue) else _finished(position)
+        return position if position.asked else _finished(position)
 
     def without(self, table: games.State, seat: int, edition: int) -> None:
         """None: of two, the other has won."""
@@ -531,8 +539,7 @@ class SealedDuelingMasters:
         position = cast("Table", table)
         if step == "departs":
             return (own.departure,)
-        asked = position.queue[position.answered :]
-        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in asked)
+        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in position.asked)
 
     def orders(self, own: Own, turn: int) -> str:
         """The canonical text of the order of a turn; raises KeyError."""

@@ -72,11 +72,7 @@ def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Recor
         settled = settle(match.rules, match.options, setups, orders)
         told = ending.result
         result = settled.result or Result(told.winner, settled.scores, told.reason)
-        turns = [
-            {seat: texts[turn] for seat, texts in orders.items() if turn in texts}
-            for turn in range(1, settled.turns + 1)
-        ]
-        return result, record_of(match, result, setups, turns)
+        return result, record_of(match, result, setups, settled.orders)
     if len(dishonest) == len(match.seats):
         return Result(0, tuple(0 for _ in match.seats), ANNULLED), None
     winner = only_one_without(match.seats, dishonest[0])

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import sealed_players
 
 from pbem.games import Refused, Result
-from pbem.games.dueling_masters import RULES
+from pbem.games.dueling_masters import RULES, transit
 from pbem.games.dueling_masters.board import SQUARES
+from pbem.games.dueling_masters.notation import PASS, Orders, Setup
 from pbem.games.dueling_masters.sealed import SEALED, Pieces, Table, Transit
+from pbem.games.dueling_masters.transit import State
 from pbem.games.sealed import Falsehood, Step, settled
+from pbem.match import record
 
 NAMED = RULES.options({}, 2).pieces
 
@@ -129,6 +133,23 @@ def test_what_is_checked_in_turn_is_told_alike() -> None:
     assert not SEALED.view(after, None)["over"]
 
 
+def test_the_same_squares_are_told_alike_twice_in_a_turn() -> None:
+    """Seat 2 looks along two paths that cross, the second because of what seat 1 met on the way of seat 2's piece."""
+    table = checking("D3", "H3", X1=">G8")
+    table = table._replace(pieces=(pieces(Z1=">D3", X2=">G9"), table.pieces[1]))
+    table = SEALED.enter(table, 2, "answers", ("check Z1 F3 * G3 X1",))
+    table = SEALED.enter(table, 1, "answers", ("check X1 G5 X2",))
+    assert SEALED.owed(table, 2) == ("answers", "departs")
+    assert blamed(table, 2, "answers", "check X2 none") == set()
+    crossing = table._replace(queue=(*table.queue[:2], Transit(1, NAMED.index("X2"), SQUARES["F9"], SQUARES["F2"])))
+    assert blamed(crossing, 2, "answers", "check X2 F3 *") == set()
+    assert blamed(crossing, 2, "answers", "check X2 none") == {"15"}
+    assert blamed(crossing, 2, "answers", "check X2 F5 X1 F3 *") == {"15"}
+    assert blamed(crossing, 2, "answers", "check X2 F5 X2 F3 *") == set()
+    crossing = crossing._replace(pieces=(crossing.pieces[0], pieces(X1=">G8", X2="F3")))
+    assert blamed(crossing, 2, "answers", "check X2 F3 *") == {"15"}
+
+
 SETUP = "* {0}1 {0}2 {0}3 {0}4 {0}5 {0}6 {0}7 W {1}1 B {1}1 X {1}1 {1}1 Y {1}1 {1}1 Z {1}1 {1}1 {1}1 {1}1 H {0}10"
 SETUPS = {1: SETUP.format("A", "C"), 2: SETUP.format("J", "H")}
 
@@ -149,6 +170,7 @@ def test_two_who_can_but_pass_are_done() -> None:
     assert table.result == Result(0, (1, 1))
     assert not table.due
     assert table.remaining == (1, 2)
+    assert table.scores == (1, 1)
 
 
 def test_a_forced_pass_is_not_asked_for() -> None:
@@ -180,4 +202,54 @@ def test_fighters_that_are_all_destroyed_reach_nothing() -> None:
 
 def test_orders_that_stop_leave_the_game_open() -> None:
     options = RULES.options({}, 2)
-    assert settled(RULES, options, SETUPS, {1: {1: "Z1 C1-C5"}, 2: {}}) == (1, None, (1, 1))
+    assert settled(RULES, options, SETUPS, {1: {1: "Z1 C1-C5"}, 2: {}}) == (({1: "Z1 C1-C5"},), None, (1, 1))
+
+
+def test_a_game_that_was_drawn_unseen_counts_no_further() -> None:
+    """Both knights ram, and nothing else can move: out of reach from turn 1 on, which nobody can know yet."""
+    setups = (
+        "* B3 C2 E1 E2 E3 E4 E5 W A1 B A1 X A1 A1 Y A1 A1 Z A1 A1 A1 A1 H A2 B1 B2",
+        "* I8 H9 F1 F2 F3 F4 F5 W J10 B J10 X J10 J10 Y J10 J10 Z J10 J10 J10 J10 H J9 I10 I9",
+    )
+    played = record.Record(
+        game="dueling-masters",
+        options={"homes": 3},
+        seats=tuple((f"Player {seat}", setup) for seat, setup in enumerate(setups, start=1)),
+        turns=(record.Turn({1: "W A1-B3"}), record.Turn({2: "W J10-I8"})),
+    )
+    whole = sealed_players.followed("dueling-masters", played)
+    last = whole.tables[-1]
+    assert [step.lines for step in whole.steps] == [("W A1",), ("W J10",), ("pass",), ("pass",)]
+    assert (len(last.played), last.result) == (4, Result(0, (3, 3)))
+    found = settled(RULES, whole.options, whole.setups, whole.orders)
+    assert found == (({1: "W A1-B3"},), Result(0, (3, 3)), (3, 3))
+
+
+class Stuck:
+    """Rules under which nobody ever has a choice, and the game ends with turn 5."""
+
+    def setup(self, *_: object) -> None:
+        """Nothing is placed."""
+
+    def begin(self, *_: object) -> State:
+        return self.at(1)
+
+    def at(self, turn: int) -> State:
+        sides = SEALED.begin(RULES.options({}, 2)).pieces
+        nobody = transit.Side(Setup("", 0, ()), 0, (-1,) * len(sides[0].squares), ())
+        return State(RULES.options({}, 2), turn, (nobody, nobody), Result(0, (1, 1)) if turn > 5 else None)
+
+    def order(self, *_: object) -> Orders:
+        return PASS
+
+    def turn(self, state: State, _orders: object) -> tuple[State, list[object]]:
+        return self.at(state.turn + 1), []
+
+
+@pytest.mark.parametrize(("told", "turns"), [(0, 0), (1, 1), (2, 5), (3, 5)])
+def test_turns_without_a_choice_are_played_out_once_there_were_two(told: int, turns: int) -> None:
+    rules: Any = Stuck()
+    orders = {seat: {turn: "" for turn in range(1, told + 1) if 2 - turn % 2 == seat} for seat in (1, 2)}
+    found = settled(rules, RULES.options({}, 2), {1: "", 2: ""}, orders)
+    assert len(found.orders) == turns
+    assert found.result == (Result(0, (1, 1)) if turns == 5 else None)
