@@ -2391,13 +2391,6 @@ def resigned(match: Match, entry: Entry) -> None:
         plays_on = match.terms["game"] == "shoot-em-up" and match.terms["edition"] == 2 and len(left) > 1
         if plays_on and not (whole and match.terms["kind"] != "single"):
             match.left.append((match.position.turn, seat))
-            if match.is_sealed:
-                match.missed.pop(seat, None)
-                match.clocks.pop(seat, None)
-                match.offers.clear()
-                go_on(match, match.owed.without(match.position, seat, 2))
-                match.due.append(("asks", seat))
-                return
             match.position = match.rules.without(match.position, seat, 2)
             must(match.position is not None and seat not in match.position.due, "the seat plays on")
             match.missed.pop(seat, None)
@@ -2676,19 +2669,12 @@ def turn_told(match: Match, entry: Entry, said: tuple[int, Any]) -> None:
     match.offers.clear()
 
 
-def go_on(match: Match, table: Any) -> None:
-    """Another table, by a resignation: the turns that it completes follow."""
-    before = len(match.played)
-    match.position = table
-    match.due += [("told", (before + at, reports)) for at, reports in enumerate(table.played[before:], 1)]
-
-
 def asks(match: Match, entry: Entry, by: int) -> None:
     """The letter of this seat is entered: who owes something now?"""
     match.prev, match.teller = entry.head, 0
     match.said.clear()
     if by:
-        match.silent[by] = 0 if entry.type != "resigned" else match.silent[by]
+        match.silent[by] = 0
     asked = [seat for seat in match.seats if seat in match.position.due]
     pace = match.terms["pace"]
     new = Clock(moment(entry.time), seconds(pace))
@@ -2783,9 +2769,7 @@ def verdict(match: Match, entry: Entry, _: None) -> None:
         end = settled(match.rules, match.options, setups, orders)
         result = end.result or Result(result.winner, end.scores, result.reason)
         match.setups = {seat: match.rules.setup(match.options, seat, setup) for seat, setup in setups.items()}
-        played = [
-            {seat: orders[seat][at] for seat in match.seats if at in orders[seat]} for at in range(1, end.turns + 1)
-        ]
+        played = [dict(texts) for texts in end.orders]
     elif len(liars) == len(match.seats):
         result = Result(0, tuple(0 for _ in match.seats), "annulled")
     else:
@@ -2816,14 +2800,10 @@ def ended_sealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str]
 def open_record(match: Match) -> list[dict[int, str]] | None:
     """The orders of the turns, where all was opened as the game went on."""
     opened_ = {(one.turn, one.seat): "\n".join(one.lines) for one in match.told if one.path.startswith("openings/")}
-    left = {seat: at for at, seat in match.left}
-    if match.owed.reveals or 0 in left.values() or not all((0, seat) in opened_ for seat in match.seats):
+    if match.owed.reveals or not all((0, seat) in opened_ for seat in match.seats):
         return None
     match.setups = {seat: match.rules.setup(match.options, seat, opened_[0, seat]) for seat in match.seats}
-    return [
-        {seat: text for (turn, seat), text in sorted(opened_.items()) if turn == at and at < left.get(seat, at + 1)}
-        for at in range(1, len(match.played) + 1)
-    ]
+    return [{seat: opened_[at, seat] for seat in match.seats} for at in range(1, len(match.played) + 1)]
 
 
 # The order of work.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sealed_match import Change
 
 SMALL = {"fleet": "cost:3"}
-GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2), ("shoot-em-up", 3)]
+GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2)]
 END = ["ended", "revealed", "closed"]
 
 
@@ -425,18 +425,6 @@ def test_who_does_not_reveal_loses_a_game_of_several() -> None:
     table.wait(11)
     assert (table.match.phase, table.match.game) == ("setup", 2)
     assert table.match.games[0].winner == 1
-    table.proved()
-
-
-def test_who_resigns_a_game_of_three_leaves_it_to_the_others() -> None:
-    table = SealedMatch("shoot-em-up", 3, 3)
-    table.begin()
-    table.play(2)
-    table.resign(table.owners[0])
-    assert table.match.phase == "playing"
-    assert table.match.owes(1) == ()
-    table.play()
-    assert table.match.phase == "closed"
     table.proved()
 
 

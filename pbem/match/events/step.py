@@ -74,23 +74,14 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
     step.match = replace(step.match, silent=silent)
     if not step.match.owes(seat):
         answered(step, seat, signed)
-    go_on(step, step.match.table, told, signed)
-    return told
-
-
-def go_on(step: Step, table: Table, told: Told, signed: Signed | None = None) -> None:
-    """Go on from a table that a letter led to: tell the others of it, and ask whoever owes something, or for the end.
-
-    The letter is at hand where it brought steps.
-    """
-    told = _finish(step, table, told)
     step.match = replace(step.match, prev=step.match.head, said={})
-    ask_for_steps(step, by=told.seat)
-    for other in step.match.seats:
-        if other != told.seat and (told.steps or told.reports):
+    ask_for_steps(step, by=seat)
+    for other in match.seats:
+        if other != seat:
             step.notices.append(Notice("step", other, step.match, {"told": told, "signed": signed}))
-    if table.result is not None:
-        end_game(step, table.result)
+    if step.match.table.result is not None:
+        end_game(step, step.match.table.result)
+    return told
 
 
 def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
