@@ -44,6 +44,7 @@ SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 CELLS = ("Rv1", "Rv3", "Bz5")
 OVER = timedelta(days=11)
+FALSE = {"false": {"turn": 1, "step": "answers", "ruling": "22"}}
 KEPT = {"openpgp", "smime", "version-1", "three-seats"}
 
 
@@ -559,7 +560,7 @@ LIES: dict[str, Lie] = {
     "sealed-verdict": (
         "sealed",
         "a seat that was honest, convicted",
-        partial(said, at=20, verdicts={"1": "honest", "2": {"false": {"turn": 1, "step": "answers", "ruling": "22"}}}),
+        partial(said, at=20, verdicts={"1": "honest", "2": FALSE}),
     ),
     "sealed-reveal": (
         "sealed",
