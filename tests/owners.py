@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event
 
 RAW: dict[str, dict[str, Any]] = {
-    "spaceships": {"fleet": "cost:3"},
+    "spaceships": {"fleet": "cost:4"},
     "dueling-masters": {"max_turns": 30},
     "shoot-em-up": {"board": "7x7", "max_turns": 8},
 }
