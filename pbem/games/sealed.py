@@ -2,7 +2,7 @@
 
 Owners keep setup and orders to themselves and answer for their own side. Here live the `SealedRules` protocol, the
 `Table` of public facts that it works on, `Paper`, `Step` and `Falsehood`. What each step says is in the game's module
-`sealed`; hashes, letters and clocks are not here: text in, new table out. Implements sealed.md, 1.2 to 1.5.
+`sealed`; hashes, letters and clocks are not here: text in, new table out. Implements docs/sealed.md.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Own(Protocol):
 
 
 class SealedRules(Protocol):
-    """The rules of one game as played sealed, stateless. Source: sealed.md, 1.2 to 1.5.
+    """The rules of one game as played sealed, stateless. Source: docs/sealed.md.
 
     A match goes through `begin`, and then `judge` and `enter` for each step that `owed` names. A player goes through
     `own`, `order` and `lines`. When all is laid open, `first_false` judges one seat and `settled` the game.

@@ -92,7 +92,7 @@ const SEALING = (() => {
     const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
     const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
     if (!asks && !steps.length) throw new Error(say("nothing is asked of you in turn {turn}", { turn: table.turn }));
-    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : found, asks, anew: !asks && Boolean(decided(steps)) && !told, doubtful: false, steps };
+    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubtful: false, steps };
   }
 
   /** The turn whose orders some steps make known or bind. */

@@ -8,7 +8,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
+from honest import accused
 from random_players import PLAYERS, sensible_orders
 from referee import SERVER, Referee, body, form_in
 from sealed_seats import SealedSeat, document
@@ -19,6 +21,7 @@ from pbem.pages import Home, composer, fragment
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from playwright.sync_api import Browser as Chromium
     from playwright.sync_api import Page
 
     Opened = Callable[..., Page]
@@ -87,9 +90,16 @@ class Browser:
 
     def write(self) -> bool:
         """Open the page by the link of the last letter, decide if need be, and send; whether it was due."""
-        found, page = self.due(), self.page
+        found = self.due()
         if found is None:
             return False
+        self.open(found)
+        self.sent()
+        return True
+
+    def open(self, found: dict[str, Any]) -> None:
+        """The page, by the link of a letter; decided, where there is anything to decide."""
+        page = self.page
         page.evaluate("document.getElementById('loaded').textContent = ''")
         page.goto(f"{page.url.partition('#')[0]}#{fragment(found)}")
         until(page, "document.getElementById('loaded').textContent")
@@ -102,13 +112,16 @@ class Browser:
         if page.locator("#composing").is_visible():
             self.acts += 1
             page.locator("#notation").fill(self.decision(found))
+
+    def sent(self) -> None:
+        """One press, and the letter is signed; what it says goes to the desk."""
+        page = self.page
         page.locator("#mail").click()
         until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
         before = len(self.box.letters)
         self.referee.send(self.box, page.locator("#form").input_value(), sign=False)
         self.letters += 1
         assert "refused" not in body(self.box.letters[before]).lower(), body(self.box.letters[before])
-        return True
 
     def decision(self, found: dict[str, Any]) -> str:
         """Any setup, or any orders for the position that the page knows."""
@@ -135,12 +148,122 @@ def agreed(referee: Referee, game: str, page: Page) -> tuple[SealedSeat, Browser
     return SealedSeat(box, Random("ann")), browser
 
 
+LETTERS_A_TURN = {"spaceships": 3.4, "dueling-masters": 1.15, "shoot-em-up": 2.0}
+"""Of both players together, setups and reveals aside: more is no sealed match as it was devised."""
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_a_sealed_game_is_played_on_the_page(game: str, referee: Referee, opened: Opened) -> None:
+    """To the end, against a program at the real desk; what was told is true, and the bundle proves it."""
     program, browser = agreed(referee, game, opened(composer(game, HOME)))
     for _ in range(400):
         if not program.write(referee) | browser.write():
             break
     match = referee.match()
     assert match.phase == "closed"
-    print(game, match.turn, "turns", program.letters, browser.letters, "letters", browser.acts, "acts")
+    (ended,) = match.games
+    assert ended.reason in {"rules", "draw"}
+    assert accused(referee, everywhere=False) == []
+    others = 2 if game == "shoot-em-up" else 4  # seals and, where anything is left to be told, reveals
+    assert program.letters + browser.letters - others <= LETTERS_A_TURN[game] * ended.turns + 3
+    assert browser.acts <= ended.turns + 2
+
+
+def test_a_lost_browser_loses_nothing(referee: Referee, opened: Opened, chromium: Chromium) -> None:
+    """In another one, the six words open the note that came with the letter; no other words do."""
+    page = opened(composer("spaceships", HOME))
+    program, browser = agreed(referee, "spaceships", page)
+    for _ in range(3):
+        program.write(referee)
+        browser.write()
+    program.write(referee)
+    found = browser.due()
+    assert found is not None
+    assert found["sealed"]["note"]
+    context = chromium.new_context(viewport={"width": 390, "height": 800}, offline=True)
+    other = context.new_page()
+    other.goto(f"{page.url.partition('#')[0]}#{fragment(found)}")
+    until(other, "document.getElementById('code-said').textContent.includes('Type your six words')")
+    assert [(one["id"], one["nodes"][0]["html"]) for one in Axe().run(other).response["violations"]] == []
+    for words, said in (
+        ("five words are not enough", "not six"),
+        ("lusab babad gutih tugad mudof sakat", "do not open"),
+    ):
+        other.locator("#words").fill(words)
+        other.locator("#use-words").click()
+        until(other, f"document.getElementById('code-said').textContent.includes({json.dumps(said)})")
+        assert other.locator("#work").is_hidden()
+    other.locator("#words").fill(f" {browser.words.upper().replace(' ', ', ')} ")
+    other.locator("#use-words").click()
+    until(other, "!document.getElementById('work').hidden")
+    kept = "localStorage.getItem(Object.keys(localStorage).find((name) => name.startsWith('pbem secrets ')))"
+    before, after = (json.loads(each.evaluate(kept)) for each in (page, other))
+    assert {name: after[name] for name in ("seed", "setup", "orders")} == {
+        name: before[name] for name in ("seed", "setup", "orders")
+    }
+    context.close()
+
+
+def test_nobody_is_bound_twice_unawares(referee: Referee, opened: Opened) -> None:
+    """The same letter is opened again as it was; one with other orders wants a second word."""
+    page = opened(composer("spaceships", HOME))
+    program, browser = agreed(referee, "spaceships", page)
+    for _ in range(2):
+        program.write(referee)
+        browser.write()
+    program.write(referee)
+    while True:
+        found = browser.due()
+        assert found is not None
+        browser.open(found)
+        if page.locator("#composing").is_visible():
+            break
+        browser.sent()
+        program.write(referee)
+    page.locator("#notation").fill("Rv1")
+    page.locator("#mail").click()
+    until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    letter = page.locator("#form").input_value()
+    page.reload()
+    until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    assert page.locator("#form").input_value() == letter
+    page.locator("#anew").click()
+    until(page, "!document.getElementById('composing').hidden")
+    page.locator("#notation").fill("Rv2")
+    assert not page.locator("#form").input_value()
+    page.locator("#mail").click()
+    assert "convict you" in page.locator("#twice").inner_text()
+    assert not page.locator("#form").input_value()
+    page.locator("#sure").click()
+    until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    assert page.locator("#form").input_value() != letter
+    referee.send(browser.box, letter, sign=False)  # the first one was sent after all
+    browser.letters += 1
+    for _ in range(4):
+        program.write(referee)
+        browser.write()
+    assert referee.match().phase == "playing"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_a_phone(scheme: str, tab: Page, referee: Referee, opened: Opened) -> None:
+    tab.emulate_media(color_scheme=scheme)
+    tab.set_viewport_size({"width": 390, "height": 800})
+    program, browser = agreed(referee, "dueling-masters", opened(composer("dueling-masters", HOME)))
+    seen = set()
+    for _ in range(60):
+        program.write(referee)
+        if (found := browser.due()) is None:
+            continue
+        browser.open(found)
+        state = found["sealed"]["owes"], browser.page.locator("#composing").is_visible()
+        if str(state) not in seen:
+            seen.add(str(state))
+            assert [(one["id"], one["nodes"][0]["html"]) for one in Axe().run(tab).response["violations"]] == [], (
+                state
+            )
+            assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+        browser.sent()
+        if len(seen) == 4:
+            break
+    assert len(seen) >= 3

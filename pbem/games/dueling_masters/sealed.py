@@ -3,7 +3,7 @@
 The square from which a piece departs ends its last transit, so that the opponent knows its path and says what stands
 on it; what is met in transit is checked in turn by the mover. Strength decides, so that no collision needs a secret.
 The destination alone stays secret, in the orders to which the mover is bound. Here live the public table, the owner's
-side and the verdict. Implements sealed.md, 1.4; rulings 8-33 of Dueling Masters.
+side and the verdict. Implements docs/sealed.md; rulings 8-33 of Dueling Masters.
 
 A draw by ruling 27 needs both secrets: but for lack of fighters it is found when all is laid open, and ends the game
 in the turn in which it held. Two passes one after the other end it at once: nothing could change any more.

@@ -1,7 +1,7 @@
 """Shoot 'em up Spaceships without a referee: setups and orders are committed to, and then opened to all.
 
 The board is open, so nobody has to answer for anything, and nothing is left to be revealed. Here live the public
-table and the owner's side. Implements sealed.md, 1.4; rulings 5-8 of Shoot 'em up Spaceships.
+table and the owner's side. Implements docs/sealed.md; rulings 5-8 of Shoot 'em up Spaceships.
 
 Setups are opened in turn 0, in any order. From then on all seats but the last commit to their orders; the last opens
 its own, and then the others do. Who opens last knows the outcome, and commits to the next turn in the same letter.
