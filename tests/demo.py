@@ -205,7 +205,7 @@ class AtAgent:
         print(f"{terminal.name}$ pbem agent      (from now on)", flush=True)
         self._process = subprocess.Popen(
             [PBEM, "agent"],
-            env=terminal._environment,
+            env=terminal.environment,
             stdin=subprocess.PIPE,
             stdout=self._said,
             stderr=subprocess.STDOUT,
