@@ -251,6 +251,13 @@ def test_reports_that_nobody_told_are_found(found: Bundle) -> None:
     fails(rewritten(found, path, other), path, "these are not the reports")
 
 
+def test_reports_without_a_salt_are_found(found: Bundle) -> None:
+    path = "reports/game-1-turn-1-seat-1.json"
+    document = json.loads(found.papers[path])
+    other = found.papers[path].replace(document["salt"].encode(), b"none")
+    fails(rewritten(found, path, other), path, "has no salt")
+
+
 def test_a_commitment_exchanged_after_the_other_opened_is_found() -> None:
     """In league with who commits: two commitments are signed, and the one that was told is not the one that counts.
 
