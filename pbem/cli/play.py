@@ -696,7 +696,7 @@ def _clicked(table: Table, standing: JsonObject) -> Handed:
         asked = (letters.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
     else:
         asked = letters.position_asked(name)
-    # Who is asked for a setup or orders alone, and signs elsewhere, is not asked for secrets.
+    # Of a sealed match the page is asked for the setup or the orders alone: what is done with them is the agent's.
     asked = {key: value for key, value in asked.items() if key != "sealed"}
     home = Home(table.account.server, table.account.server_address)
     port = Port(os.urandom)
