@@ -64,10 +64,9 @@ def stands(referee: Referee) -> tuple[object, ...]:
     ("game", "names", "options"),
     [
         ("spaceships", ("ann", "bob"), ""),
-        ("spaceships", ("ann", "bob"), "kind: continued\ngames: 2\nfirst: 2\n"),
+        pytest.param("spaceships", ("ann", "bob"), "kind: continued\ngames: 2\nfirst: 2\n", marks=pytest.mark.long),
         ("dueling-masters", ("ann", "bob"), "max_turns: 12\n"),
         ("shoot-em-up", ("ann", "bob"), "max_turns: 4\n"),
-        ("shoot-em-up", ("ann", "bob", "cleo"), "board: 5x5\nmax_turns: 3\n"),
     ],
 )
 def test_whole_matches(referee: Referee, game: str, names: tuple[str, ...], options: str) -> None:
