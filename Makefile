@@ -13,11 +13,12 @@ venv: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
 	touch $@
 
-# GAME=spaceships, dueling-masters or shoot-em-up
+# GAME=spaceships, dueling-masters or shoot-em-up; SEALED=1: a match in which the server holds no secret
 GAME ?= spaceships
+SEALED ?=
 
 demo: venv
-	$(BIN)/python tests/demo.py --game $(GAME)
+	$(BIN)/python tests/demo.py --game $(GAME) $(if $(SEALED),--sealed)
 
 # Three servers that share a store in PostgreSQL (Debian's, installed if there is none), one of which is killed.
 demo-many: venv

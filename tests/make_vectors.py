@@ -26,6 +26,7 @@ from forgers import index, signed_again, with_entry, with_papers
 from material import IN_FORCE, KEYS
 from mutations import rewritten, with_body
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in, placed, whole_sentence
+from sealed_seats import agreed, play
 from signers import by_clear_openpgp, by_ed25519, by_minisign, by_smime, by_ssh
 
 from pbem.identity import parse_key, ssh
@@ -287,6 +288,43 @@ def running(referee: Referee) -> bytes:
     return proof(referee, ann)
 
 
+def sealed(referee: Referee) -> bytes:
+    """Two turns of a sealed game, which one resigns; both reveal."""
+    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
+    play(referee, seats, 9)
+    referee.send(seats[1].box, "resign m1 game 1\n")
+    play(referee, seats)
+    return proof(referee, seats[0].box)
+
+
+def sealed_silent(referee: Referee) -> bytes:
+    """The same, where the one who is ahead does not reveal."""
+    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
+    play(referee, seats, 9)
+    referee.send(seats[1].box, "resign m1 game 1\n")
+    seats[1].write(referee)
+    referee.wait(OVER)
+    return proof(referee, seats[0].box)
+
+
+def sealed_masters(referee: Referee) -> bytes:
+    seats = agreed(referee, "ann", "bob", game="dueling-masters", options="max_turns: 10\n")
+    play(referee, seats)
+    return proof(referee, seats[0].box)
+
+
+def sealed_shoot(referee: Referee) -> bytes:
+    seats = agreed(referee, "ann", "bob", game="shoot-em-up", options="max_turns: 3\n")
+    play(referee, seats)
+    return proof(referee, seats[0].box)
+
+
+def sealed_running(referee: Referee) -> bytes:
+    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
+    play(referee, seats, 8)
+    return proof(referee, seats[0].box)
+
+
 GOOD: dict[str, Callable[[Referee], bytes]] = {
     "ssh": single,
     "continued": scored,
@@ -296,6 +334,11 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "withdrawal": withdrawal,
     "draw": draw,
     "resignation": resignation,
+    "sealed": sealed,
+    "sealed-silent": sealed_silent,
+    "sealed-dueling-masters": sealed_masters,
+    "sealed-shoot-em-up": sealed_shoot,
+    "sealed-running": sealed_running,
     "claim": claim,
     "forfeit": forfeit,
     "substitute": substitute,

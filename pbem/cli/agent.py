@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["agent"]
 
-_LOOK, _AGAIN = 1.0, 30.0  # seconds between two looks into the mailbox: as a rule, and when it cannot be reached
+_SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after letters came, and at most
+_AGAIN = 30.0  # when it cannot be reached
 _PATIENCE = 20.0
 
 
@@ -64,10 +65,12 @@ def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
         click.echo(f"{table.account.id}: sealed matches are played from here. Your six words: {table.agent.words}")
     asked: dict[str, object] = {}
     typing = not once
+    pause = _SOON
     while not stop.is_set():
-        pause = _LOOK
+        pause = min(2 * pause, _LOOK)
         try:
-            table.fetch()
+            if table.fetch():
+                pause = _SOON
         except mail_in.NoMail as error:
             if once:
                 raise

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Step
 
-__all__ = ["Taken", "judge_reveal", "judge_steps", "place", "receipt_path", "seal", "verdict"]
+__all__ = ["Taken", "judge_reveal", "judge_steps", "place", "receipt_path", "refuse_paused", "seal", "verdict"]
 
 
 def place(match: Match, seat: int) -> Place:
@@ -79,6 +79,13 @@ def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     step.match = replace(match, setups={**match.setups, seat: submission})
     answered(step, seat, signed)
     return submission
+
+
+def refuse_paused(match: Match, what: str) -> None:
+    """Refuse what would be told at once, while the match stands still."""
+    if match.paused:
+        says = Phrase("the match is paused; send this again when it goes on")
+        raise Refused(Fault(what, match.id, says))
 
 
 class Taken(NamedTuple):
