@@ -235,9 +235,9 @@ class AtAgent:
         position = Position(shown.options, standing["seat"], shown.view, shown.reports)
         chance = self.terminal._chance.of(f"turn {turn}")
         orders = strategy(standing["rules"]).orders(LEVEL, chance, position).splitlines()
-        print(f"{self.terminal.name}, at pbem agent, turn {turn}: {' '.join([MATCH, *orders])}", flush=True)
+        print(f"{self.terminal.name}, at pbem agent, turn {turn}: {MATCH} {'; '.join(orders)}", flush=True)
         assert self._process.stdin is not None
-        self._process.stdin.write(" ".join([MATCH, *orders]) + "\n")
+        self._process.stdin.write(f"{MATCH} {'; '.join(orders)}\n")
         self._process.stdin.flush()
         self.decided += 1
         end = time.monotonic() + PATIENCE
@@ -425,7 +425,9 @@ def main() -> int:
     parser.add_argument(
         "--keep", metavar="DIR", type=Path, default=Path("demo-output"), help="the folder that is left behind"
     )
-    parser.add_argument("--game", choices=list(PLAYED), default=next(iter(PLAYED)), help="which game is played")
+    parser.add_argument(
+        "--game", choices=list(PLAYED), help="which game is played; without it Spaceships, or all sealed"
+    )
     parser.add_argument("--seed", default="1", help="another seed, other moves of the people")
     parser.add_argument("--servers", type=int, default=1, help="how many servers share the store")
     parser.add_argument("--store", default="store.sqlite", help="postgresql://..., where there are several")
@@ -433,9 +435,15 @@ def main() -> int:
     given = parser.parse_args()
     start = time.monotonic()
     try:
-        demonstrate(
-            fresh(given.keep).resolve(), given.game, given.seed, given.servers, given.store, sealed=given.sealed
-        )
+        folder = fresh(given.keep).resolve()
+        if given.sealed and not given.game:
+            for game in PLAYED:
+                print(f"==== {game}\n")
+                (folder / game).mkdir()
+                demonstrate(folder / game, game, given.seed, given.servers, given.store, sealed=True)
+        else:
+            game = given.game or next(iter(PLAYED))
+            demonstrate(folder, game, given.seed, given.servers, given.store, sealed=given.sealed)
     except (Trouble, OSError, queue.Empty, subprocess.TimeoutExpired) as error:
         print(f"\nThe demo failed: {error or type(error).__name__}", file=sys.stderr)
         return 1

@@ -44,6 +44,7 @@ SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 CELLS = ("Rv1", "Rv3", "Bz5")
 OVER = timedelta(days=11)
+FALSE = {"false": {"turn": 1, "step": "answers", "ruling": "22"}}
 KEPT = {"openpgp", "smime", "version-1", "three-seats"}
 
 
@@ -373,6 +374,11 @@ def edited(found: Bundle, path: str, old: str, new: str) -> bytes:
     return bundle.write(rewritten(found, path, paper.replace(old.encode(), new.encode(), 1)))
 
 
+def altered(found: Bundle, path: str, old: str, new: str) -> bytes:
+    """A paper with other words, which nothing else knows of."""
+    return bundle.write(with_papers(found, {path: found.papers[path].replace(old.encode(), new.encode(), 1)}))
+
+
 def said(found: Bundle, at: int, **body: object) -> bytes:
     """An entry with another body, by a server that signs it all again."""
     return bundle.write(with_body(found, at - 1, {**found.entries[at - 1].body, **body}))
@@ -540,6 +546,34 @@ LIES: dict[str, Lie] = {
         partial(edited, path="openings/game-2-seat-1.txt", old="rev 1\n", new=""),
     ),
     "hidden": ("running", "an opening of a running game that is not the one committed to", hidden),
+    "sealed-answer": (
+        "sealed",
+        "another answer than the player signed",
+        partial(edited, path="steps/game-1-turn-1-seat-2-answers.txt", old=" miss", new=" hit"),
+    ),
+    "sealed-letter": (
+        "sealed",
+        "the letter of another step",
+        partial(exchanged, path="letters/step-10-seat-1.eml", by="letters/step-4-seat-2.eml"),
+    ),
+    "sealed-step": ("sealed", "a step left out", partial(without_entry, at=16)),
+    "sealed-verdict": (
+        "sealed",
+        "a seat that was honest, convicted",
+        partial(said, at=20, verdicts={"1": "honest", "2": FALSE}),
+    ),
+    "sealed-reveal": (
+        "sealed",
+        "other orders than were committed to",
+        partial(altered, path="openings/game-1-turn-1-seat-1.txt", old="orders\n", new="orders\nsRv1 "),
+    ),
+    "sealed-silent": ("sealed-silent", "the verdict before anybody's time was over", partial(without_entry, at=19)),
+    "sealed-scores": ("sealed-silent", "who did not reveal has won", partial(said, at=21, winner=1)),
+    "sealed-commitment": (
+        "sealed-running",
+        "another commitment than the player signed",
+        partial(said, at=2, commitments={"1": "0" * 64, "2": "1" * 64}),
+    ),
     "version-1": ("version-1", "a paper of version 2 in a match of version 1", younger),
 }
 

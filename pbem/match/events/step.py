@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_steps
 from pbem.match.changed import replace
+from pbem.match.documents import SALT, salt_in
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
 from pbem.match.events.turn import tell
@@ -118,6 +119,9 @@ def remake(replay: TranscriptReplay) -> Step:
     form = replay.form("step", seat, path, signed, None)
     step = replay.at_work()
     replay.judged(path, take, step, seat, form, signed)
+    for paper in step.papers:
+        if paper.path.startswith("reports/") and not SALT.fullmatch(salt_in(paper.content)):
+            raise replay.untrue(paper.path, "has no salt")
     return step
 
 
