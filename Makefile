@@ -13,15 +13,16 @@ venv: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
 	touch $@
 
-# GAME=spaceships, dueling-masters or shoot-em-up
-GAME ?= spaceships
+# GAME=spaceships, dueling-masters or shoot-em-up; SEALED=1: matches of all three, or of GAME, in which the server holds no secret
+GAME ?=
+SEALED ?=
 
 demo: venv
-	$(BIN)/python tests/demo.py --game $(GAME)
+	$(BIN)/python tests/demo.py $(if $(GAME),--game $(GAME)) $(if $(SEALED),--sealed)
 
 # Three servers that share a store in PostgreSQL (Debian's, installed if there is none), one of which is killed.
 demo-many: venv
-	.ci/postgresql sh -c '$(BIN)/python tests/demo.py --game $(GAME) --servers 3 --store "$$PBEM_TEST_POSTGRESQL"'
+	.ci/postgresql sh -c '$(BIN)/python tests/demo.py $(if $(GAME),--game $(GAME)) --servers 3 --store "$$PBEM_TEST_POSTGRESQL"'
 
 check: venv
 	$(BIN)/ruff check .

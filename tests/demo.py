@@ -20,17 +20,21 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import demo_sealed
 from by_hand import Letter
 from post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
 
 from pbem.games import rules
+from pbem.player.agent import Agent
+from pbem.player.correspondence import Correspondence, Party
 from pbem.player.memory import Memory
 from pbem.player.opponent import Position, strategy
 from pbem.player.opponent.chance import Chance
+from pbem.player.sealed import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +90,7 @@ class Terminal:
         self._home = folder / f"{name}-home"
         self._port = office.port
         self._chance = Chance(f"{seed} {name}".encode())
-        self._environment = {**os.environ, "HOME": str(self._home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+        self.environment = {**os.environ, "HOME": str(self._home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
         self._read: list[Letter] = []
 
     def __call__(self, *words: str, until: str = "") -> None:
@@ -104,7 +108,7 @@ class Terminal:
     def _run(self, *words: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [PBEM, "play", "--wait", str(patience), *words],
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -167,8 +171,16 @@ class Terminal:
         chance = self._chance.of(f"turn {turn}")
         return strategy(standing["rules"]).orders(LEVEL, chance, position).splitlines() or ["--nothing"]
 
+    @property
+    def remembered(self) -> Path:
+        return self._home / f".local/state/pbem/{self.name}@{SERVER}.sqlite"
+
+    @property
+    def secrets(self) -> Path:
+        return self._home / f".local/state/pbem/{self.name}@{SERVER}.secrets"
+
     def _memory(self) -> Memory:
-        return Memory(self._home / f".local/state/pbem/{self.name}@{SERVER}.sqlite")
+        return Memory(self.remembered)
 
     def _standing(self, memory: Memory) -> JsonObject:
         found = memory.standing(MATCH)
@@ -181,6 +193,64 @@ class Terminal:
         if asked is None:
             raise Trouble(f"{self.name} was asked for no setup")
         return rules(standing["rules"]).options(asked["options"], len(standing["players"]))
+
+
+class AtAgent:
+    """Somebody for whom `pbem agent` answers, and who types what it asks for."""
+
+    def __init__(self, terminal: Terminal, log: Path) -> None:
+        self.terminal = terminal
+        self.decided = 0
+        self._said = log.open("w", encoding="utf-8")
+        print(f"{terminal.name}$ pbem agent      (from now on)", flush=True)
+        self._process = subprocess.Popen(
+            [PBEM, "agent"],
+            env=terminal.environment,
+            stdin=subprocess.PIPE,
+            stdout=self._said,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def asked(self) -> int:
+        """The turn whose orders it asks for; 0 for none."""
+        status = self._process.poll()
+        if status is not None:
+            raise Trouble(f"{self.terminal.name}'s agent ended by itself, with status {status}")
+        with self._agent() as agent:
+            return agent.shown(MATCH).turn if agent.asks(MATCH) else 0
+
+    @contextmanager
+    def _agent(self) -> Iterator[Agent]:
+        """What it knows, to look at."""
+        with closing(self.terminal._memory()) as memory:
+            party = Party(self.terminal.name, "", SERVER, "")
+            yield Agent(Correspondence(party, memory, None, os.urandom), Vault(self.terminal.secrets), os.urandom)
+
+    def type(self, turn: int) -> None:
+        """Type the orders that it asks for, and wait until it has them."""
+        standing = self.terminal.standing
+        with self._agent() as agent:
+            shown = agent.shown(MATCH)
+        position = Position(shown.options, standing["seat"], shown.view, shown.reports)
+        chance = self.terminal._chance.of(f"turn {turn}")
+        orders = strategy(standing["rules"]).orders(LEVEL, chance, position).splitlines()
+        print(f"{self.terminal.name}, at pbem agent, turn {turn}: {MATCH} {'; '.join(orders)}", flush=True)
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{MATCH} {'; '.join(orders)}\n")
+        self._process.stdin.flush()
+        self.decided += 1
+        end = time.monotonic() + PATIENCE
+        while self.asked() == turn:
+            if time.monotonic() > end:
+                raise Trouble(f"{self.terminal.name}'s agent does not take the orders")
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        """End it well."""
+        self._process.terminate()
+        self._process.communicate(timeout=PATIENCE)
+        self._said.close()
 
 
 # The match
@@ -209,6 +279,56 @@ def play(people: Sequence[Terminal], game: str) -> None:
     for person in people:
         person("verify", MATCH)
     ann(MATCH)
+
+
+def play_sealed(people: Sequence[Terminal], game: str, folder: Path) -> None:
+    """The same with a sealed match: agents answer, people order, and the server's files are searched at each turn."""
+    ann, *others = people
+    ann("new", game, *(other.name for other in others), HOUSE, *PLAYED[game].options, "sealed: yes", "--yes")
+    for other in others:
+        other.wait()
+        other("accept", MATCH, "--yes")
+    for person in people:
+        person.wait()
+        person("setup", MATCH, *person.setup(), "--yes")
+    with ExitStack() as afterwards:
+        agents = [AtAgent(person, folder / f"{person.name}-home" / "agent.log") for person in people]
+        for agent in agents:
+            afterwards.callback(agent.close)
+        searched = order_all(agents, folder, game)
+    print(f"\nIn each of {searched.times} turns all files of the server were searched for what is secret, the last")
+    print(f"time in {searched.places} places, all that it keeps sealed opened with its own key: nothing was found.\n")
+    for person in people:
+        person("verify", MATCH)
+    ann(MATCH)
+    memories = [*(person.remembered for person in people), folder / f"{HOUSE}-own" / "opponent.sqlite"]
+    cost = demo_sealed.cost(ann.standing["ended"][0]["turns"], memories, [agent.decided for agent in agents])
+    print(f"{cost}.")
+    if cost.letters > demo_sealed.allowed(game, len(memories)) * cost.turns:
+        raise Trouble("these are more letters than a sealed match needs")
+
+
+class Searched(NamedTuple):
+    """How often the server's files were searched, and how many places there were at last."""
+
+    times: int
+    places: int
+
+
+def order_all(agents: Sequence[AtAgent], folder: Path, game: str) -> Searched:
+    """Order what is asked for until the match is over; before each turn is ordered, nothing is to be found."""
+    searched, end = Searched(0, 0), time.monotonic() + PATIENCE
+    while any(agent.terminal.standing["phase"] != "closed" for agent in agents):
+        for agent in agents:
+            if turn := agent.asked():
+                secrets = [*folder.glob("*-home/.local/state/pbem/*.secrets"), *folder.glob("*-own/*.secrets")]
+                searched = Searched(searched.times + 1, demo_sealed.search(folder, secrets, game))
+                agent.type(turn)
+                end = time.monotonic() + PATIENCE
+        if time.monotonic() > end:
+            raise Trouble("nobody is asked for orders")
+        time.sleep(0.05)
+    return searched
 
 
 def whose_move(people: Sequence[Terminal]) -> Terminal | None:
@@ -262,11 +382,12 @@ def served(folder: Path, office: PostOffice, game: str, store: str, number: int)
         server.kill()
 
 
-def demonstrate(folder: Path, game: str, seed: str, servers: int, store: str) -> None:
+def demonstrate(folder: Path, game: str, seed: str, servers: int, store: str, *, sealed: bool) -> None:
     """One match, with all that is said of it."""
     office = PostOffice(folder)
     with office.opened():
-        people = [Terminal(folder, name, office, seed) for name in PLAYED[game].people]
+        names = PLAYED[game].people[: 1 if sealed else None]  # a sealed match is for two
+        people = [Terminal(folder, name, office, seed) for name in names]
         with served(folder, office, game, store, servers) as server:
             places = ", ".join(f"127.0.0.1:{port}" for port in server.ports)
             who = "Servers listen" if servers > 1 else "A server listens"
@@ -274,8 +395,13 @@ def demonstrate(folder: Path, game: str, seed: str, servers: int, store: str) ->
             print("Each command below could be yours: it writes a letter, or reads those that came.\n")
             for person in people:
                 person.register()
-            play(people, game)
+            if sealed:
+                play_sealed(people, game, folder)
+            else:
+                play(people, game)
             bundle = verify(folder, people[0])
+    if sealed:
+        print(f"$ sha256sum -c commitments.sha256\n{demo_sealed.check_sums(bundle, folder / 'unpacked')}")
     print(f"The server{'s have' if servers > 1 else ' has'} stopped, status 0.")
     maildirs = ", ".join(str(person.maildir) for person in people)
     print(f"\nMaildirs  {maildirs}   (look into them with: mutt -f {people[0].maildir})")
@@ -299,14 +425,25 @@ def main() -> int:
     parser.add_argument(
         "--keep", metavar="DIR", type=Path, default=Path("demo-output"), help="the folder that is left behind"
     )
-    parser.add_argument("--game", choices=list(PLAYED), default=next(iter(PLAYED)), help="which game is played")
+    parser.add_argument(
+        "--game", choices=list(PLAYED), help="which game is played; without it Spaceships, or all sealed"
+    )
     parser.add_argument("--seed", default="1", help="another seed, other moves of the people")
     parser.add_argument("--servers", type=int, default=1, help="how many servers share the store")
     parser.add_argument("--store", default="store.sqlite", help="postgresql://..., where there are several")
+    parser.add_argument("--sealed", action="store_true", help="a sealed match, in which the server holds no secret")
     given = parser.parse_args()
     start = time.monotonic()
     try:
-        demonstrate(fresh(given.keep).resolve(), given.game, given.seed, given.servers, given.store)
+        folder = fresh(given.keep).resolve()
+        if given.sealed and not given.game:
+            for game in PLAYED:
+                print(f"==== {game}\n")
+                (folder / game).mkdir()
+                demonstrate(folder / game, game, given.seed, given.servers, given.store, sealed=True)
+        else:
+            game = given.game or next(iter(PLAYED))
+            demonstrate(folder, game, given.seed, given.servers, given.store, sealed=given.sealed)
     except (Trouble, OSError, queue.Empty, subprocess.TimeoutExpired) as error:
         print(f"\nThe demo failed: {error or type(error).__name__}", file=sys.stderr)
         return 1

@@ -26,6 +26,7 @@ from forgers import index, signed_again, with_entry, with_papers
 from material import IN_FORCE, KEYS
 from mutations import rewritten, with_body
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in, placed, whole_sentence
+from sealed_seats import agreed, play
 from signers import by_clear_openpgp, by_ed25519, by_minisign, by_smime, by_ssh
 
 from pbem.identity import parse_key, ssh
@@ -43,6 +44,7 @@ SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 CELLS = ("Rv1", "Rv3", "Bz5")
 OVER = timedelta(days=11)
+FALSE = {"false": {"turn": 1, "step": "answers", "ruling": "22"}}
 KEPT = {"openpgp", "smime", "version-1", "three-seats"}
 
 
@@ -287,6 +289,43 @@ def running(referee: Referee) -> bytes:
     return proof(referee, ann)
 
 
+def sealed(referee: Referee) -> bytes:
+    """Two turns of a sealed game, which one resigns; both reveal."""
+    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
+    play(referee, seats, 9)
+    referee.send(seats[1].box, "resign m1 game 1\n")
+    play(referee, seats)
+    return proof(referee, seats[0].box)
+
+
+def sealed_silent(referee: Referee) -> bytes:
+    """The same, where the one who is ahead does not reveal."""
+    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
+    play(referee, seats, 9)
+    referee.send(seats[1].box, "resign m1 game 1\n")
+    seats[1].write(referee)
+    referee.wait(OVER)
+    return proof(referee, seats[0].box)
+
+
+def sealed_masters(referee: Referee) -> bytes:
+    seats = agreed(referee, "ann", "bob", game="dueling-masters", options="max_turns: 10\n")
+    play(referee, seats)
+    return proof(referee, seats[0].box)
+
+
+def sealed_shoot(referee: Referee) -> bytes:
+    seats = agreed(referee, "ann", "bob", game="shoot-em-up", options="max_turns: 3\n")
+    play(referee, seats)
+    return proof(referee, seats[0].box)
+
+
+def sealed_running(referee: Referee) -> bytes:
+    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
+    play(referee, seats, 8)
+    return proof(referee, seats[0].box)
+
+
 GOOD: dict[str, Callable[[Referee], bytes]] = {
     "ssh": single,
     "continued": scored,
@@ -296,6 +335,11 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "withdrawal": withdrawal,
     "draw": draw,
     "resignation": resignation,
+    "sealed": sealed,
+    "sealed-silent": sealed_silent,
+    "sealed-dueling-masters": sealed_masters,
+    "sealed-shoot-em-up": sealed_shoot,
+    "sealed-running": sealed_running,
     "claim": claim,
     "forfeit": forfeit,
     "substitute": substitute,
@@ -328,6 +372,11 @@ def edited(found: Bundle, path: str, old: str, new: str) -> bytes:
     paper = found.papers[path]
     assert old.encode() in paper, path
     return bundle.write(rewritten(found, path, paper.replace(old.encode(), new.encode(), 1)))
+
+
+def altered(found: Bundle, path: str, old: str, new: str) -> bytes:
+    """A paper with other words, which nothing else knows of."""
+    return bundle.write(with_papers(found, {path: found.papers[path].replace(old.encode(), new.encode(), 1)}))
 
 
 def said(found: Bundle, at: int, **body: object) -> bytes:
@@ -497,6 +546,34 @@ LIES: dict[str, Lie] = {
         partial(edited, path="openings/game-2-seat-1.txt", old="rev 1\n", new=""),
     ),
     "hidden": ("running", "an opening of a running game that is not the one committed to", hidden),
+    "sealed-answer": (
+        "sealed",
+        "another answer than the player signed",
+        partial(edited, path="steps/game-1-turn-1-seat-2-answers.txt", old=" miss", new=" hit"),
+    ),
+    "sealed-letter": (
+        "sealed",
+        "the letter of another step",
+        partial(exchanged, path="letters/step-10-seat-1.eml", by="letters/step-4-seat-2.eml"),
+    ),
+    "sealed-step": ("sealed", "a step left out", partial(without_entry, at=16)),
+    "sealed-verdict": (
+        "sealed",
+        "a seat that was honest, convicted",
+        partial(said, at=20, verdicts={"1": "honest", "2": FALSE}),
+    ),
+    "sealed-reveal": (
+        "sealed",
+        "other orders than were committed to",
+        partial(altered, path="openings/game-1-turn-1-seat-1.txt", old="orders\n", new="orders\nsRv1 "),
+    ),
+    "sealed-silent": ("sealed-silent", "the verdict before anybody's time was over", partial(without_entry, at=19)),
+    "sealed-scores": ("sealed-silent", "who did not reveal has won", partial(said, at=21, winner=1)),
+    "sealed-commitment": (
+        "sealed-running",
+        "another commitment than the player signed",
+        partial(said, at=2, commitments={"1": "0" * 64, "2": "1" * 64}),
+    ),
     "version-1": ("version-1", "a paper of version 2 in a match of version 1", younger),
 }
 

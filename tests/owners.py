@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event
 
 RAW: dict[str, dict[str, Any]] = {
-    "spaceships": {"fleet": "cost:3"},
+    "spaceships": {"fleet": "cost:4"},
     "dueling-masters": {"max_turns": 30},
     "shoot-em-up": {"board": "7x7", "max_turns": 8},
 }
@@ -34,6 +34,7 @@ class Owner(Side):
 
     def __init__(self, referee: Referee, person: Mailbox, path: Path, failpoint: Failpoints = passing) -> None:
         super().__init__(referee, person, path, failpoint)
+        self.chance = ""
         self.decided = 0
         self.heard: list[Event] = []
 
@@ -59,13 +60,13 @@ class Owner(Side):
         game, where = standing["rules"], (standing["game"], standing["turn"], standing["seat"])
         if standing["phase"] == "setup":
             options = self.letters.setup_options(match)
-            rnd = Random(f"{self.person.name} {where}")
+            rnd = Random(f"{self.person.name} {self.chance} {where}")
             text = random_players.PLAYERS[game].setup(rnd, options, standing["seat"])
             self.agent.set_up(match, text, self.referee.now)
             return
         shown = self.agent.shown(match)
         give = ORDERS.get(game) or random_players.PLAYERS[game].orders
-        rnd = Random(f"{self.person.name} {standing['game']} {shown.turn}")
+        rnd = Random(f"{self.person.name} {self.chance} {standing['game']} {shown.turn}")
         self.agent.order(match, give(rnd, dict(shown.view)), self.referee.now)
 
     @property
@@ -86,12 +87,12 @@ class Owner(Side):
         return [event.faults for event in self.heard if event.kind == "answer" and event.said == "refused"]
 
 
-def propose(referee: Referee, owners: Sequence[Side], game: str, options: str = "") -> None:
+def propose(referee: Referee, players: Sequence[Side | Mailbox], game: str, options: str = "") -> None:
     """A sealed match that is proposed by the first."""
-    first, *others = owners
+    first, *others = (player.person if isinstance(player, Side) else player for player in players)
     raw = "\n".join(f"{name}: {value}" for name, value in RAW[game].items())
-    form = new(first.person, game, *(other.person.name for other in others), options=f"sealed: yes\n{raw}{options}")
-    referee.send(first.person, form)
+    form = new(first, game, *(other.name for other in others), options=f"sealed: yes\n{raw}{options}")
+    referee.send(first, form)
 
 
 def live(owners: Sequence[Owner], most: int = 4000) -> Iterator[Owner]:

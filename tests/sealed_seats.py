@@ -20,7 +20,7 @@ from pbem.mail.commands.sections import written
 from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper, salt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from email.message import EmailMessage
 
     from referee import Referee
@@ -50,6 +50,12 @@ class SealedSeat:
     owes: list[str] = field(default_factory=list)
     letters: int = 0
     commitment: str = ""
+    plan: dict[int, str] = field(default_factory=dict)
+    """The orders of some turns; those of the others are decided."""
+    lie: Callable[[str, tuple[str, ...]], tuple[str, ...]] = lambda _, lines: lines
+    """What is told in place of the truth, by the step and its lines."""
+    hide: Callable[[str], str] = hashed
+    """What hides a secret paper."""
 
     @property
     def seed(self) -> bytes:
@@ -113,7 +119,7 @@ class SealedSeat:
             text = player.setup(self.random, self.options, self.told["seat"])
             self.setup = judge.setup(self.options, self.told["seat"], text).text
         values = {"rules": self.told["sealed"]["terms"], "salt": self.salt(0, SETUP)}
-        self.commitment = hashed(paper(SETUP, self.place, 0, values, self.setup.split("\n")))
+        self.commitment = self.hide(paper(SETUP, self.place, 0, values, self.setup.split("\n")))
         return self.commitment
 
     def steps(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -127,10 +133,12 @@ class SealedSeat:
                 decide = random_players.PLAYERS[self.told["rules"]].orders
                 if self.told["rules"] == "spaceships":
                     decide = random_players.sensible_orders
-                text = decide(self.random, dict(sealed.own_view(own, table)))
+                text = self.plan.get(table.turn)
+                if text is None:
+                    text = decide(self.random, dict(sealed.own_view(own, table)))
                 self.orders[table.turn] = sealed.order(own, text)
                 own = sealed.own(self.options, seat, self.setup, self.orders, table)
-            lines = sealed.lines(own, table, owed[0])
+            lines = self.lie(owed[0], sealed.lines(own, table, owed[0]))
             turn = table.turn
             if owed[0] == COMMIT:
                 (opens,) = (step for step in ("open",) if step in sealed.papers)
@@ -184,7 +192,7 @@ class SealedSeat:
         if ORDERS in kind.heads:
             secret = {"setup": commitment, "salt": self.salt(turn, ORDERS)}
             text = sealed.orders(own, turn)
-            values[ORDERS] = hashed(paper(ORDERS, self.place, turn, secret, text.split("\n") if text else []))
+            values[ORDERS] = self.hide(paper(ORDERS, self.place, turn, secret, text.split("\n") if text else []))
         values = {name: values[name] for name in kind.heads}
         sha256 = hashed(paper(kind.name, self.place, turn, values, lines))
         self.afters[sha256] = after

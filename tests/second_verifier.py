@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import email
 import email.utils
 import hashlib
+import hmac
 import itertools
 import json
 import re
@@ -18,7 +20,7 @@ import struct
 import tomllib
 import zlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from pbem.games import Refused, Result, rules
+from pbem.games.sealed import Step, sealed_rules, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -87,7 +90,7 @@ def seconds(number: float) -> timedelta:
 
 LISTS = ("transcript.jsonl", "heads.txt", "commitments.sha256")
 PAPER = re.compile(
-    r"(openings|letters|evidence|receipts|withdrawals|traces|reports|records)/[a-z0-9-]{1,100}\.(txt|eml|json|pbem\.toml)"
+    r"(openings|letters|evidence|receipts|withdrawals|steps|traces|reports|records)/[a-z0-9-]{1,100}\.(txt|eml|json|pbem\.toml)"
 )
 
 
@@ -238,11 +241,22 @@ def check_heads(entries: Sequence[Entry], content: bytes) -> None:
 def check_commitments(entries: Sequence[Entry], members: Mapping[str, bytes]) -> None:
     made = ""
     for entry in entries:
-        if entry.type == "commitments":
-            for seat, commitment in sorted(entry.body["commitments"].items(), key=lambda one: int(one[0])):
-                path = f"openings/game-{entry.body['game']}-seat-{seat}.txt"
-                made += f"{commitment}  {path}\n" if path in members else ""
+        for path, commitment in committed(entry, members):
+            made += f"{commitment}  {path}\n" if path in members and f"  {path}\n" not in made else ""
     must(members["commitments.sha256"] == made.encode(), "not the commitments")
+
+
+def committed(entry: Entry, members: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    """The files whose hashes an entry commits to (1 and 11.5)."""
+    body = entry.body
+    if entry.type in {"commitments", "sealed"}:
+        for seat, commitment in sorted(body["commitments"].items(), key=lambda one: int(one[0])):
+            yield f"openings/game-{body['game']}-seat-{seat}.txt", commitment
+    elif entry.type == "step" and "path" in body:
+        yield body["path"], body["paper"]
+        found = re.search(rb"\norders ([0-9a-f]{64})\n", members.get(body["path"], b""))
+        if found:
+            yield f"openings/game-{body['game']}-turn-{body['turn']}-seat-{body['seat']}.txt", found[1].decode()
 
 
 # 4. Papers.
@@ -719,6 +733,9 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "join": ("match", "fields", M),
     "withdraw": ("match", "fields", M),
     "setup": ("match ?game", "fields block", M),
+    "seal": ("match ?game", "fields block", M),
+    "step": ("match ?game turn0", "fields block", M),
+    "reveal": ("match ?game", "fields block", M),
     "orders": ("match turn ?final", "fields block", M),
     "clear": ("match ?turn", "fields+", ""),
     "status": ("?match", "", ""),
@@ -859,8 +876,13 @@ def arguments(reading: Reading, command: Command) -> None:
 
 def argument(reading: Reading, command: Command, one: str) -> bool:
     word = bare(reading.peek().lower())
-    if one in {"turn", "game"}:
-        return argument_of_place(reading, command, one, word)
+    if one == "turn0" and (word, bare(reading.peek(1))) == ("turn", "0"):
+        command.said["*turn"] = "0"
+        reading.take()
+        reading.take()
+        return True
+    if one in {"turn", "turn0", "game"}:
+        return argument_of_place(reading, command, one.rstrip("0"), word)
     if one == "with":
         return others(reading, command)
     if one in {"key", "fingerprint"}:
@@ -1374,8 +1396,45 @@ FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
 }
 
 
+def is_verdict(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in {"honest", "not revealed"}
+    if not isinstance(value, dict) or set(value) != {"false"} or not isinstance(value["false"], dict):
+        return False
+    kinds = {"turn": is_number, "step": is_text, "ruling": is_text}
+    return set(value["false"]) == set(kinds) and all(kind(value["false"][key]) for key, kind in kinds.items())
+
+
+SEALED_FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "sealed": {
+        "game": is_number,
+        "options": is_object,
+        "commitments": by_seat(is_hash),
+        "receipts": by_seat(is_hash),
+        "trace": is_hash,
+    },
+    "step": {
+        "game": is_number,
+        "turn": is_number,
+        "seat": is_seat,
+        "step": is_text,
+        "paper": is_hash,
+        "path": is_text,
+        "mail": is_hash,
+        "received": is_time,
+    },
+    "turn": {"game": is_number, "turn": is_number, "shown": by_seat(is_hash), "reports": is_hash},
+    "reveal": {"game": is_number, "seat": is_seat, "mail": is_hash, "received": is_time},
+    "verdict": {"game": is_number, "verdicts": by_seat(is_verdict)},
+    "ended": {key: kind for key, kind in FORMS["ended"].items() if key != "trace"},
+}
+
+
 def check_form(match: Match, entry: Entry) -> None:
     kinds, body = FORMS.get(entry.type), dict(entry.body)
+    if match.terms.get("sealed") and entry.type in SEALED_FORMS:
+        kinds = SEALED_FORMS[entry.type]
+        kinds = {key: kind for key, kind in kinds.items() if key != "path" or "path" in body}
     must(kinds is not None, "an unknown type")
     assert kinds is not None
     kinds = dict(kinds)
@@ -1401,6 +1460,9 @@ def check_form(match: Match, entry: Entry) -> None:
         must(all(seat in seats for seat in seats_in(entry)), "a seat that is not there")
 
 
+BY_SEAT = {"letters", "players", "commitments", "orders", "shown", "receipts", "verdicts"}
+
+
 def seats_in(entry: Entry) -> Iterator[int]:
     """The seats that a body names, in whatever way."""
     for key, value in entry.body.items():
@@ -1408,10 +1470,8 @@ def seats_in(entry: Entry) -> Iterator[int]:
             yield value
         elif key in {"seats", "to", "against", "default"} and isinstance(value, list):
             yield from value
-        elif isinstance(value, dict) and entry.type in {"agreed", "commitments", "turn"}:
-            yield from (
-                int(seat) for seat in value if key in {"letters", "players", "commitments", "orders", "shown"}
-            )
+        elif isinstance(value, dict) and entry.type in {"agreed", "commitments", "turn", "sealed", "verdict"}:
+            yield from (int(seat) for seat in value if key in BY_SEAT)
 
 
 # 5. The state of a match.
@@ -1466,6 +1526,16 @@ class Match:
     vouched: dict[str, str] = field(default_factory=dict)
     due: list[tuple[str, Any]] = field(default_factory=list)
     """What must follow: the type of the entry, and what it says."""
+    commitments: dict[int, str] = field(default_factory=dict)
+    """Of a sealed game (11), and so the next four."""
+    told: list[Told] = field(default_factory=list)
+    owing: dict[int, list[str]] = field(default_factory=dict)
+    """By seat that owes something the heads that were printed since."""
+    ending: tuple[Result, tuple[int, str] | None] | None = None
+    reveals: dict[int, tuple[str, dict[int, str]]] = field(default_factory=dict)
+    teller: int = 0
+    """Whose letter is being entered."""
+    mail: tuple[str, str] = ("", "")
 
     @property
     def seats(self) -> list[int]:
@@ -1478,6 +1548,16 @@ class Match:
     @property
     def turn_due(self) -> int:
         return self.position.turn if self.phase == "playing" else 0
+
+    @property
+    def is_sealed(self) -> bool:
+        return bool(self.terms.get("sealed"))
+
+    @property
+    def owed(self) -> Any:
+        found = sealed_rules(self.terms["game"])
+        assert found is not None
+        return found
 
     @property
     def asked(self) -> list[int]:
@@ -1518,12 +1598,13 @@ TERMS = {
     "games": lambda value: value is None or is_number(value),
     "target": lambda value: value is None or is_number(value),
     "keys": one_of("demanded"),
+    "sealed": one_of(True),
 }
 RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
 
 
 def check_terms(terms: Mapping[str, Any]) -> None:
-    must(set(terms) | {"keys"} == set(TERMS), "other keys in the terms")
+    must(set(terms) | {"keys", "sealed"} == set(TERMS), "other keys in the terms")
     for key, value in terms.items():
         must(TERMS[key](value), f"terms: {key}")
     must(terms["edition"] in rules(terms["game"]).editions, "an unknown edition")
@@ -1635,10 +1716,16 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
             made["edition"] = int(value) if value.isdecimal() else "?"
         elif name == "keys":
             made |= {"keys": "demanded"} if value == "demanded" else {}
+        elif name == "sealed":
+            made |= {"sealed": True} if value == "yes" else {}
         elif name in made:
             made[name] = value
         elif name != "seats":
             raw[name] = value
+    if "sealed" in made:
+        must(lines.get("keys", "demanded") == "demanded" and lines.get("settle", "0") == "0", "no sealed match")
+        must(made["miss"] in {"wait", "forfeit"}, "no sealed match")
+        made |= {"keys": "demanded", "settle": 0}
     if made["kind"] == "single":
         made["games"] = 1
     made["options"] = game_options(raw, terms)
@@ -1680,6 +1767,7 @@ def ask_setups(match: Match, entry: Entry, last: Result) -> None:
     match.options = match.rules.carry(first, last) if carried else first
     match.prev, match.printed = entry.head, []
     match.setups, match.position, match.played, match.left = {}, None, [], []
+    match.commitments, match.told, match.owing, match.ending, match.reveals = {}, [], {}, None, {}
     match.said.clear()
     match.missed.clear()
     match.offers.clear()
@@ -1704,6 +1792,7 @@ def start_clocks(match: Match, entry: Entry, seats: Sequence[int]) -> None:
 
 def commitments(match: Match, entry: Entry) -> None:
     body = entry.body
+    must(not match.is_sealed, "a sealed match")
     must(match.phase == "setup" and not match.paused and body["game"] == match.game, "no setups are asked for")
     must(dict(match.options.changed) == body["options"], "other options")
     must(list(body["commitments"]) == [str(seat) for seat in match.seats], "other seats")
@@ -1847,7 +1936,7 @@ def unplayable(match: Match, player: Player, paper: dict[str, str], seat: int, c
 
 def turn(match: Match, entry: Entry) -> None:
     body, state = entry.body, match.position
-    must(match.phase == "playing" and not match.paused, "no orders are asked for")
+    must(match.phase == "playing" and not match.paused and not match.is_sealed, "no orders are asked for")
     must((body["game"], body["turn"]) == (match.game, state.turn), "another turn")
     default = body.get("default", [])
     must(default == sorted(set(default)) and (not match.old or "default" not in body or default), "default")
@@ -1874,7 +1963,7 @@ def turn(match: Match, entry: Entry) -> None:
     match.printed.append(entry.head)
     match.said.clear()
     if after.result:
-        end_game(match, after.result, onward=True)
+        end_game(match, after.result)
     else:
         ask_orders(match, entry)
 
@@ -1921,10 +2010,11 @@ def ordered(match: Match, want: Want, commands: Sequence[Command], seat: int, re
     return None
 
 
-def check_reports(match: Match, entry: Entry, reports: Sequence[Body]) -> None:
+def check_reports(match: Match, entry: Entry, reports: Sequence[Body], turn: int | None = None) -> None:
     body = entry.body
     must(list(body["shown"]) == [str(seat) for seat in match.seats], "reports of other seats")
-    stem = f"reports/game-{match.game}-turn-{match.position.turn}"
+    turn = match.position.turn if turn is None else turn
+    stem = f"reports/game-{match.game}-turn-{turn}"
     for seat in (None, *match.seats):
         path = f"{stem}.json" if seat is None else f"{stem}-seat-{seat}.json"
         digest = body["reports"] if seat is None else body["shown"][str(seat)]
@@ -1936,10 +2026,11 @@ def check_reports(match: Match, entry: Entry, reports: Sequence[Body]) -> None:
             "no salt",
         )
         must(match.old or SALT.fullmatch(found["salt"]), "no salt of 64 digits")
-        shown = reports if seat is None else [match.rules.show(one, seat) for one in reports]
+        all_of_it = seat is None or match.is_sealed
+        shown = reports if all_of_it else [match.rules.show(one, seat) for one in reports]
         made = {"pbem": "reports 1", "server": match.server, "match": match.id, "game": match.game, "seat": seat}
         made |= {
-            "turn": match.position.turn,
+            "turn": turn,
             "salt": found["salt"],
             "reports": [one for one in shown if one is not None],
         }
@@ -2012,7 +2103,7 @@ def lose(match: Match, losers: Sequence[int]) -> None:
     winner = left[0] if len(left) == 1 else 0
     reason = "forfeit" if left else "abandoned"
     if match.phase == "playing":
-        end_game(match, Result(winner, match.position.scores, reason), onward=True)
+        end_game(match, Result(winner, match.position.scores, reason))
     else:
         match.due.append(("closed", (winner, reason)))
 
@@ -2023,7 +2114,8 @@ def claimed(match: Match, entry: Entry) -> None:
     must(against and against == sorted(set(against)) and body["seat"] not in against, "other seats")
     must(set(against) <= set(match.seats), "no such seat")
     sentence(match, entry, "claim")
-    if match.terms["miss"] in {"wait", "default"} and all(seat in match.missed for seat in against):
+    silence = match.terms["miss"] in {"wait", "default"} and match.ending is None
+    if silence and all(seat in match.missed for seat in against):
         lose(match, against)
     else:
         must(all(lost(match, entry, seat) for seat in against), "they are not away for so long")
@@ -2038,8 +2130,9 @@ def lost(match: Match, entry: Entry, seat: int) -> bool:
 
 def abandon(match: Match, reason: str) -> None:
     if match.phase == "playing":
-        end_game(match, Result(0, match.position.scores, "abandoned"), onward=False)
-    match.due.append(("closed", (0, reason)))
+        end_game(match, Result(0, match.position.scores, "abandoned"), (0, reason))
+    else:
+        match.due.append(("closed", (0, reason)))
 
 
 # Sentences (5.6 to 5.15).
@@ -2101,7 +2194,8 @@ def offered(match: Match, entry: Entry) -> None:
     match.offers[kind] = set() if word == "decline" else standing | {seat}
     if set(who) <= match.offers[kind]:
         if kind == "draw":
-            end_game(match, Result(0, match.position.scores, "agreement"), onward=True)
+            must(match.ending is None, "a game that is over")
+            end_game(match, Result(0, match.position.scores, "agreement"))
         else:
             abandon(match, "annulled")
 
@@ -2225,6 +2319,7 @@ def gone(match: Match, entry: Entry, seat: int) -> bool:
 def substitute(match: Match, entry: Entry) -> None:
     body = entry.body
     seat, leaver, name = body["seat"], body["for"], body["name"]
+    must(not match.is_sealed, "a sealed match")
     player = match.player(leaver)
     found = sentence(match, entry, "substitute", **{"*name": name, "*leaver": player.name})
     must("*hash" not in found.said, "a hash")
@@ -2285,6 +2380,7 @@ def resigned(match: Match, entry: Entry) -> None:
         must(match.phase == "playing", "no game is played")
         found = sentence(match, entry, "resign")
         must(found.said.get("*game", found.said.get("game")) == str(match.game), "another game")
+    must(match.ending is None, "a game that is over")
     others_ = [other for other in match.seats if other != seat]
     last = others_[0] if len(others_) == 1 else 0
     winner = last
@@ -2301,38 +2397,54 @@ def resigned(match: Match, entry: Entry) -> None:
             match.clocks.pop(seat, None)
             match.offers.clear()
             return
-        end_game(match, Result(winner, match.position.scores, "resignation"), onward=not whole)
-    if whole:
-        match.due.append(("closed", (winner if match.terms["kind"] == "single" else last, "resignation")))
+    closing = (winner if match.terms["kind"] == "single" else last, "resignation")
+    if match.phase == "playing":
+        end_game(match, Result(winner, match.position.scores, "resignation"), closing if whole else None)
+    else:
+        match.due.append(("closed", closing))
 
 
 # 5.16, 5.17 and 7.4. Ends.
 
 
-def end_game(match: Match, result: Result, *, onward: bool) -> None:
-    match.due += [("ended", result), ("revealed", (result, onward))]
+def end_game(match: Match, result: Result, closing: tuple[int, str] | None = None) -> None:
+    """The game is over; `closing` says how the match is, where it does not go on."""
+    if not match.is_sealed:
+        match.due += [("ended", result), ("revealed", (result, closing, None))]
+    elif match.owed.reveals and result.reason != "abandoned":
+        match.due.append(("reveals", (result, closing)))
+    else:
+        end_sealed(match, result, open_record(match), closing)
 
 
-def ended(match: Match, entry: Entry, result: Result) -> None:
-    made = {"game": match.game, "turns": len(match.played), "winner": result.winner, "reason": result.reason}
+def ended(match: Match, entry: Entry, result: Result, turns: int | None = None) -> None:
+    turns = len(match.played) if turns is None else turns
+    made = {"game": match.game, "turns": turns, "winner": result.winner, "reason": result.reason}
     made |= {"scores": list(result.scores)}
-    trace(match, entry, f"game-{match.game}-end", match.position.turn)
+    if not match.is_sealed:
+        trace(match, entry, f"game-{match.game}-end", match.position.turn)
     must({key: one for key, one in entry.body.items() if key != "trace"} == made, "another end")
 
 
-def revealed(match: Match, entry: Entry, said: tuple[Result, bool]) -> None:
-    result, onward = said
+def revealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None, Any]) -> None:
+    result, closing, _ = said
     must(entry.body["game"] == match.game, "another game")
     path = f"records/game-{match.game}.pbem.toml"
     must(match.paper(path, entry.body["record"]) == record(match, result), f"{path} does not come out")
     match.previous = entry.body["record"]
+    go_on_or_close(match, entry, result, closing)
+
+
+def go_on_or_close(match: Match, entry: Entry, result: Result, closing: tuple[int, str] | None) -> None:
     match.results.append(result)
     match.totals = [total + score for total, score in zip(match.totals, result.scores, strict=True)]
     match.phase = "ended"
-    if onward and over(match):
+    if closing is not None:
+        match.due.append(("closed", closing))
+    elif over(match):
         single = match.terms["kind"] == "single" and result.reason != "rules"
         match.due.append(("closed", (winner_of(match), result.reason if single else "agreed length")))
-    elif onward:
+    else:
         ask_setups(match, entry, result)
 
 
@@ -2356,6 +2468,344 @@ def closed(match: Match, entry: Entry, said: tuple[int, str]) -> None:
     match.phase = "closed"
 
 
+# 11. Sealed matches.
+
+
+@dataclass
+class Told:
+    """A step that was told; `path` is empty for a commitment."""
+
+    turn: int
+    seat: int
+    step: str
+    lines: tuple[str, ...]
+    paper: str
+    path: str
+    prev: str
+    heads: dict[str, str]
+
+
+HASHES = {"open", "answers", "flash", "departs", "setup"}
+
+
+def sections(command: Command) -> list[tuple[str, list[str], str]]:
+    """The sections of a block: name, words, and text (11.2)."""
+    text = re.sub(r"#[^\n]*", lambda one: " " * len(one[0]), command.block)
+    words = list(re.finditer(r"\S+", text))
+    found: list[tuple[str, list[str], str]] = []
+    while words:
+        name = words.pop(0)[0].lower()
+        if name == "note":
+            must(command.name != "reveal", "a note in a reveal")
+            octets = base64.b64decode("".join(word[0] for word in words), validate=True)
+            must(0 < len(octets) <= 4096, "a note that is none")
+            words = []
+            continue
+        allowed = {"seal": {"commitment"}, "step": {"commit", *HASHES}, "reveal": {"seed", "setup", "orders"}}
+        must(name in allowed[command.name], "an unknown section")
+        said: list[str] = []
+        count = 1 if name in {"commitment", "commit", "seed", "orders"} else 99 if command.name == "step" else 0
+        pattern = r"[1-9][0-9]{0,8}" if name == "orders" else "[0-9a-fA-F]{64}"
+        while words and len(said) < count and re.fullmatch(pattern, words[0][0]):
+            said.append(words.pop(0)[0].lower())
+        must(count == 99 or len(said) == count, "a section without its word")
+        lines = ""
+        if name not in {"commitment", "commit", "seed"}:
+            at = next((at for at, word in enumerate(words) if word[0].lower() == "done"), None)
+            must(at is not None, "no done")
+            assert at is not None
+            lines = text[words[0].start() : words[at].start()]
+            words = words[at + 1 :]
+        found.append((name, said, "\n".join(line.strip() for line in lines.split("\n")).strip()))
+    names = [(name, *said[: name == "orders"]) for name, said, _ in found]
+    must(len(names) == len(set(names)), "a section twice")
+    return found
+
+
+def sealed_paper(
+    match: Match, name: str, seat: int, turn: int, heads: Mapping[str, str], lines: Sequence[str]
+) -> str:
+    place = {"server": match.server, "match": match.id, "game": match.game, "turn": turn, "seat": seat}
+    place |= {"player": match.players[seat].name, **heads}
+    said = [f"{key} {value}" for key, value in place.items() if (name, key) != ("setup", "turn")]
+    return "\n".join([f"pbem sealed {name} 1", *said, name, *lines, "end", ""])
+
+
+def sealed_path(match: Match, name: str, seat: int, turn: int, number: int = 1) -> str:
+    if name == "setup":
+        return f"openings/game-{match.game}-seat-{seat}.txt"
+    stem = f"game-{match.game}-turn-{turn}-seat-{seat}"
+    if name == "orders":
+        return f"openings/{stem}.txt"
+    return f"steps/{stem}-{name}{'' if number == 1 else f'-{number}'}.txt"
+
+
+def sealed_salt(match: Match, seed: str, seat: int, turn: int, name: str) -> str:
+    label = f"pbem salt 1\nserver {match.server}\nmatch {match.id}\ngame {match.game}\nseat {seat}\nturn {turn}\n"
+    return hmac.new(bytes.fromhex(seed), f"{label}what {name}\n".encode(), "sha256").hexdigest()
+
+
+def sealed(match: Match, entry: Entry) -> None:
+    body = entry.body
+    right = match.is_sealed and match.phase == "setup" and not match.paused and body["game"] == match.game
+    must(right, "no seals are asked for")
+    must(dict(match.options.changed) == body["options"], "other options")
+    for key in ("commitments", "receipts"):
+        must(list(body[key]) == [str(seat) for seat in match.seats], "other seats")
+    aside = trace(match, entry, f"game-{match.game}-setup", 0)
+    for seat in match.seats:
+        match.commitments[seat] = seal(match, entry, seat, aside)
+        must(match.commitments[seat] == body["commitments"][str(seat)], "another commitment")
+    match.position = match.owed.begin(match.options)
+    match.phase, match.prev = "playing", entry.head
+    match.said.clear()
+    match.silent.clear()
+    match.clocks.clear()
+    match.due.append(("asks", 0))
+
+
+def seal(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str]]) -> str:
+    stem = f"game-{match.game}-setup-seat-{seat}"
+    paper = read_receipt(match.paper(f"receipts/{stem}.txt", entry.body["receipts"][str(seat)]), old=False)
+    player = match.players[seat]
+    right = {"server": match.server, "match": match.id, "game": str(match.game), "turn": "0", "seat": str(seat)}
+    right |= {"player": player.name, "level": "key"}
+    must(all(paper[key] == value for key, value in right.items()), "a receipt of something else")
+    must(not {"orders", "evidence"} & set(paper), "no receipt of a seal")
+    must(all(int(one["rev"]) < int(paper["rev"]) for one in aside if one["seat"] == str(seat)), "set aside later")
+    path = f"letters/game-{match.game}-seal-seat-{seat}.eml"
+    letter = letter_named(match, entry, path, paper["mail"], paper["received"])
+    match.once(paper["mail"], "seal", seat, match.game, 0)
+    for commands, key in proven(letter, player, None, waited="waited", turn=0):
+        want = Want(match, player.name, [match.prev], mailbox=False)
+        for command in commands:
+            fits = command.name == "seal" and game_of(command) == match.game and want.fits(command, int(paper["rev"]))
+            if fits and key == paper["key"]:
+                (said,) = [words[0] for name, words, _ in sections(command) if name == "commitment"]
+                return said
+    raise No(f"{path} holds no such seal")
+
+
+def letter_of_steps(match: Match, entry: Entry) -> None:
+    """The steps of a letter, the first of which this entry is."""
+    body = entry.body
+    seat, player = body["seat"], match.player(body["seat"])
+    must(match.is_sealed and match.phase == "playing" and not match.paused and match.ending is None, "no step is due")
+    path = f"letters/step-{entry.seq}-seat-{seat}.eml"
+    letter = letter_named(match, entry, path, body["mail"], body["received"])
+    match.once(body["mail"], "step", seat, match.game, match.turn_due)
+    prevs = [match.prev, *match.owing.get(seat, [])]
+    command = said_in(match, letter, player, "step", prevs, str(match.position.turn))
+    made = steps_of(match, seat, command)
+    must(made, "no step")
+    match.due[:0] = made[1:]
+    match.due.append(("asks", seat))
+    one_step(match, entry, made[0][1])
+
+
+def said_in(match: Match, letter: Letter, player: Player, name: str, prevs: Sequence[str], turn: str) -> Command:
+    for commands, _ in proven(letter, player, None, waited=""):
+        want = Want(match, player.name, prevs, mailbox=False, demanded=("server", "player", "prev"))
+        for command in commands:
+            fits = command.name == name and command.said.get("*turn", turn) == turn
+            if fits and game_of(command) == match.game and want.fits(command, None):
+                return command
+    raise No(f"{letter.path} holds no such {name}")
+
+
+def steps_of(match: Match, seat: int, command: Command) -> list[tuple[str, Any]]:
+    """The entries that the steps of a letter make."""
+    table, steps = match.position, [*match.told]
+    made: list[tuple[str, Any]] = []
+    for step, words, text in sections(command):
+        must(match.owed.owed(table, seat)[:1] == (step,), "another step is due")
+        lines, turn = match.owed.judge(table, seat, step, text), table.turn
+        this = [one for one in reversed(steps) if one.turn == turn]
+        mine = [one for one in this if one.seat == seat]
+        commit = mine[0] if mine and not mine[0].path else None
+        one = Told(turn, seat, step, lines, words[0] if words else "", "", command.said["prev"], {})
+        if step != "commit":
+            kind = match.owed.papers[step]
+            must(len(words) == len(kind.values), "other hashes")
+            right = {"rules": match.rules_hash, "setup": match.commitments[seat]}
+            right["after"] = commit.prev if commit else command.said["prev"]
+            right["to"] = next((old.paper for old in this if old.seat != seat and old.step in kind.to), "0" * 64)
+            right["own"] = next((old.paper for old in mine if old.step == "open"), "0" * 64)
+            said = dict(zip(kind.values, words, strict=True))
+            must(all(right.get(key, value) == value for key, value in said.items()), "a head is wrong")
+            one.heads = {key: said.get(key) or right[key] for key in kind.heads}
+            number = 1 + sum(old.step == step for old in mine)
+            one.path = sealed_path(match, kind.name, seat, turn, number)
+            one.paper = sha256(sealed_paper(match, kind.name, seat, turn, one.heads, lines).encode())
+            bound = match.commitments[seat] if kind.name == "setup" else commit.paper if commit else one.paper
+            must(one.paper == bound, "not what was committed to")
+        steps.append(one)
+        before = len(table.played)
+        table = match.owed.enter(table, seat, step, lines)
+        made.append(("step", (one, table)))
+        made += [("told", (before + at, reports)) for at, reports in enumerate(table.played[before:], 1)]
+    return made
+
+
+def one_step(match: Match, entry: Entry, said: tuple[Told, Any]) -> None:
+    one, match.position = said
+    body = {key: value for key, value in entry.body.items() if key not in {"mail", "received"}}
+    made = {"game": match.game, "turn": one.turn, "seat": one.seat, "step": one.step, "paper": one.paper}
+    must(body == made | ({"path": one.path} if one.path else {}), "another step")
+    if match.teller:
+        must((entry.body["mail"], entry.body["received"]) == match.mail, "another letter")
+    match.mail = (entry.body["mail"], entry.body["received"])
+    match.teller = one.seat
+    if one.path:
+        match.paper(one.path, one.paper)
+    match.told.append(one)
+
+
+def turn_told(match: Match, entry: Entry, said: tuple[int, Any]) -> None:
+    number, reports = said
+    must((entry.body["game"], entry.body["turn"]) == (match.game, number), "another turn")
+    check_reports(match, entry, reports, number)
+    match.played.append({})
+    match.offers.clear()
+
+
+def asks(match: Match, entry: Entry, by: int) -> None:
+    """The letter of this seat is entered: who owes something now?"""
+    match.prev, match.teller = entry.head, 0
+    match.said.clear()
+    if by:
+        match.silent[by] = 0
+    asked = [seat for seat in match.seats if seat in match.position.due]
+    pace = match.terms["pace"]
+    new = Clock(moment(entry.time), seconds(pace))
+    match.clocks = {
+        seat: match.clocks[seat] if seat in match.owing and seat in match.clocks else replace(new)
+        for seat in asked
+        if pace
+    }
+    match.missed = {seat: over for seat, over in match.missed.items() if seat in asked and seat in match.owing}
+    match.owing = {seat: [*(match.owing.get(seat, []) if seat != by else []), match.prev] for seat in asked}
+    if match.position.result:
+        end_game(match, match.position.result)
+
+
+def ask_reveals(match: Match, entry: Entry, ending: tuple[Result, tuple[int, str] | None]) -> None:
+    match.ending, match.prev = ending, entry.head
+    match.owing = {}
+    match.missed.clear()
+    match.offers.clear()
+    match.said.clear()
+    start_clocks(match, entry, match.seats)
+
+
+def reveal(match: Match, entry: Entry) -> None:
+    body = entry.body
+    seat, player = body["seat"], match.player(body["seat"])
+    must(match.ending is not None and not match.paused and body["game"] == match.game, "no reveal is due")
+    must(seat not in match.reveals, "revealed before")
+    path = f"letters/reveal-{entry.seq}-seat-{seat}.eml"
+    letter = letter_named(match, entry, path, body["mail"], body["received"])
+    match.once(body["mail"], "reveal", seat, match.game)
+    command = said_in(match, letter, player, "reveal", [match.prev], "")
+    texts = {(name, *words): text for name, words, text in sections(command)}
+    (seed,) = [key[1] for key in texts if key[0] == "seed"]
+    heads = {"rules": match.rules_hash, "salt": sealed_salt(match, seed, seat, 0, "setup")}
+    setups = [texts["setup",], " ".join(texts["setup",].split())]
+    with contextlib.suppress(Refused):
+        setups.append(match.rules.setup(match.options, seat, setups[0]).text)
+    setup = opened(match, ("setup", seat, 0), heads, match.commitments[seat], setups)
+    orders = {}
+    for one in match.told:
+        if one.seat == seat and "orders" in one.heads:
+            text = texts["orders", str(one.turn)]
+            heads = {"setup": match.commitments[seat], "salt": sealed_salt(match, seed, seat, one.turn, "orders")}
+            of = ("orders", seat, one.turn)
+            orders[one.turn] = opened(match, of, heads, one.heads["orders"], [text, " ".join(text.split())])
+    match.reveals[seat] = (setup, orders)
+    match.missed.pop(seat, None)
+    if judged(match):
+        match.due.append(("verdict", None))
+
+
+def opened(
+    match: Match, of: tuple[str, int, int], heads: Mapping[str, str], digest: str, texts: Sequence[str]
+) -> str:
+    for text in texts:
+        made = sealed_paper(match, *of, heads, text.split("\n") if text else [])
+        if sha256(made.encode()) == digest:
+            match.paper(sealed_path(match, *of), digest)
+            return text
+    raise No("does not open what was committed to")
+
+
+def judged(match: Match) -> bool:
+    return all(seat in match.reveals or seat in match.missed for seat in match.seats)
+
+
+def late_verdict(match: Match, entry: Entry) -> None:
+    must(match.ending is not None and not match.paused and judged(match), "reveals are due")
+    verdict(match, entry, None)
+
+
+def verdict(match: Match, entry: Entry, _: None) -> None:
+    assert match.ending
+    result, closing = match.ending
+    found: dict[int, Any] = {}
+    steps = [Step(one.turn, one.seat, one.step, one.lines) for one in match.told]
+    for seat in match.seats:
+        found[seat] = "not revealed"
+        if seat in match.reveals:
+            false = match.owed.first_false(match.options, seat, *match.reveals[seat], steps)
+            found[seat] = {"false": false._asdict()} if false else "honest"
+    must(entry.body == {"game": match.game, "verdicts": {str(seat): one for seat, one in found.items()}}, "another")
+    liars = [seat for seat, one in found.items() if one != "honest"]
+    played: list[dict[int, str]] | None = None
+    if not liars:
+        done = len(match.played)
+        setups = {seat: setup for seat, (setup, _) in match.reveals.items()}
+        orders = {
+            seat: {at: one for at, one in texts.items() if at <= done} for seat, (_, texts) in match.reveals.items()
+        }
+        end = settled(match.rules, match.options, setups, orders)
+        result = end.result or Result(result.winner, end.scores, result.reason)
+        match.setups = {seat: match.rules.setup(match.options, seat, setup) for seat, setup in setups.items()}
+        played = [dict(texts) for texts in end.orders]
+    elif len(liars) == len(match.seats):
+        result = Result(0, tuple(0 for _ in match.seats), "annulled")
+    else:
+        (winner,) = set(match.seats) - set(liars)
+        reason = "not revealed" if found[liars[0]] == "not revealed" else "false"
+        result = Result(winner, tuple(one if at == winner else 0 for at, one in enumerate(result.scores, 1)), reason)
+    if played is None and closing is None and (match.terms["kind"] == "continued" or result.reason == "annulled"):
+        closing = (result.winner, result.reason)
+    end_sealed(match, result, played, closing)
+
+
+def end_sealed(
+    match: Match, result: Result, played: list[dict[int, str]] | None, closing: tuple[int, str] | None
+) -> None:
+    if played is None:
+        match.due.append(("ended sealed", (result, closing)))
+        return
+    match.played = played
+    match.due += [("ended", result), ("revealed", (result, closing, None))]
+
+
+def ended_sealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None]) -> None:
+    result, closing = said
+    ended(match, entry, result)
+    go_on_or_close(match, entry, result, closing)
+
+
+def open_record(match: Match) -> list[dict[int, str]] | None:
+    """The orders of the turns, where all was opened as the game went on."""
+    opened_ = {(one.turn, one.seat): "\n".join(one.lines) for one in match.told if one.path.startswith("openings/")}
+    if match.owed.reveals or not all((0, seat) in opened_ for seat in match.seats):
+        return None
+    match.setups = {seat: match.rules.setup(match.options, seat, opened_[0, seat]) for seat in match.seats}
+    return [{seat: opened_[at, seat] for seat in match.seats} for at in range(1, len(match.played) + 1)]
+
+
 # The order of work.
 
 BEGIN: dict[str, Callable[[Match, Entry], None]] = {
@@ -2375,8 +2825,22 @@ BEGIN: dict[str, Callable[[Match, Entry], None]] = {
     "substituted": substituted,
     "resigned": resigned,
     **dict.fromkeys(("paused", "resumed", "restored", "stopped"), operator),
+    "sealed": sealed,
+    "step": letter_of_steps,
+    "reveal": reveal,
+    "verdict": late_verdict,
 }
-FOLLOW: dict[str, Callable[[Match, Entry, Any], None]] = {"ended": ended, "revealed": revealed, "closed": closed}
+FOLLOW: dict[str, Callable[[Match, Entry, Any], None]] = {
+    "ended": ended,
+    "revealed": revealed,
+    "closed": closed,
+    "step": one_step,
+    "told": turn_told,
+    "verdict": verdict,
+    "ended sealed": ended_sealed,
+}
+AT_ONCE: dict[str, Callable[[Match, Entry, Any], None]] = {"asks": asks, "reveals": ask_reveals}
+"""What happens after an entry without one of its own."""
 
 
 def step(match: Match, entry: Entry, before: Entry | None) -> None:
@@ -2389,14 +2853,18 @@ def step(match: Match, entry: Entry, before: Entry | None) -> None:
     assert before
     if match.due:
         kind, said = match.due.pop(0)
-        must((entry.type, entry.time) == (kind, before.time), f"{kind} must follow")
+        type_ = {"told": "turn", "ended sealed": "ended"}.get(kind, kind)
+        must((entry.type, entry.time) == (type_, before.time), f"{type_} must follow")
         if kind == "turn":
             turn(match, entry)
         else:
             FOLLOW[kind](match, entry, said)
-        return
-    must(match.phase in {"setup", "playing"} and entry.type in BEGIN, f"{entry.type} cannot stand here")
-    BEGIN[entry.type](match, entry)
+    else:
+        must(match.phase in {"setup", "playing"} and entry.type in BEGIN, f"{entry.type} cannot stand here")
+        BEGIN[entry.type](match, entry)
+    while match.due and match.due[0][0] in AT_ONCE:
+        kind, said = match.due.pop(0)
+        AT_ONCE[kind](match, entry, said)
 
 
 # 9. Matches that still run.

@@ -7,8 +7,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import demo_sealed
 import pytest
+from post_office import Trouble
+from referee import Die
+
+from pbem.player.sealed import Secrets, Vault
+from pbem.store.database import Database
+from pbem.store.vault import create_key
 
 DEMO = Path(__file__).with_name("demo.py")
 
@@ -66,6 +74,52 @@ def test_another_game_is_played_to_the_end_and_proved(
     assert "Everything holds." in done.stdout
     for name in people:
         assert ends(tmp_path / "kept" / name) == 1
+
+
+def test_a_sealed_match_is_played_by_agents_and_the_server_holds_no_secret(tmp_path: Path) -> None:
+    done = demo(tmp_path / "kept", "--sealed", "--game", "dueling-masters")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert_sealed(done.stdout)
+    assert re.search(r"^ann, at pbem agent, turn 1: m1 [A-Z]\d [A-J]\d+-[A-J]\d+$", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.long
+def test_sealed_matches_of_all_games(tmp_path: Path) -> None:
+    done = demo(tmp_path / "kept", "--sealed")
+    assert done.returncode == 0, done.stdout + done.stderr
+    games = done.stdout.split("====")[1:]
+    assert len(games) == 3
+    for shown in games:
+        assert_sealed(shown)
+
+
+def assert_sealed(shown: str) -> None:
+    assert "opened with its own key: nothing was found." in shown
+    assert "house played blind" in shown
+    assert "Everything holds." in shown
+    assert re.search(r"^\d\.\d\d letters a turn for all players together", shown, re.MULTILINE)
+    assert re.search(r"^openings/game-1-seat-1\.txt: OK$", shown, re.MULTILINE)
+
+
+def test_the_search_finds_what_lies_about(tmp_path: Path) -> None:
+    """It would not be worth much if it found nothing anywhere."""
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    create_key(keys / "store.key", Die())
+    Database(tmp_path / "store.sqlite").close()
+    owner = Vault(tmp_path / "ann.secrets")
+    place: dict[str, Any] = {"server": "play.example", "match": "m1", "game": 1, "seat": 1, "player": "ann"}
+    secrets = Secrets.begun(place, "MD Rv1 Rv2 Rv3", Die()).with_orders(1, "Rv1 mRv2")
+    owner.keep(secrets)
+    owner.keep_code("lusab babad gutih tugad mudof sakat")
+    vaults = [tmp_path / "ann.secrets"]
+    assert demo_sealed.search(tmp_path, vaults, "spaceships") > 0
+    for said in (secrets.setup, secrets.seed, "orders\nRv1  mRv2", "lusab babad gutih tugad mudof sakat"):
+        (tmp_path / "server.log").write_text(f"said: {said}")
+        with pytest.raises(Trouble, match=r"server\.log holds a secret"):
+            demo_sealed.search(tmp_path, vaults, "spaceships")
+    (tmp_path / "server.log").write_text("strike Rv3 hit destroyed MD Rv1 Rv2 Rv3")
+    assert demo_sealed.search(tmp_path, vaults, "spaceships") > 0
 
 
 def ends(maildir: Path) -> int:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["agent"]
 
-_LOOK, _AGAIN = 1.0, 30.0  # seconds between two looks into the mailbox: as a rule, and when it cannot be reached
+_SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after letters came, and at most
+_AGAIN = 30.0  # when it cannot be reached
 _PATIENCE = 20.0
 
 
@@ -46,11 +47,11 @@ def agent(account: str, secrets: Path | None, once: bool) -> None:
     """Play sealed matches: check, answer and open by itself, and ask for orders alone.
 
     It reads and sends as `pbem play` does, with the same account. What is asked for is printed with its boards;
-    answer here, with a line such as `m17 Gx3 bRv1Rv3`, or with `pbem play m17 Gx3 bRv1Rv3` elsewhere. It runs until
-    SIGTERM or Ctrl-C.
+    answer here, with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` where orders have lines), or with `pbem
+    play m17 Gx3 bRv1Rv3` elsewhere. It runs until SIGTERM or Ctrl-C.
     """
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in () if once else (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     table = Table(places(os.environ), account, _PATIENCE, secrets)
     with troubles(), table.afterwards:
@@ -64,10 +65,12 @@ def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
         click.echo(f"{table.account.id}: sealed matches are played from here. Your six words: {table.agent.words}")
     asked: dict[str, object] = {}
     typing = not once
+    pause = _SOON
     while not stop.is_set():
-        pause = _LOOK
+        pause = min(2 * pause, _LOOK)
         try:
-            table.fetch()
+            if table.fetch():
+                pause = _SOON
         except mail_in.NoMail as error:
             if once:
                 raise
@@ -104,20 +107,21 @@ def _wait(table: Table, stop: threading.Event, pause: float, *, typing: bool) ->
         return True
     line = sys.stdin.readline()
     if line.strip():
-        _typed(table, line.split())
+        match, _, orders = line.strip().partition(" ")
+        _typed(table, match.lower(), orders)
     return bool(line)
 
 
-def _typed(table: Table, words: list[str]) -> None:
-    """What was typed: a match, and what is ordered in it."""
-    match, *orders = words
-    if not MATCH.fullmatch(match.lower()):
+def _typed(table: Table, match: str, orders: str) -> None:
+    """What was typed: a match, and what is ordered in it; a semicolon ends a line of orders."""
+    if not MATCH.fullmatch(match):
         click.echo("Write a match and its orders, such as: m17 Gx3 bRv1Rv3", err=True)
         return
     try:
-        standing = table.letters.standing(match.lower())
-        text = read_back(table, standing, [" ".join(orders), "\n".join(orders)])
-        table.agent.order(match.lower(), text, datetime.now(UTC))
+        standing = table.letters.standing(match)
+        lines = "\n".join(line.strip() for line in orders.split(";"))
+        text = read_back(table, standing, list(dict.fromkeys([lines, "\n".join(lines.split())])))
+        table.agent.order(match, text, datetime.now(UTC))
         table.send()
     except (Contradiction, Impossible) as error:
         click.echo(clean(str(error)), err=True)

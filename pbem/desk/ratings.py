@@ -66,8 +66,9 @@ def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> lis
 def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, bool]]:
     """The setups and turns that came or were missed by these entries: of each the seat, and whether it was in time.
 
-    In a sealed match each letter counts, with however many steps, for each is waited for. What came after its time
-    was missed before, and counts once.
+    In a sealed match each letter counts, with however many steps, for each is waited for, and so does a verdict: who
+    told something false is no more reliable than who is silent. What came after its time was missed before, and
+    counts once.
     """
     late, letters = set(before.missed), set[str]()
     for entry in entries:
@@ -83,3 +84,5 @@ def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, 
             if entry.body["seat"] not in late:
                 yield entry.body["seat"], True
             late.discard(entry.body["seat"])
+        elif entry.type == "verdict":  # who did not reveal missed the time for it
+            yield from ((int(seat), False) for seat, word in entry.body["verdicts"].items() if isinstance(word, dict))

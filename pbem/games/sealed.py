@@ -148,9 +148,6 @@ class SealedRules(Protocol):
     def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step: total on judged lines. The last step of a turn adds its reports to `played`."""
 
-    def without(self, table: Table, seat: int, edition: int) -> Table | None:
-        """The table once a seat has resigned and the others play on; None where this ends the game for all."""
-
     def view(self, table: Table, seat: int | None) -> Mapping[str, object]:
         """What everybody knows, as the game's `view` has it for the public; whoever reads is told the same."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Step
 
-__all__ = ["Taken", "judge_reveal", "judge_steps", "place", "receipt_path", "seal", "verdict"]
+__all__ = ["Taken", "judge_reveal", "judge_steps", "place", "receipt_path", "refuse_paused", "seal", "verdict"]
 
 
 def place(match: Match, seat: int) -> Place:
@@ -81,6 +81,13 @@ def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     return submission
 
 
+def refuse_paused(match: Match, what: str) -> None:
+    """Refuse what would be told at once, while the match stands still."""
+    if match.paused:
+        says = Phrase("the match is paused; send this again when it goes on")
+        raise Refused(Fault(what, match.id, says))
+
+
 class Taken(NamedTuple):
     """A step that was judged: how it is to be filed, its paper, and the table after it."""
 
@@ -127,6 +134,8 @@ class _Bench:
             raise Refused(Fault("step", step, self.due()))
         lines = self.rules.judge(self.table, self.seat, step, section.text)
         if step == COMMIT:
+            if len(section.words) != 1:
+                raise Refused(Fault("step", step, Phrase("`commit` brings one hash")))
             filed = self._filed(step, lines, {}, section.words[0], "")
             written = ""
         else:

@@ -68,6 +68,9 @@ _TIMES = {
 }
 """What is said of a time that is none, by whether there is a least one, and whether `none` will do."""
 
+_SEALED_SEATS = 2
+"""Where more play, one may leave the others in the middle of what they tell each other."""
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_SETTLING = 7 * 86400
 _PACE = 7 * 86400
@@ -240,6 +243,9 @@ class _Proposal:
         if sealed_rules(self.rules.name) is None:
             title = self.rules.title
             self.faults.append(Fault("sealed", "yes", Phrase("{title} cannot be played sealed", title=title)))
+        if len(self.players) > _SEALED_SEATS:
+            says = Phrase("a sealed match is for {number} players", number=_SEALED_SEATS)
+            self.faults.append(Fault("sealed", "yes", says))
         return {"keys": KEYS[1], "settle": 0}
 
     def choice(self, key: str, words: tuple[str, ...]) -> str:

@@ -64,7 +64,8 @@ def revealed(found: Bundle) -> Bundle:
     """The bundle with the papers of revealed games alone, whatever it holds for its reader of the one that runs."""
     if found.entries[-1].type == "closed":
         return found
-    ends = {entry.body.get("game") for entry in found.entries if entry.type == "revealed"}
+    # What was told in a sealed game is no secret of it.
+    ends = {entry.body.get("game") for entry in found.entries if entry.type in {"revealed", "sealed"}}
     begun = [entry for entry in found.entries if entry.type == "commitments" and entry.body.get("game") not in ends]
     runs_from = begun[0].seq if begun else len(found.entries) + 1
 

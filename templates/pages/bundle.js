@@ -97,7 +97,9 @@ const BUNDLE = (() => {
     const found = [];
     for (let number = 1; files.has(`records/game-${number}.pbem.toml`); number++) {
       const played = record(text(files.get(`records/game-${number}.pbem.toml`)));
-      const reports = played.turns.map((_, turn) => JSON.parse(text(files.get(`reports/game-${number}-turn-${turn + 1}.json`))).reports);
+      // In the last turns of a sealed game nobody may have had anything to tell.
+      const told = played.turns.map((_, turn) => files.get(`reports/game-${number}-turn-${turn + 1}.json`));
+      const reports = told.map((file) => (file ? JSON.parse(text(file)).reports : []));
       found.push({ number, reports, ...played });
     }
     return found;

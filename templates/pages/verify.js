@@ -71,7 +71,7 @@ const VERIFY = (() => {
 
   /** Every paper that entries name by its hash, with the letters that those name in turn; `cut`: letters are left out. */
   async function papers(files, entries, cut) {
-    const count = { openings: 0, receipts: 0, withdrawals: 0, traces: 0, reports: 0, records: 0, letters: 0, evidence: 0 }, letters = [];
+    const count = { openings: 0, receipts: 0, steps: 0, withdrawals: 0, traces: 0, reports: 0, records: 0, letters: 0, evidence: 0 }, letters = [];
     const named = new Set(["transcript.jsonl", "heads.txt", "commitments.sha256"]), commitments = [];
     const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
     const running = entries.find((entry) => entry.type === "commitments" && !revealed.has(entry.body.game));
@@ -100,6 +100,12 @@ const VERIFY = (() => {
         await letter(stem, field(paper, "mail"), field(paper, "evidence"), field(paper, "seat"), seq, false, "aside");
       }
     };
+    // What a sealed match commits to and tells: a list of commitments, and the letters, of which one may bring several steps.
+    const commit = async (path, hash, seq) => {
+      const found = files.has(path);
+      if (found && !commitments.includes(`${hash}  ${path}\n`)) { await check(path, hash, seq, false); commitments.push(`${hash}  ${path}\n`); }
+    };
+    let brought = "";
     for (const { type, body, seq } of entries) {
       const open = !revealed.has(body.game);
       if (type === "agreed") {
@@ -115,12 +121,29 @@ const VERIFY = (() => {
             `entry ${seq}: the opening of seat ${seat} speaks of another game`);
           await letter(`game-${body.game}-setup-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open);
         }
+      } else if (type === "sealed") {
+        await trace(`game-${body.game}-setup`, body.trace, seq, false);
+        for (const [seat, hash] of Object.entries(body.receipts)) {
+          const paper = await check(`receipts/game-${body.game}-setup-seat-${seat}.txt`, hash, seq, false);
+          await letter(`game-${body.game}-seal-seat-${seat}`, field(paper, "mail"), "", seat, seq, false);
+          await commit(`openings/game-${body.game}-seat-${seat}.txt`, body.commitments[seat], seq);
+        }
+      } else if (type === "step") {
+        if (brought !== body.mail) await letter(`step-${seq}-seat-${body.seat}`, body.mail, "", body.seat, seq, false);
+        if (body.path) {
+          must(files.has(body.path), `entry ${seq}: ${body.path} is missing`);
+          await commit(body.path, body.paper, seq);
+          const orders = field(files.get(body.path), "orders");
+          if (orders) await commit(`openings/game-${body.game}-turn-${body.turn}-seat-${body.seat}.txt`, orders, seq);
+        }
+      } else if (type === "reveal") {
+        await letter(`reveal-${seq}-seat-${body.seat}`, body.mail, "", body.seat, seq, false);
       } else if (type === "turn") {
         const name = `game-${body.game}-turn-${body.turn}`;
         await trace(name, body.trace, seq, open);
         await check(`reports/${name}.json`, body.reports, seq, open);
         for (const [seat, hash] of Object.entries(body.shown)) await check(`reports/${name}-seat-${seat}.json`, hash, seq, open);
-        for (const [seat, hash] of Object.entries(body.orders)) {
+        for (const [seat, hash] of Object.entries(body.orders || {})) {
           const paper = await check(`receipts/${name}-seat-${seat}.txt`, hash, seq, open);
           if (paper) await letter(`${name}-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open, field(paper, "orders"));
         }
@@ -134,6 +157,7 @@ const VERIFY = (() => {
         await letter(`${LETTERS[type]}-${seq}-seat-${body.seat}`, body.mail, body.evidence, body.seat, seq, hidden(seq));
         if (type === "substituted") await mailbox(body.seat, body.player, seq);
       }
+      if (type !== "turn") brought = type === "step" ? body.mail : "";
     }
     must(text(files.get("commitments.sha256") || new Uint8Array()) === commitments.join(""), "commitments.sha256 is not the list of the commitments");
     for (const path of files.keys()) must(named.has(path), `${path} is named by no entry`);
@@ -150,8 +174,11 @@ const VERIFY = (() => {
       must(ended && result && ended.body.winner === result.winner && canonical(ended.body.scores) === canonical(result.scores) && ended.body.reason === result.reason,
         `${path}: its result is not that of the entry \`ended\``);
       const played = entries.filter((entry) => entry.type === "turn" && entry.body.game === number);
-      must(played.length === turns.length, `${path}: ${turns.length} turns, and ${played.length} in the transcript`);
-      const left = entries.filter(({ type, seq }) => type === "resigned" && seq > entries.find(({ type, body }) => type === "commitments" && body.game === number).seq && seq < ended.seq - 1);
+      // What was secret in a sealed game may have ended it sooner, or let nobody choose in what was left.
+      const sealed = Boolean(entries[0].body.terms.sealed), count = sealed ? ended.body.turns : played.length;
+      must(count === turns.length, `${path}: ${turns.length} turns, and ${count} in the transcript`);
+      const begun = entries.find(({ type, body }) => (type === "commitments" || type === "sealed") && body.game === number).seq;
+      const left = entries.filter(({ type, seq }) => type === "resigned" && !sealed && seq > begun && seq < ended.seq - 1);
       const due = ({ seq }) => played.filter((entry) => entry.seq < seq).length + 1;
       const listed = left.map((entry) => [due(entry), entry.body.seat]).sort(([one, first], [two, second]) => one - two || first - second);
       must(canonical(listed) === canonical(resigned.map(({ seat, turn }) => [turn, seat])), `${path}: not the resignations of the transcript`);
@@ -242,7 +269,7 @@ const VERIFY = (() => {
   }
 
   /** The orders or setup that a signed form gives, and its place, as far as the form says it: null for what is none. */
-  const meant = (said) => { const found = said.match(/\b(setup|orders)\s+(m\d+)\s+(?:game|turn)\s+(\d+)/i); return found && { match: found[2].toLowerCase(), number: Number(found[3]) }; };
+  const meant = (said) => { const found = said.match(/\b(setup|orders|seal)\s+(m\d+)\s+(?:game|turn)\s+(\d+)/i); return found && { match: found[2].toLowerCase(), number: Number(found[3]) }; };
 
   async function players(files, forms, entries, letters, cut) {
     const { server, match, players: agreed } = entries[0].body;
@@ -262,7 +289,7 @@ const VERIFY = (() => {
       catch (error) { throw new Wrong(`${path} ${error.message}`); }
       must(said !== null || !cut, `${path}: the signature does not hold`);
       if (said === null) { open.push(path); continue; }
-      const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-setup-/) || [], form = meant(said);
+      const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-(?:setup|seal)-/) || [], form = meant(said);
       must(!wanted || (form && form.match === match && form.number === Number(wanted)), `${path} is signed, but for another place`);
       held++;
     }

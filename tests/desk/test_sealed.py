@@ -2,31 +2,458 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from sealed_seats import agreed, play
+from bulletins import bulletin
+from material import IN_FORCE, KEYS
+from referee import SERVER, Referee, attachment, body, confirming
+from sealed_seats import SealedSeat, agreed, document, play
+from signers import WAYS, pasted
+
+from pbem import identity
+from pbem.identity import parse_key, ssh
+from pbem.mail.message import read
+from pbem.match.sealed_documents import hashed
+from pbem.match.transcript import sha256_hex
+from pbem.proof.signed_letters import VOCABULARY
 
 if TYPE_CHECKING:
-    from referee import Referee
+    from collections.abc import Callable
+    from email.message import EmailMessage
+    from pathlib import Path
+
+NOTE = base64.b64encode(b"nobody else can read this").decode()
 
 
-def test_a_whole_game_of_spaceships(referee: Referee) -> None:
-    seats = agreed(referee, "ann", "bob")
-    sent = play(referee, seats)
-    assert referee.match().phase == "closed"
-    assert sent > 20
+def begun(referee: Referee, **given: Any) -> tuple[SealedSeat, SealedSeat]:
+    """A sealed game of Spaceships in which both have committed to their setups."""
+    ann, bob = agreed(referee, "ann", "bob", **given)
+    for seat in (ann, bob):
+        assert seat.write(referee)
+    return ann, bob
+
+
+def turns(referee: Referee, seats: tuple[SealedSeat, ...], most: int) -> None:
+    """Play until so many turns are over."""
+    while len(referee.match().turns) < most:
+        assert sum(seat.write(referee) for seat in seats)
+
+
+def signed_texts(letter: EmailMessage) -> dict[str, bytes]:
+    """What others signed, by the names of the files."""
+    return {
+        str(part.get_filename()): str(part.get_content()).replace("\r\n", "\n").encode()
+        for part in letter.iter_attachments()
+        if str(part.get_filename()).endswith(".signed.txt")
+    }
+
+
+def stands(referee: Referee) -> tuple[object, ...]:
+    match = referee.match()
+    return (match.head, match.setups, match.sealed_game)
+
+
+# Whole games.
 
 
 @pytest.mark.parametrize(
     ("game", "names", "options"),
     [
+        ("spaceships", ("ann", "bob"), ""),
+        pytest.param("spaceships", ("ann", "bob"), "kind: continued\ngames: 2\nfirst: 2\n", marks=pytest.mark.long),
         ("dueling-masters", ("ann", "bob"), "max_turns: 12\n"),
         ("shoot-em-up", ("ann", "bob"), "max_turns: 4\n"),
-        ("shoot-em-up", ("ann", "bob", "cleo"), "board: 5x5\nmax_turns: 3\n"),
     ],
 )
-def test_a_whole_game_of_the_others(referee: Referee, game: str, names: tuple[str, ...], options: str) -> None:
+def test_whole_matches(referee: Referee, game: str, names: tuple[str, ...], options: str) -> None:
     seats = agreed(referee, *names, game=game, options=options)
     play(referee, seats)
+    match = referee.match()
+    assert match.phase == "closed"
+    for seat in seats:
+        told = body(seat.box.find("the match is closed"))
+        assert game == "shoot-em-up" or all(f"{name} told the truth in everything." in told for name in names)
+
+
+def test_letters_say_what_came_what_it_led_to_and_what_is_due_from_whom(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    first = body(ann.box.find("game 1 begins"))
+    assert "Due from you: the commitment to orders." in first
+    assert "ann's space, as everybody knows it" in first
+    assert "your setup stands" not in first.lower()
+    assert ann.write(referee)
+    assert "Entered, turn 1: the commitment to orders.\n\nDue from bob: the orders, laid open." in ann.box.text
+    assert "ann sent: the commitment to orders." in bob.box.text
+    assert "Due from you: the orders, laid open." in bob.box.text
+    turns(referee, (ann, bob), 1)
+    last = body(ann.box.find("bob has played"))
+    assert "bob sent: the answers; the commitment to orders." in last.replace("\n", " ")
+    assert re.search(r"^ann\n  (strike|beam) ", last, re.M) or "You\n" in last
+    assert attachment(ann.box.last, "turn-1.json")
+
+
+# What letters bring for programs.
+
+
+def test_each_letter_says_how_the_match_stands_and_what_the_others_signed(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 2)
+    key = parse_key(ssh.public(bob.box.key))
+    seen = 0
+    for letter in ann.box.letters:
+        told = document(letter)
+        if told is None or told["pbem"] == "setup 1":
+            continue
+        texts = signed_texts(letter)
+        named = {step["letter"] for step in told["sealed"]["steps"] if step.get("letter")}
+        assert named | set(told["sealed"]["seals"].values()) == texts.keys()
+        match = referee.match()
+        assert match.sealed_game is not None
+        for step in told["sealed"]["steps"]:
+            filed = next(one for one in match.sealed_game.steps if one.seq == step["seq"])
+            assert (step["turn"], step["seat"], step["step"]) == (filed.turn, filed.seat, filed.step)
+            assert (tuple(step["lines"]), step["head"]) == (filed.lines, filed.head)
+            assert ("paper" in step) == (step["turn"] >= told["turn"] - 2)
+            assert step.get("paper", filed.paper) == filed.paper
+        hashes = bulletin(letter)["files"]
+        for name, content in texts.items():
+            assert hashes[name] == sha256_hex(content)
+            verdict = identity.judge(
+                read(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content), [key], SERVER, words=VOCABULARY
+            )
+            assert verdict.kind == "valid"
+            assert verdict.signed.startswith((b"step m1 ", b"seal m1 "))
+            seen += 1
+    assert seen > 10
+
+
+def test_a_note_comes_back_to_its_writer_alone(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    ann.note = NOTE
+    assert ann.write(referee)
+    for letter in ann.box.letters[-1:]:
+        told = document(letter)
+        assert told is not None
+        assert told["sealed"]["note"] == NOTE
+    assert NOTE not in ann.box.text, "it is not echoed"
+    told = document(bob.box.last)
+    assert told is not None
+    assert told["sealed"]["note"] is None
+    referee.send(ann.box, "report m1\n")
+    told = document(ann.box.last)
+    assert told is not None
+    assert told["sealed"]["note"] == NOTE
+    assert [step["step"] for step in told["sealed"]["steps"]] == ["commit"]
+
+
+def test_status_and_diary(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 1)
+    referee.send(bob.box, "status m1\ndiary m1\nstatus\n")
+    assert "Due from ann: the orders, laid open." in bob.box.text
+    assert "game 1 begins; all have committed to their setups" in bob.box.text
+    assert "game 1, turn 1, ann: the commitment to orders" in bob.box.text
+
+
+def test_observers_are_told_of_each_turn_once(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    carl = referee.registered("carl")
+    referee.send(carl, "observe m1\n")
+    before = len(carl.letters)
+    turns(referee, (ann, bob), 2)
+    told = [body(letter) for letter in carl.letters[before:]]
+    assert len(told) == 2
+    assert "match m1: turn 1" in told[0]
+    assert "match m1: turn 2" in told[1]
+
+
+def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    assert ann.write(referee)
+    referee.wait(timedelta(days=6, hours=1))
+    assert "One day is left, and your letter is not here yet." in bob.box.text
+    assert "Due from you: the orders, laid open." in bob.box.text
+    assert "orders m1" not in bob.box.text
+    referee.wait(timedelta(days=5))
+    missed = ann.box.find("a deadline was missed")
+    assert "Signed and sent, this wins you the game." in body(missed)
+    assert "substitute" not in body(missed)
+    referee.send(ann.box, ann.box.form("claim"))
+    # What was secret is asked for before anybody has won.
+    assert "lay your secrets open" in str(ann.box.find("lay your secrets open")["Subject"])
+    assert ann.write(referee)
+    referee.wait(timedelta(days=11))
+    ended = body(ann.box.find("the end: you won"))
+    assert "bob has laid nothing open." in ended
+    assert "ann told the truth in everything." in ended
     assert referee.match().phase == "closed"
+
+
+@pytest.mark.parametrize("words", ["resign m1 game 1", "draw m1 offer"])
+def test_sentences_are_as_ever_and_what_was_secret_is_laid_open(referee: Referee, words: str) -> None:
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 1)
+    referee.send(ann.box, f"{words}\n")
+    if words.startswith("draw"):
+        referee.send(bob.box, "draw m1 accept\n")
+    assert referee.match().revealing
+    play(referee, [ann, bob])
+    assert referee.match().phase == "closed"
+    assert "Your space, as it was" in body(ann.box.find("the end"))
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "setup m1 game 1\nserver {server}\nplayer ann\nprev {prev}\nrev 1\nDS Rv1-Ow2\nend\n",
+        "orders m1 turn 1\nserver {server}\nplayer ann\nprev {prev}\nrev 1\nGx3\nend\n",
+        "orders m1 turn 3\nserver {server}\nplayer ann\nprev {prev}\nrev 1\nGx3\nend\n",
+        "orders m1 default\nserver {server}\nplayer ann\nprev {prev}\nrev 1\nGx3\nend\n",
+        "preview m1 turn 1\nGx3\nend\n",
+    ],
+)
+def test_nothing_secret_is_to_come_here(referee: Referee, text: str) -> None:
+    ann, _ = begun(referee)
+    before = stands(referee)
+    referee.send(ann.box, text.format(server=SERVER, prev=ann.look()["prev"]))
+    assert "this match is sealed: keep your secrets" in " ".join(ann.box.text.split())
+    assert stands(referee) == before
+
+
+def test_a_seat_is_not_handed_on(referee: Referee) -> None:
+    ann, _ = begun(referee)
+    referee.registered("carl")
+    referee.send(ann.box, "substitute m1 carl for bob\n")
+    assert "nobody can take over a seat of a sealed match" in ann.box.text
+
+
+@pytest.mark.parametrize("options", ["miss: pass\n", "miss: default\n", "keys: optional\n", "settle: 10m\n"])
+def test_proposals_that_cannot_be_sealed(referee: Referee, options: str) -> None:
+    ann, _ = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, f"new spaceships with bob\nsealed: yes\n{options}end\n")
+    assert f"in a sealed match, {options.partition(':')[0]} is" in ann.text
+
+
+@pytest.mark.parametrize("command", ["seal", "step", "reveal"])
+def test_other_matches_know_no_such_letters(referee: Referee, command: str) -> None:
+    ann, _ = referee.begun()
+    turn = " turn 1" if command == "step" else ""
+    section = {"seal": "commitment", "step": "commit", "reveal": "seed"}[command]
+    place = f"server {SERVER}\nplayer ann\nprev {'ab' * 32}\nrev 1\n"
+    referee.send(ann, f"{command} m1 game 1{turn}\n{place}{section} {'ab' * 32}\nend\n")
+    assert "this match is not sealed" in ann.text
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_others_must_be_able_to_check_what_is_signed(referee: Referee, way: str) -> None:
+    _, file, sign = WAYS[way]
+    referee.now = IN_FORCE
+    ann, bob = begun(referee)
+    asked = f"key add\n{(KEYS / file).read_text()}\nserver {SERVER}\nplayer ann\n"
+    referee.send(ann.box, asked)
+    referee.deliver(sign(ann.box, confirming(ann.box)), ann.box.address)
+    text = ann.letter()
+    assert text is not None
+    referee.deliver(sign(ann.box, text), ann.box.address)
+    if way in {"openpgp, clear-signed", "minisign", "ssh"}:
+        assert "Entered, turn 1" in ann.box.text
+        assert bob.write(referee)
+    else:
+        assert "sign it as text" in " ".join(ann.box.text.split())
+        assert len(referee.match().sealed_game.steps) == 0  # type: ignore[union-attr]  # it has begun
+
+
+def test_an_unsigned_step_is_nothing(referee: Referee) -> None:
+    ann, _ = begun(referee)
+    text = ann.letter()
+    assert text is not None
+    before = stands(referee)
+    referee.deliver(pasted(ann.box, text), ann.box.address)
+    assert stands(referee) == before
+
+
+def changed(*pair: str) -> Callable[[str], str]:
+    return lambda text: re.sub(pair[0], pair[1], text, count=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (changed(r"prev \w+", "prev " + "ab" * 32), "wrong `prev`"),
+        (changed(r"player \w+", "player carl"), "wrong `player`"),
+        (changed(r"turn 2", "turn 3"), "wrong `turn`"),
+        (changed(r"game 1", "game 2"), "game"),
+        (changed(r"open\n?\s*\w+", "open " + "ab" * 32), "ab" * 8),
+        (changed(r"strike (\w+)\n", r"strike \1\nstrike \1\n"), ""),
+        (changed(r"done", "# done"), "this is no line of what is laid open"),
+        (changed(r"answers(.|\n)*done\nend", "end"), None),
+    ],
+)
+def test_a_step_that_is_not_as_it_should_be_changes_nothing(
+    referee: Referee, change: Callable[[str], str], says: str | None
+) -> None:
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 1)
+    seats = {"ann": ann, "bob": bob}
+    # Who has committed lays open what was committed to, and answers.
+    while True:
+        name, text = next((name, text) for name, seat in seats.items() if (text := seat.letter()))
+        if "open" in text and "answers" in text:
+            break
+        assert seats[name].write(referee)
+    wrong = change(text)
+    before = stands(referee)
+    referee.send(seats[name].box, wrong, follow=False)
+    if says is None:  # it may stop early
+        assert stands(referee) != before
+        return
+    assert stands(referee) == before, wrong
+    assert says in " ".join(seats[name].box.text.split())
+    assert seats[name].write(referee), "what is right is taken afterwards"
+
+
+# Letters that come twice, late, or in another order.
+
+
+def test_the_same_letter_again_is_answered_again_and_changes_nothing(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    text = ann.letter()
+    assert text is not None
+    raw = referee.raw(ann.box, referee.signed(ann.box, text))
+    referee.deliver(raw, ann.box.address)
+    before, letters = stands(referee), len(bob.box.letters)
+    referee.deliver(raw, ann.box.address)  # the very same
+    referee.send(ann.box, text, follow=False)  # the same words in another letter
+    assert "This very text, with your signature, was received" in ann.box.text
+    referee.send(ann.box, text.replace("\nend\n", f"\nnote {NOTE}\nend\n"), follow=False)
+    assert stands(referee) == before
+    assert len(bob.box.letters) == letters
+
+
+def test_another_commitment_to_the_same_turn_is_refused(referee: Referee) -> None:
+    ann, _ = begun(referee)
+    text = ann.letter()
+    assert text is not None
+    referee.send(ann.box, text, follow=False)
+    before = stands(referee)
+    referee.send(ann.box, re.sub("commit.[0-9a-f]+", f"commit {'ab' * 32}", text), follow=False)
+    assert stands(referee) == before
+    assert "Refused" in ann.box.text
+
+
+def test_a_step_before_its_time_is_refused_and_taken_in_time(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    bob.look()
+    early = bob.head("step") + f"\nopen {'ab' * 32} {'cd' * 32} {'ef' * 32}\nstrike Gx3\ndone\nend\n"
+    before = stands(referee)
+    referee.send(bob.box, early, follow=False)
+    assert stands(referee) == before
+    assert ann.write(referee)
+    assert bob.write(referee)
+    assert len(referee.match().sealed_game.steps) == 2  # type: ignore[union-attr]  # it has begun
+
+
+# Who lies.
+
+
+def test_a_lie_is_told_of_at_the_end_by_name(referee: Referee) -> None:
+    ann, bob = agreed(referee, "ann", "bob")
+
+    def deny(step: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+        seen = next((at for at, line in enumerate(lines) if re.fullmatch("scan ... ship", line)), None)
+        if step != "answers" or seen is None:
+            return lines
+        bob.lie = lambda _, lines: lines
+        return (*lines[:seen], lines[seen].removesuffix("ship") + "none", *lines[seen + 1 :])
+
+    bob.lie = deny
+    while bob.lie is deny:
+        assert sum(seat.write(referee) for seat in (ann, bob))
+    referee.send(ann.box, "resign m1 game 1\n")
+    play(referee, [ann, bob])
+    told = body(ann.box.find("the match is closed"))
+    assert "You won Spaceships game 1" in told
+    assert "because bob had told something false" in " ".join(told.split())
+    assert re.search(r"bob told something false in turn \d \(the answers; ruling \d+\)", " ".join(told.split()))
+    assert "You lost" in body(bob.box.find("the match is closed"))
+
+
+# The promise: what is not sent is not here.
+
+
+class World:
+    """A server, and ann and bob, of whose secrets some are given; what hides secret papers hides them well."""
+
+    def __init__(self, folder: Path, missile: str, capsys: pytest.CaptureFixture[str]) -> None:
+        folder.mkdir()
+        self.referee = Referee(folder)
+        self.ann, self.bob = agreed(self.referee, "ann", "bob")
+        rest = "DS Rv1-Ow2\nKC Gx1-Gy3\nFS Bv4-Bw5\n"
+        self.ann.look()
+        self.ann.setup = f"{rest}MD {missile}\nHS Rz5 Oz5"
+        self.ann.plan = {1: f"m{missile[:3]} Yx3 Gx1", 2: "Bv1 sOx1", 3: "sYy1"}
+        self.bob.plan = {1: "Rv5 Rw5", 2: "Ox5 sRv1", 3: "Gz1"}
+        self.bob.look()
+        self.bob.setup = f"{rest}MD Oz1 Oz2 Oz3\nHS Rz5 Oz5"
+        self.secrets = [self.ann.setup, f"m{missile[:3]}", self.ann.seed.hex()]
+        for seat in (self.ann, self.bob):
+            # As a hash does of which nothing can be told: what it hides is in the same words wherever it belongs.
+            seat.hide = lambda text: hashed("\n".join(text.split("\n")[:7]))
+        for seat in (self.ann, self.bob):
+            seat.write(self.referee)
+        turns(self.referee, (self.ann, self.bob), 3)
+        # The time on the wall is not the referee's.
+        self.log = re.sub(r"^\S+ \S+ ", "", capsys.readouterr().out, flags=re.M)
+
+    def store(self) -> list[object]:
+        """Each row of each table."""
+        database = self.referee.database
+        return [(table, *database.table(table)) for table in database.engine.tables()]
+
+    def mail(self) -> list[bytes]:
+        return [letter.as_bytes() for seat in (self.ann, self.bob) for letter in seat.box.letters]
+
+    def opened(self) -> bytes:
+        """All that the store holds, with the server's key: letters, papers, submissions, snapshots."""
+        matches, found = self.referee.desk.archive.matches, list[bytes]()
+        found += matches.papers(1, 99, 99, 1).values()
+        found += matches.papers(1, 99, 99, 2).values()
+        found += [str(row.content).encode() + row.letter for row in matches.submissions(1)]
+        found += [entry.entry for entry in matches.entries(1)]
+        return b"\n".join(found)
+
+
+def test_what_is_not_told_leaves_no_trace_on_the_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = World(tmp_path / "one", "Yz1 Yz2 Yz3", capsys)
+    other = World(tmp_path / "other", "Bz1 Bz2 Bz3", capsys)
+    assert one.ann.setup != other.ann.setup
+    assert one.ann.orders != other.ann.orders
+    assert one.mail() == other.mail()
+    assert one.store() == other.store()
+    assert one.log == other.log
+    assert len(one.mail()) > 20
+    assert one.log
+    for world in (one, other):
+        opened = world.opened()
+        assert b"strike Yx3" in opened
+        for secret in world.secrets:
+            assert secret.encode() not in opened
+            assert secret.encode() not in b"\n".join(world.mail())
+        world.referee.close()
+
+
+def test_another_answer_leaves_another_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same, where what bob strikes is seen: so the test above can fail."""
+    one = World(tmp_path / "one", "Yz1 Yz2 Yz3", capsys)
+    other = World(tmp_path / "other", "Gz1 Gz2 Gz3", capsys)
+    assert one.mail() != other.mail()
+    assert one.store() != other.store()
+    for world in (one, other):
+        world.referee.close()

@@ -12,7 +12,7 @@ from pbem.games import Refused, rules
 from pbem.match.events.agreements import agree
 from pbem.match.events.claimed import claim
 from pbem.match.events.nominated import nominate
-from pbem.match.events.operator import stop
+from pbem.match.events.operator import pause, resume, stop
 from pbem.match.record import read, replay
 from pbem.match.signed import SignedForm, here
 from pbem.match.submissions import clear, order, setup
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sealed_match import Change
 
 SMALL = {"fleet": "cost:3"}
-GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2), ("shoot-em-up", 3)]
+GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2)]
 END = ["ended", "revealed", "closed"]
 
 
@@ -428,13 +428,15 @@ def test_who_does_not_reveal_loses_a_game_of_several() -> None:
     table.proved()
 
 
-def test_who_resigns_a_game_of_three_leaves_it_to_the_others() -> None:
-    table = SealedMatch("shoot-em-up", 3, 3)
-    table.begin()
-    table.play(2)
-    table.resign(table.owners[0])
-    assert table.match.phase == "playing"
-    assert table.match.owes(1) == ()
-    table.play()
-    assert table.match.phase == "closed"
+def test_nothing_is_told_while_the_match_stands_still() -> None:
+    table = small(1)
+    step = table.step()
+    pause(step, "a look")
+    table.done(step)
+    owner = next(owner for owner in table.owners if table.match.owes(owner.seat))
+    assert "the match is paused" in refused(lambda: table.tell(owner))
+    step = table.step()
+    resume(step, "seen")
+    table.done(step)
+    table.tell(owner)
     table.proved()

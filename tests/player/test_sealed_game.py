@@ -21,7 +21,7 @@ SPACESHIPS = "spaceships"
 GAMES: dict[str, tuple[dict[str, Any], int]] = {
     SPACESHIPS: ({"fleet": "cost:24"}, 2),
     "dueling-masters": ({"max_turns": 40}, 2),
-    "shoot-em-up": ({"max_turns": 12}, 3),
+    "shoot-em-up": ({"max_turns": 12}, 2),
 }
 """By game its options, and how many play."""
 

@@ -16,9 +16,12 @@ from forgers import fails, holds, index, remembering, saying, signed_again, with
 from mutations import octet_changed, rewritten
 from sealed_match import SealedMatch
 
+from pbem.desk.ratings import reliability
 from pbem.games import Refused
+from pbem.match.documents import Receipt
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
+from pbem.proof.fates import Fates
 from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
@@ -216,6 +219,7 @@ def test_who_lies_to_a_liar_wins_nothing() -> None:
     for owner in table.owners:
         table.reveal(owner)
     assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "annulled"}
+    assert [seat for seat, in_time in reliability(table.match, table.entries) if not in_time] == [1, 2]
     table.proved()
 
 
@@ -249,6 +253,13 @@ def test_reports_that_nobody_told_are_found(found: Bundle) -> None:
     document["reports"] = document["reports"][1:]
     other = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
     fails(rewritten(found, path, other), path, "these are not the reports")
+
+
+def test_reports_without_a_salt_are_found(found: Bundle) -> None:
+    path = "reports/game-1-turn-1-seat-1.json"
+    document = json.loads(found.papers[path])
+    other = found.papers[path].replace(document["salt"].encode(), b"none")
+    fails(rewritten(found, path, other), path, "has no salt")
 
 
 def test_a_commitment_exchanged_after_the_other_opened_is_found() -> None:
@@ -321,3 +332,41 @@ def test_a_running_game_is_proved_as_far_as_it_was_played() -> None:
     assert checks[-1].found == "the match goes on; scores so far [0, 0]"
     assert not any("not revealed yet" in check.found for check in checks)
     assert sha256_hex(table.bundle()) == sha256_hex(bundle.write(bundle.read(table.bundle())))
+
+
+# What was acknowledged
+
+
+def fate(table: SealedMatch, paper: str) -> tuple[str, str]:
+    found = Fates(bundle.read(table.bundle())).of(Receipt.read(paper), sha256_hex(paper.encode()))
+    return found.standing, found.found
+
+
+def test_a_seal_that_was_acknowledged_has_a_fate() -> None:
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    anna, bob = table.owners
+    table.seal(anna)
+    first = table.match.setups[1].paper
+    assert fate(table, first)[0] == "later"
+    dropped = table.fork()
+    table.seal(anna, rev=2)
+    second = table.match.setups[1].paper
+    for one in (table, dropped):
+        one.seal(one.owners[1])
+    assert fate(table, first) == ("agrees", "replaced by rev 2")
+    assert fate(table, second) == ("agrees", "")
+    assert fate(dropped, first) == ("agrees", "")
+    standing, found = fate(dropped, second)
+    assert standing == "dropped"
+    assert "entry 2 was made with rev 1" in found
+    assert bob.seat == 2
+
+
+def test_a_miss_after_the_seals_accuses_nobody() -> None:
+    table = SealedMatch("shoot-em-up", 7, 2)
+    table.seal(table.owners[0])
+    paper = table.match.setups[1].paper
+    table.seal(table.owners[1])
+    table.wait(11)
+    assert [entry.body["turn"] for entry in table.entries if entry.type == "missed"] == [0, 0]
+    assert fate(table, paper) == ("agrees", "")

@@ -506,9 +506,6 @@ class SealedDuelingMasters:
         position = _looked(position, seat, lines) if step == "answers" else _announced(position, seat, *lines)
         return position if position.asked else _finished(position)
 
-    def without(self, table: games.State, seat: int, edition: int) -> None:
-        """None: of two, the other has won."""
-
     def view(self, table: games.State, seat: int | None) -> View:
         """What everybody knows of both sides."""
         del seat

@@ -39,8 +39,6 @@ class Table(NamedTuple):
     options: Options
     setups: Mapping[int, Setup]
     """By seat those that are opened."""
-    left: tuple[int, ...]
-    """The seats that have not resigned."""
     state: State | None = None
     """The position, once all setups are opened."""
     committed: frozenset[int] = frozenset()
@@ -67,7 +65,7 @@ class Table(NamedTuple):
     @property
     def remaining(self) -> tuple[int, ...]:
         """The seats still in the game."""
-        return self.state.remaining if self.state else self.left
+        return self.state.remaining if self.state else tuple(range(1, self.options.seats + 1))
 
     @property
     def scores(self) -> tuple[int, ...]:
@@ -102,9 +100,10 @@ def _owed(table: Table, seat: int) -> tuple[str, ...]:
 def _finished(table: Table) -> Table:
     """The same table or, if nobody's step of this turn is missing, that of the next turn."""
     if table.state is None:
-        if not table.setups.keys() >= set(table.left):
+        if len(table.setups) < table.options.seats:
             return table
-        return table._replace(state=action.begin(table.options, [table.setups[seat] for seat in table.left]))
+        setups = [table.setups[seat] for seat in sorted(table.setups)]
+        return table._replace(state=action.begin(table.options, setups))
     if not table.opened.keys() >= set(table.remaining):
         return table
     state, reports = action.resolve(table.state, table.opened)
@@ -138,7 +137,7 @@ class SealedShootEmUp:
 
     def begin(self, options: games.Options) -> Table:
         """The table before any setup is opened: turn 0."""
-        return Table(cast("Options", options), {}, tuple(range(1, options.seats + 1)))
+        return Table(cast("Options", options), {})
 
     def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
         """The steps that a seat owes now: setup in turn 0, then commit and open, or open alone."""
@@ -164,23 +163,6 @@ class SealedShootEmUp:
             return _finished(position._replace(setups={**position.setups, seat: setup}))
         orders = notation.read_orders(position.position.ships, seat, text)
         return _finished(position._replace(opened={**position.opened, seat: orders}))
-
-    def without(self, table: games.State, seat: int, edition: int) -> Table | None:
-        """The table without a seat's ships, since edition 2 and among three or four; else None (ruling 29)."""
-        position = cast("Table", table)
-        left = tuple(other for other in position.left if other != seat)
-        state = action.without(position.state, seat) if position.state else None
-        ends = not state if position.state else seat not in position.left or len(left) < 2
-        if edition < 2 or ends:
-            return None
-        setups, opened = dict(position.setups), dict(position.opened)
-        setups.pop(seat, None)
-        opened.pop(seat, None)
-        return _finished(
-            position._replace(
-                setups=setups, left=left, state=state, committed=position.committed - {seat}, opened=opened
-            )
-        )
 
     def view(self, table: games.State, seat: int | None) -> View:
         """What everybody knows; to a seat also which of its ships want orders."""

@@ -502,9 +502,6 @@ class SealedSpaceships:
             return position
         return _finished(position)
 
-    def without(self, table: games.State, seat: int, edition: int) -> None:
-        """None: of two, the other has won."""
-
     def view(self, table: games.State, seat: int | None) -> View:
         """What everybody knows of both spaces."""
         del seat

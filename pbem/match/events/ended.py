@@ -133,13 +133,9 @@ def _open_record(match: Match, result: Result) -> Record | None:
     opened = [filed for filed in match.sealed_game.steps if names.get(filed.step) in {SETUP, ORDERS}]
     texts = {(filed.turn, filed.seat): "\n".join(filed.lines) for filed in opened}
     setups = {seat: texts[0, seat] for seat in match.seats if (0, seat) in texts}
-    if match.sealed_rules.reveals or len(setups) < len(match.seats) or 0 in match.left.values():
+    if match.sealed_rules.reveals or len(setups) < len(match.seats):
         return None
-    left = match.left
-    turns = [
-        {seat: text for (at, seat), text in sorted(texts.items()) if at == turn and turn < left.get(seat, turn + 1)}
-        for turn in range(1, len(match.turns) + 1)
-    ]
+    turns = [{seat: texts[turn, seat] for seat in match.seats} for turn in range(1, len(match.turns) + 1)]
     return record_of(match, result, setups, turns)
 
 

@@ -14,7 +14,6 @@ from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
-from pbem.match.events.step import Told, go_on
 from pbem.match.forms import boolean, said, seat_number
 from pbem.match.state import RUNNING, only_one_without, standing
 from pbem.match.submissions import submit
@@ -62,8 +61,6 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
     step.append_entry("resigned", {"seat": seat, "match": whole_match, **said})
     if others_play is not None:
         _leave(step, seat, others_play)
-        if step.match.sealed_game is not None:
-            go_on(step, step.match.table, Told(seat, match.turn))
         return
     if match.position is not None and match.phase == "playing":
         end_game(step, Result(winner, match.position.scores, "resignation"), closes=closes if whole_match else None)
@@ -78,8 +75,8 @@ def position_without(match: Match, seat: int, *, whole_match: bool) -> State | N
     """
     if match.position is None or match.phase != "playing" or (whole_match and match.terms.kind != "single"):
         return None
-    if match.sealed_rules is not None:
-        return match.sealed_rules.without(match.table, seat, match.terms.edition)
+    if match.terms.sealed:  # which two play
+        return None
     return match.rules.without(match.position, seat, match.terms.edition)
 
 

@@ -11,7 +11,7 @@ from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.forms import hash_, mapping, number, seat_number, time
-from pbem.match.sealed import judge_reveal
+from pbem.match.sealed import judge_reveal, refuse_paused
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase
@@ -30,6 +30,7 @@ def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
         raise Refused(Fault("reveal", match.id, Phrase("nothing is to be revealed before the game is over")))
     if seat in match.sealed_game.reveals:
         raise Refused(Fault("reveal", match.id, Phrase("you have revealed this game")))
+    refuse_paused(match, "reveal")
     faults = step.misplaced(replace(form, rev=0), seat, None, game=match.game)
     try:
         revealed, papers = judge_reveal(match, seat, form)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_steps
 from pbem.match.changed import replace
+from pbem.match.documents import SALT, salt_in
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
 from pbem.match.events.turn import tell
 from pbem.match.forms import hash_, mapping, number, seat_number, text, time
-from pbem.match.sealed import judge_steps
+from pbem.match.sealed import judge_steps, refuse_paused
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.match.turns import Played, Reports
@@ -55,6 +56,7 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
         raise Refused(Fault("step", match.id, Phrase("this match is not sealed")))
     if match.sealed_game is None or match.phase != "playing" or match.revealing:
         raise Refused(Fault("step", match.id, Phrase("no step is due")))
+    refuse_paused(match, "step")
     said = replace(form, rev=0)  # what is an entry at once needs no revision
     if form.prev in match.sealed_game.printed.get(seat, ()):
         said = replace(said, prev=match.prev)
@@ -73,23 +75,14 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
     step.match = replace(step.match, silent=silent)
     if not step.match.owes(seat):
         answered(step, seat, signed)
-    go_on(step, step.match.table, told, signed)
-    return told
-
-
-def go_on(step: Step, table: Table, told: Told, signed: Signed | None = None) -> None:
-    """Go on from a table that a letter led to: tell the others of it, and ask whoever owes something, or for the end.
-
-    The letter is at hand where it brought steps.
-    """
-    told = _finish(step, table, told)
     step.match = replace(step.match, prev=step.match.head, said={})
-    ask_for_steps(step, by=told.seat)
-    for other in step.match.seats:
-        if other != told.seat and (told.steps or told.reports):
+    ask_for_steps(step, by=seat)
+    for other in match.seats:
+        if other != seat:
             step.notices.append(Notice("step", other, step.match, {"told": told, "signed": signed}))
-    if table.result is not None:
-        end_game(step, table.result)
+    if step.match.table.result is not None:
+        end_game(step, step.match.table.result)
+    return told
 
 
 def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
@@ -126,6 +119,9 @@ def remake(replay: TranscriptReplay) -> Step:
     form = replay.form("step", seat, path, signed, None)
     step = replay.at_work()
     replay.judged(path, take, step, seat, form, signed)
+    for paper in step.papers:
+        if paper.path.startswith("reports/") and not SALT.fullmatch(salt_in(paper.content)):
+            raise replay.untrue(paper.path, "has no salt")
     return step
 
 

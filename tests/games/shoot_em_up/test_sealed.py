@@ -1,4 +1,4 @@
-"""Commit and open: whose turn it is to do which, and what a resignation leaves of that."""
+"""Commit and open: whose turn it is to do which."""
 
 from __future__ import annotations
 
@@ -54,37 +54,6 @@ def test_of_three_two_commit_and_nobody_opens_before() -> None:
     table = enter(enter(table, 1, COMMIT), 3, "open")
     assert SEALED.owed(table, 1) == SEALED.owed(table, 2) == ("open",)
     assert SEALED.owed(enter(table, 1, "open"), 2) == ("open", COMMIT)
-
-
-@pytest.mark.parametrize("gone", [1, 2, 3])
-@pytest.mark.parametrize("steps", range(6))
-def test_a_turn_goes_on_without_one_who_resigned(gone: int, steps: int) -> None:
-    """At each point of a turn, whoever it is; nobody is waited for who has left."""
-    table = begun(3)
-    for seat, step in ((1, COMMIT), (2, COMMIT), (3, "open"), (2, "open"), (1, "open"))[:steps]:
-        table = enter(table, seat, step)
-    assert SEALED.without(table, gone, 1) is None
-    left = SEALED.without(table, gone, 2)
-    assert left is not None
-    assert left.remaining == tuple(seat for seat in (1, 2, 3) if seat != gone)
-    turn = left.turn
-    for _ in range(6):
-        if left.turn > turn + 1:
-            break
-        seat = next(iter(left.due))
-        left = enter(left, seat, SEALED.owed(left, seat)[0])
-    assert left.turn > turn
-    assert SEALED.without(left, left.remaining[0], 2) is None
-
-
-def test_who_resigns_before_setups_are_opened_leaves_no_ships() -> None:
-    table = enter(enter(SEALED.begin(RULES.options({}, 3)), 1, "setup"), 2, "setup")
-    for gone in (2, 3):
-        left = SEALED.without(table, gone, 2)
-        assert left is not None
-        assert SEALED.without(left, 1, 2) is None
-        assert SEALED.without(left, gone, 2) is None
-        assert (left.turn, left.scores) == ((1, (3, 3, 0)) if gone == 3 else (0, (3, 0, 0)))
 
 
 def test_what_is_opened_is_judged_as_a_referee_judges_it() -> None:

@@ -1,0 +1,231 @@
+"""A server in league with one player: what it could tell the other, who finds it out and says nothing more.
+
+The desk itself lies here: its letters to bob are whole, signed and hashed as ever, but what they tell of the game is
+not what ann signed, or not what bob said. After the lie bob's agent sends no step, so that nothing is learned.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from owners import RAW, Owner, live, propose
+
+from pbem.desk import sealed_state
+from pbem.games.sealed import COMMIT
+from pbem.match.sealed_documents import Place, paper
+from pbem.player import sealed
+from pbem.player.correspondence import Impossible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from referee import Referee
+
+    from pbem.mail.compose import Attachment
+    from pbem.match.state import Match
+
+    Lie = Callable[[dict[str, Any], Match], bool]
+    """Changes what is told of a game; whether it did."""
+
+BOB = 2
+OTHER = hashlib.sha256(b"something else").hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes that open at once, and games in which there is a third turn."""
+    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:12"})
+
+
+@pytest.fixture
+def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
+    found = [Owner(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob")]
+    for owner in found:
+        owner.register()
+    yield found
+    for owner in found:
+        owner.close()
+
+
+class Liar:
+    """A desk that lies to bob, from the first time on that there is something to lie about."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, lie: Lie, texts: bool = True) -> None:
+        self.lie = lie
+        self.with_texts = texts
+        self.said: int | None = None
+        """How many steps of bob's there were when it began."""
+        self._of_seat, self._signed_texts = sealed_state.of_seat, sealed_state.signed_texts
+        monkeypatch.setattr(sealed_state, "of_seat", self.of_seat)
+        monkeypatch.setattr(sealed_state, "signed_texts", self.signed_texts)
+
+    def of_seat(self, match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> Any:
+        told = self._of_seat(match, seat, note, texts)
+        if seat == BOB and match.sealed_game is not None and self.lie(told, match) and self.said is None:
+            self.said = steps_of(match, BOB)
+        return told
+
+    def signed_texts(self, match: Match, seat: int, number: int, matches: Any) -> list[Attachment]:
+        found = self._signed_texts(match, seat, number, matches)
+        return found if self.with_texts or seat != BOB else []
+
+
+def steps_of(match: Match, seat: int) -> int:
+    assert match.sealed_game is not None
+    return sum(step.seat == seat for step in match.sealed_game.steps)
+
+
+def last(told: dict[str, Any], *, seat: int, step: str, turn: int = 1) -> bool:
+    """Whether the last step told is such a one."""
+    found = told["steps"][-1:]
+    return any((one["seat"], one["step"]) == (seat, step) and one["turn"] >= turn for one in found)
+
+
+def instead(told: dict[str, Any], **changed: Any) -> bool:
+    told["steps"][-1] = {**told["steps"][-1], **changed}
+    return True
+
+
+def a_commitment_that_nobody_signed(told: dict[str, Any], _match: Match) -> bool:
+    """Ann is not bound by it: she could choose her orders once bob's are open."""
+    return last(told, seat=1, step=COMMIT) and instead(told, paper=OTHER)
+
+
+def a_commitment_of_a_later_turn(told: dict[str, Any], _match: Match) -> bool:
+    return last(told, seat=1, step=COMMIT, turn=2) and instead(told, paper=OTHER)
+
+
+def an_earlier_letter_in_its_place(told: dict[str, Any], _match: Match) -> bool:
+    """A signature of ann's that is good, under other steps."""
+    if not last(told, seat=1, step=COMMIT, turn=2):
+        return False
+    mail = told["steps"][-1]["mail"]
+    earlier = [step for step in told["steps"] if step["seat"] == 1 and step.get("letter") and step["mail"] != mail]
+    for at, step in enumerate(told["steps"]):
+        if step.get("mail") == mail:
+            told["steps"][at] = {**step, "letter": earlier[-1]["letter"]}
+    return True
+
+
+def orders_other_than_committed(told: dict[str, Any], match: Match) -> bool:
+    """Ann's strikes once bob's are known, in a paper that is whole in itself."""
+    at = next((at for at, step in enumerate(told["steps"]) if (step["seat"], step["step"]) == (1, "open")), None)
+    if at is None or told["steps"][at].get("values") is None:
+        return False
+    step = told["steps"][at]
+    lines = ["strike Gx3"] if step["lines"] != ["strike Gx3"] else ["strike Gx4"]
+    place = Place(match.server, match.id, match.game, 1, match.name(1))
+    text = paper("strikes", place, step["turn"], step["values"], tuple(lines))
+    told["steps"][at] = {**step, "lines": lines, "paper": hashlib.sha256(text.encode()).hexdigest()}
+    return True
+
+
+def another_answer(told: dict[str, Any], _match: Match) -> bool:
+    """What bob struck is told to be nothing, though ann said otherwise, or the other way."""
+    for at, step in enumerate(told["steps"]):
+        if (step["seat"], step["step"]) == (1, "answers") and step["lines"] and step.get("values"):
+            lines = [line.replace(" none", " ship") if "none" in line else line for line in step["lines"]]
+            lines = [f"{' '.join(line.split()[:2])} miss" if "strike" in line else line for line in lines]
+            if lines != step["lines"]:
+                told["steps"][at] = {**step, "lines": lines}
+                return True
+    return False
+
+
+def words_put_into_bobs_mouth(told: dict[str, Any], match: Match) -> bool:
+    """A step under bob's own name that he never wrote, in a paper that is whole in itself."""
+    for at, step in enumerate(told["steps"]):
+        if (step["seat"], step["step"]) == (BOB, "open") and step.get("values"):
+            lines = [line for line in step["lines"] if not line.startswith("scan")] + ["scan Bz5"]
+            if lines == step["lines"]:
+                lines[-1] = "scan Bz4"
+            place = Place(match.server, match.id, match.game, BOB, match.name(BOB))
+            text = paper("strikes", place, step["turn"], step["values"], tuple(lines))
+            told["steps"][at] = {**step, "lines": lines, "paper": hashlib.sha256(text.encode()).hexdigest()}
+            return True
+    return False
+
+
+def steps_told_otherwise_later(told: dict[str, Any], _match: Match) -> bool:
+    """A transcript with another past: the heads that bob's letters cited are no longer in it."""
+    if not last(told, seat=1, step=COMMIT, turn=2):
+        return False
+    told["steps"][0] = {**told["steps"][0], "head": OTHER}
+    return True
+
+
+def a_step_left_out(told: dict[str, Any], _match: Match) -> bool:
+    """Bob is to open although ann has not committed."""
+    if not last(told, seat=1, step=COMMIT):
+        return False
+    del told["steps"][-1]
+    return True
+
+
+def another_key(told: dict[str, Any], _match: Match) -> bool:
+    """From the second turn on ann's letters could be anybody's."""
+    if not last(told, seat=1, step=COMMIT, turn=2):
+        return False
+    told["keys"]["1"] = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAtcnhzUc7kx4zGTY3hyBd0bUbnKBmK8MHrhzJGkaM7z"]
+    return True
+
+
+def another_commitment_of_bobs(told: dict[str, Any], _match: Match) -> bool:
+    told["commitments"][str(BOB)] = OTHER
+    return True
+
+
+ACCUSED = [
+    a_commitment_that_nobody_signed,
+    a_commitment_of_a_later_turn,
+    an_earlier_letter_in_its_place,
+    orders_other_than_committed,
+    another_answer,
+    words_put_into_bobs_mouth,
+    steps_told_otherwise_later,
+    another_key,
+]
+
+
+@pytest.mark.parametrize("lie", ACCUSED, ids=lambda lie: lie.__name__)
+def test_a_lying_server_is_accused_and_learns_nothing(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, lie: Lie
+) -> None:
+    liar = Liar(monkeypatch, lie)
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        pass
+    ann, bob = owners
+    assert liar.said is not None, "there was nothing to lie about"
+    assert bob.accusations
+    assert not ann.accusations
+    assert steps_of(referee.match(), BOB) == liar.said
+    assert referee.match().phase == "playing"
+
+
+@pytest.mark.parametrize("lie", [a_step_left_out, another_commitment_of_bobs], ids=lambda lie: lie.__name__)
+def test_a_server_that_keeps_something_back_gets_nothing(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, lie: Lie
+) -> None:
+    liar = Liar(monkeypatch, lie)
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        pass
+    assert liar.said == 0
+    assert steps_of(referee.match(), BOB) == 0
+
+
+def test_without_the_signed_text_nothing_is_opened(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Liar(monkeypatch, lambda _told, _match: False, texts=False)
+    propose(referee, owners, "spaceships")
+    with pytest.raises(Impossible, match="what ann signed has not come"):
+        for _ in live(owners):
+            pass
+    assert steps_of(referee.match(), BOB) == 0
+    assert steps_of(referee.match(), 1) == 1

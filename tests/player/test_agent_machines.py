@@ -1,0 +1,107 @@
+"""Several machines of one player: one that was lost, and two that play at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from owners import Owner, live, propose
+
+from pbem.player import sealed
+from pbem.player.proving import prove
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from referee import Referee
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+
+
+@pytest.fixture
+def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
+    found = [Owner(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob")]
+    for owner in found:
+        owner.register()
+    yield found
+    for owner in found:
+        owner.close()
+
+
+class Another(Owner):
+    """Another machine of the same player, which decides otherwise."""
+
+    def __init__(self, first: Owner, path: Path) -> None:
+        super().__init__(first.referee, first.person, path)
+        self.random = type(self.random)("another machine")
+        self.start()
+        self.chance = "another"
+        for fact in ("account", "server_key", "fingerprint"):
+            self.memory.know(fact, first.memory.fact(fact) or "")
+        self.agent.use_words(first.agent.words)
+
+
+def both_honest(owners: Sequence[Owner]) -> None:
+    for owner in owners:
+        assert not owner.accusations
+        assert owner.letters.standing("m1")["phase"] == "closed"
+        proof = prove(owner.memory, "m1")
+        assert proof is not None
+        assert proof.holds, proof.checks[-1]
+        assert "honest; seat 2: honest" in " ".join(check.found for check in proof.checks)
+
+
+@pytest.mark.parametrize("letters", [5, 6, 7, 8, 9])
+def test_whoever_lost_a_machine_goes_on_with_six_words(
+    referee: Referee, owners: list[Owner], tmp_path: Path, letters: int
+) -> None:
+    """Whatever was said last: committed, opened or answered."""
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        if len(ann.sent) >= letters and ann.letters.standing("m1")["phase"] == "playing":
+            break
+    else:
+        raise AssertionError("the game was over before")
+    other = Another(ann, tmp_path / "new" / "memory.sqlite")
+    other.taken = len(ann.person.letters.came)
+    other.letters.ask("report m1", referee.now)
+    other.flush()
+    for _ in live([other, bob]):
+        pass
+    both_honest([other, bob])
+    assert not other.refusals
+    other.close()
+
+
+def test_without_the_words_nothing_is_said(referee: Referee, owners: list[Owner], tmp_path: Path) -> None:
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        if len(ann.sent) >= 7:
+            break
+    other = Another(ann, tmp_path / "new" / "memory.sqlite")
+    other.agent.use_words("lusab babad gutih tugad mudof sakat")
+    other.letters.ask("report m1", referee.now)
+    for _ in live([other, bob]):
+        pass
+    assert other.agent.vault.secrets("m1", 1) is None
+    assert not other.memory.prepared("step", "m1")
+    other.close()
+
+
+def test_two_agents_on_one_account_say_one_thing(referee: Referee, owners: list[Owner], tmp_path: Path) -> None:
+    """They decide differently; what came first counts, and the other learns it from the note."""
+    ann, bob = owners
+    other = Another(ann, tmp_path / "new" / "memory.sqlite")
+    propose(referee, owners, "spaceships")
+    for _ in live([ann, other, bob]):
+        pass
+    both_honest([ann, bob])
+    assert not other.accusations
+    assert other.sent
+    other.close()
