@@ -120,6 +120,8 @@ def surroundings(config: Config) -> Iterator[Finding]:
 
 def _mailbox(config: Config) -> Iterator[Finding]:
     box = config.mailbox
+    if box:
+        yield Finding(True, "mailbox", "what lies there when it is first read is left alone, and not answered")
     if box.maildir:
         there = Path(box.maildir, "new").is_dir() and os.access(box.maildir, os.R_OK | os.W_OK | os.X_OK)
         yield Finding(there, "mailbox", f"{box.maildir} {'is there' if there else 'is no Maildir that we may use'}")
