@@ -370,7 +370,7 @@ class Daemon:
         """Say that this server lives; how much it gave back that was in the hands of others which do not."""
         now = self._post_base.time(self._now())
         with self._post_base.transaction():
-            self._owners.renew(self._name, now)
+            self._owners.renew(self._name, self._roles, now)
             return self._owners.release(now)
 
     def _leave(self) -> None:

@@ -503,6 +503,10 @@ ALTER TABLE pooled_standings RENAME TO standings;
 CREATE INDEX standings_by_rating ON standings(game, pool, sure DESC, player);
 """
 
+ROLES = """
+ALTER TABLE owners ADD COLUMN roles TEXT NOT NULL DEFAULT '';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -533,5 +537,6 @@ MIGRATIONS: tuple[str, ...] = (
     DESKS,
     OWNERS,
     POOLS,
+    ROLES,
 )
 """The scripts in their order."""
