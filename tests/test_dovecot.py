@@ -288,8 +288,8 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
         with house.submission.open(house.certificate, house.key), house.dovecot():
             house.until(house.reachable)
             house.init()
-            for folder in OLD:
-                house.deliver(ACCOUNT, b"From: x@mail.example\r\nSubject: years ago\r\n\r\nhelp\r\n", folder)
+            for lies in OLD:
+                house.deliver(ACCOUNT, b"From: x@mail.example\r\nSubject: years ago\r\n\r\nhelp\r\n", lies)
             house.start()
             # What comes before the first look would be old, too.
             house.until(lambda: "left alone" in (house.pbem / "log").read_text())
