@@ -184,6 +184,10 @@ class Mailbox(_Login, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.imap or self.maildir)
 
+    def account(self, address: str) -> str:
+        """Which mailbox this is, for a server whose mail goes to this address."""
+        return self.maildir or f"{self.user or address} {self.imap}:{self.port}"
+
 
 class Delivery(_Table, frozen=True):
     """How hard sending is tried; RFC 5321 4.5.4.1 asks for 4 to 5 days."""

@@ -9,6 +9,7 @@ import socket
 import socketserver
 import threading
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Account:
     passing: Callable[[str], None] = lambda _: None
     changed: threading.Condition = field(default_factory=threading.Condition)
     last: int = 0
+    dates: dict[int, date] = field(default_factory=dict)
+    """The days on which letters came, by UID; today, where nothing is said."""
     token: str = ""
     """Where there is one, it opens the account, and no password does."""
     lies: dict[str, bytes] = field(default_factory=dict)
@@ -113,6 +116,8 @@ class _Session(socketserver.StreamRequestHandler):
         self._say(f"* CAPABILITY {' '.join(told)}".encode())
 
     _in = False
+    _told = 0
+    """What came last when a search was answered: IDLE tells of what came since, too."""
 
     def do_login(self, rest: str) -> str | None:
         user, password = (
@@ -165,9 +170,26 @@ class _Session(socketserver.StreamRequestHandler):
         self._say(f"* OK [UIDVALIDITY {self.server.account.validity}] valid".encode())
         return None
 
+    def do_status(self, rest: str) -> None:
+        name = rest.partition(" (")[0].strip('"')
+        account = self.server.account
+        self._say(
+            f'* STATUS "{name}" (MESSAGES {len(account.folders[name])} UIDNEXT {account.last + 1}'
+            f" UIDVALIDITY {account.validity})".encode()
+        )
+
     def do_uid_search(self, rest: str) -> None:
-        assert rest == "UNDELETED"
-        found = [str(uid) for uid in self._letters() if (self.folder, uid) not in self.server.account.deleted]
+        asked = re.fullmatch(r"UNDELETED(?: UID (\d+):\*| \(SINCE (\d+-\w{3}-\d{4})\))?", rest)
+        assert asked, rest
+        account = self.server.account
+        self._told = account.last
+        uids = [uid for uid in self._letters() if (self.folder, uid) not in account.deleted]
+        if asked[1]:
+            uids = [uid for uid in uids if uid >= int(asked[1]) or uid == uids[-1]]
+        if asked[2]:
+            since = datetime.strptime(asked[2], "%d-%b-%Y").replace(tzinfo=UTC).date()
+            uids = [uid for uid in uids if account.dates.get(uid, since) >= since]
+        found = map(str, uids)
         self._say(" ".join(["* SEARCH", *found]).encode())
 
     def do_uid_fetch(self, rest: str) -> None:
@@ -197,8 +219,10 @@ class _Session(socketserver.StreamRequestHandler):
         self._letters().pop(int(rest), None)
 
     def do_idle(self, _: str) -> None:
-        account, before = self.server.account, self.server.account.last
-        self._say(b"+ idling")
+        account, before = self.server.account, self._told
+        # What came meanwhile is said at once, as Dovecot says it.
+        self._say(b"+ idling\r\n* 1 EXISTS" if account.last > before else b"+ idling")
+        before = account.last
         told = threading.Event()
 
         def tell() -> None:

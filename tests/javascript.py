@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pbem.i18n import template_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     Evaluate = Callable[[str, Any], Any]
     """A function's source and its one argument, JSON both ways: as Playwright's `Page.evaluate` has it."""
@@ -41,10 +41,11 @@ class Failed(Exception):
 
 
 class Scripts:
-    """An engine with these scripts of `templates/pages/` in it, loaded in their order."""
+    """An engine with these scripts of `templates/pages/` in it, loaded in their order; `said` is what they say."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, said: Mapping[str, str] | None = None) -> None:
         self.context = quickjs.Context()
+        self.context.eval(f"globalThis.MESSAGES = {json.dumps(dict(said or {}))}")
         for answer in (decoded, digest, authenticated, verifies, inflated):
             self.context.add_callable(answer.__name__, answer)
         for path in (HOST, *(PAGES / name for name in names)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import as_json, config_option, opened
-from pbem.server.doctor import works
+from pbem.server.doctor import undone, works
 from pbem.store.operator import survey
 from pbem.store.owners import at_work
 
@@ -25,12 +25,15 @@ def status(config_file: Path, *, as_json: bool) -> None:
     """Show queues, matches, players, the oldest waiting letters and who cannot be reached."""
     with opened(config_file) as store:
         daemon = at_work(store.database, datetime.now(UTC))
+        missing = undone(store.database, datetime.now(UTC)) if daemon else []
         server, found = store.config.server, survey(store.database)
     if as_json:
-        click.echo(json.dumps({"server": server, "daemon": daemon, **found}, indent=1))
+        click.echo(json.dumps({"server": server, "daemon": daemon, "undone": missing, **found}, indent=1))
         return
     click.echo(f"server       {server}, generation {found['generation']}")
     click.echo(f"daemon       {works(daemon)}")
+    for said in missing:
+        click.echo(f"  undone       {said}")
     for box, letters, oldest in (
         ("inbox", found["inbox"], found["inbox_oldest"]),
         ("outbox", found["outbox"], found["outbox_oldest"]),

@@ -86,7 +86,6 @@ def write(
         told.append(_Told(echo, draft, partial(letter_writer.write, language=language)))
     ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
     out.bulletin = [*out.bulletin, *items]
-    html_only = caller.letter.html_only
     out.language = language
     out.room = _ANSWER
     out.text = letter_writer.draft(
@@ -94,7 +93,7 @@ def write(
         answers=told,
         ignored=ignored,
         stopped=reading.optout,
-        html_only=html_only,
+        html_only=reading.meant is not None,
         last=last,
         player=caller.player is not None,
         games=titles(),

@@ -119,7 +119,7 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
     address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
     """
     at = None if caller.short else answered_at(desk, caller)
-    if at is None or caller.answers != (at.row.number, at.match.game, at.match.turn):
+    if at is None or caller.answers != at.place:
         return None
     match, seat = at.match, at.seat
     if (after := _after_consent(short)) is not None and (reply := _consented(at)) is not None:

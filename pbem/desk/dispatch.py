@@ -74,7 +74,7 @@ class _UnplacedError(Exception):
 
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; what became of it, in a few words."""
-    if not (reading.commands or reading.optout):
+    if not (reading.commands or reading.optout or reading.meant):
         subject = caller.letter.subject
         asked = [
             one for one in mailing_lists.asked_by_subject(subject) if mailing_lists.may_leave(caller.tokens, one)
@@ -95,6 +95,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     replies = [
         (command, beyond.get(at) or _reply(desk, caller, command, again, wanted)) for at, command in enumerate(wanted)
     ]
+    replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
     if reading.short and (found := understood(desk, caller, reading.short)) is not None:
         replies, reading = [found[:2]], msgspec.structs.replace(reading, ignored=found[2])
     if caller.player and signed and again is None:
@@ -212,6 +213,18 @@ def _reply(desk: Desk, caller: Caller, command: Command, again: str | None, toge
         return _refused(desk, caller, command, refused)
 
 
+def _without_effect(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """What a letter meant whose words count for nothing: a form that will count, if it answers a letter of ours."""
+    at = _place(desk, caller, command)
+    faults, form = command.faults, None
+    # What others may write in this name is not laid before its owner to be sent back.
+    if at is not None and caller.answers == at.place and not caller.short:
+        faults, form = completed(at, command, command.faults)
+        form = form or (None if command.faults else command.echo)
+    facts = {"faults": [escaped(fault) for fault in faults], "form": form, "level": "mailbox"}
+    return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
+
+
 def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> Reply:
     """All faults of a command."""
     at = _place(desk, caller, command)
@@ -319,9 +332,9 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: Command) -> None:
     at = _place(desk, caller, command)
     if at is None or proof.again is not None:
         return
-    here = (at.row.number, at.match.game, at.match.turn)
     whole_match = COMMANDS[command.name].place == "player"
-    if proof.token.place != here and not (whole_match and proof.token.place and proof.token.place[0] == here[0]):
+    place = proof.token.place
+    if place != at.place and not (whole_match and place and place[0] == at.row.number):
         raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=at.match.id)))
 
 

@@ -16,6 +16,7 @@ from pbem import identity
 from pbem.identity.sender_auth import vouch
 from pbem.mail import bounces, commands
 from pbem.mail.commands import Reading
+from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
 from pbem.proof.signed_letters import VOCABULARY, Heard, heard
 
@@ -146,6 +147,8 @@ class InProcess:
         """Say who signed a letter, and what it says."""
         verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
         said = heard(letter, verdict, self.read)
+        if letter.html is not None and not said.text.strip():
+            return Understood(said, commands.without_effect(commands.parse(own_words(letter.html.text), COMMANDS)))
         return Understood(said, commands.parse(said.text, COMMANDS))
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match, Submission
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
+    from pbem.store.tokens import Place
 
 __all__ = ["SeatContext", "answered_at", "commit", "pinned", "seat_at", "seated_at", "without_keys"]
 
@@ -47,6 +48,11 @@ class SeatContext:
     match: Match
     row: MatchRow
     seat: int
+
+    @property
+    def place(self) -> Place:
+        """Where the match stands."""
+        return self.row.number, self.match.game, self.match.turn
 
     def step(self, now: datetime) -> Step:
         """A step of the match that begins now."""

@@ -140,12 +140,18 @@ class Letter(msgspec.Struct, frozen=True):
     """Number of Received headers."""
     text: str | None
     """That of `plain`."""
-    html_only: bool
 
     @property
     def plain(self) -> Part | None:
         """The first text/plain part that is no attachment."""
         return _plain(self.root)
+
+    @property
+    def html(self) -> Part | None:
+        """The first text/html part that is no attachment, where there is no text beside it."""
+        if (self.text or "").strip():
+            return None
+        return next((part for part in _shown(self.root) if part.content_type == "text/html"), None)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -372,7 +378,6 @@ def _letter(root: Part, fields: Sequence[tuple[str, str, bool]]) -> Letter:
         recipients=tuple(dict.fromkeys(address.lower().rstrip(".") for address in recipients)),
         hops=len(root.values("received")),
         text=None if plain is None else plain.text,
-        html_only=plain is None and any(part.content_type == "text/html" for part in _shown(root)),
     )
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
 
-__all__ = ["DONE", "Denied", "Found", "Handle", "Mailbox", "Unreachable"]
+__all__ = ["DONE", "Denied", "Found", "Handle", "LeftAlone", "Mailbox", "Unreachable", "none_skipped"]
 
 DONE = ("pbem", "done")
 """The folder that letters are moved to, and the one above it."""
@@ -43,12 +44,31 @@ class Found(NamedTuple):
     handle: Handle
 
 
+class LeftAlone(NamedTuple):
+    """What lay in a mailbox before anybody read it for us: a mark by which it is known, and how many letters."""
+
+    mark: str
+    letters: int
+
+
+def none_skipped(_: Handle) -> bool:
+    """No letter is skipped."""
+    return False
+
+
 class Mailbox(Protocol):
     """The letters of one account, those that were taken for spam among them. All calls raise `Unreachable`."""
 
-    def letters(self) -> Iterator[Found]:
+    def mark(self, now: datetime) -> LeftAlone:
+        """What lies there now."""
+
+    def leave(self, mark: str) -> None:
+        """Leave alone for good what lay there when this mark was made; no call is made for it."""
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
         """The letters that lie there, folder by folder, the oldest first; `done` may be called in between.
 
+        Those that are left alone are not looked at, nor those that `skips` says.
         Of a letter longer than the mailbox's bound, no more than one octet beyond it is given.
         """
 

@@ -3,7 +3,8 @@
 Here live the connection, the folders, and the commands that fetch, move and wait (IDLE, RFC 2177). The connection is
 opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing deleted that lies
 in no other folder: a letter moves there (RFC 6851) when its reader says so. UIDs are a hint for as long as
-UIDVALIDITY stays the same. No answer is believed to be sound, or to end.
+UIDVALIDITY stays the same; beyond that, what is left alone is known by the day on which it came. No answer is
+believed to be sound, or to end.
 Implements mailbox.md.
 """
 
@@ -12,19 +13,22 @@ from __future__ import annotations
 import contextlib
 import imaplib
 import itertools
+import json
 import re
 import socket
 import ssl
 import threading
+from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import imap_tools
 
-from pbem.mailbox import DONE, Denied, Found, Handle, Unreachable
+from pbem.mailbox import DONE, Denied, Found, Handle, LeftAlone, Unreachable, none_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
 __all__ = ["Imap"]
 
@@ -59,6 +63,20 @@ class _Client(imaplib.IMAP4):
         self._count(size)
         return super().read(size)
 
+    def says_more(self) -> bool:
+        """Whether a line came together with the last one: no look at the socket shows it."""
+        timeout = self.sock.gettimeout()
+        self.sock.settimeout(0)
+        try:
+            line = self.readline()
+        except OSError:  # it would have to wait
+            return False
+        finally:
+            self.sock.settimeout(timeout)
+        if line and not line.endswith(b"\n"):
+            raise self.abort("half a line")
+        return bool(line)
+
     def _count(self, octets: int) -> None:
         self._came += octets
         if self._came > self.most:
@@ -77,6 +95,10 @@ class _Box(imap_tools.MailBoxUnencrypted):
 class _TlsBox(imap_tools.MailBox):
     def _get_mailbox_client(self) -> imaplib.IMAP4:
         return _TlsClient(self._host, self._port, ssl_context=self._ssl_context, timeout=self._timeout)
+
+
+def _status(folder: str, box: imap_tools.BaseMailBox) -> dict[str, int]:
+    return box.folder.status(folder, ["MESSAGES", "UIDNEXT", "UIDVALIDITY"])
 
 
 class Imap:
@@ -110,15 +132,38 @@ class Imap:
         self._folders: list[str] = []
         self._done = ""
         self._selected = ("", "")
+        self._since: date | None = None
+        self._first: dict[str, tuple[str, int]] = {}
+        """By folder, the UIDVALIDITY and the first UID of what is not left alone."""
         self._stop = threading.Event()
 
-    def letters(self) -> Iterator[Found]:
+    def mark(self, now: datetime) -> LeftAlone:
+        """By folder, its UIDVALIDITY and UIDNEXT; and a day, for folders where those do not tell."""
+        self._do(lambda box: box.client.noop())
+        first, count = {}, 0
+        for folder in self._folders:
+            told = self._do(partial(_status, folder))
+            first[folder] = (str(told["UIDVALIDITY"]), told["UIDNEXT"])
+            count += told["MESSAGES"]
+        # By its own clock and zone the server may be a day behind.
+        since = now.date() - timedelta(days=1)
+        return LeftAlone(json.dumps({"since": since.isoformat(), "first": first}), count)
+
+    def leave(self, mark: str) -> None:
+        """Leave alone what lay there when this mark was made."""
+        told = json.loads(mark)
+        self._since = date.fromisoformat(told["since"])
+        self._first = {folder: (validity, uid) for folder, (validity, uid) in told["first"].items()}
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
         """The letters that lie in the inbox and in the folder of spam."""
         self._do(lambda box: box.client.noop())
         for folder in self._folders:
             uids, validity = self._do(partial(self._uids, folder))
             for uid in uids:
                 handle = Handle(folder, uid, validity)
+                if skips(handle):
+                    continue
                 raw = self._do(partial(self._fetch, handle))
                 if raw is not None:
                     yield Found(raw, handle)
@@ -155,7 +200,9 @@ class Imap:
         def idle(box: imap_tools.BaseMailBox) -> None:
             self._select(box, INBOX)
             with box.idle as idle:
-                idle.poll(min(seconds, LOGGED_OFF))
+                assert isinstance(box.client, _Client)
+                if not box.client.says_more():
+                    idle.poll(min(seconds, LOGGED_OFF))
 
         try:
             self._do(idle)
@@ -279,7 +326,15 @@ class Imap:
 
     def _uids(self, folder: str, box: imap_tools.BaseMailBox) -> tuple[list[str], str]:
         validity = self._select(box, folder)
-        return box.uids("UNDELETED", charset=None), validity
+        if self._since is None:
+            return box.uids("UNDELETED", charset=None), validity
+        known, first = self._first.get(folder, ("", 0))
+        if not known or known != validity:
+            since = imap_tools.AND(date_gte=self._since)
+            return box.uids(f"UNDELETED {since}", charset=None), validity
+        # The last letter is always among those from a number on (RFC 9051 9, "seq-range").
+        found = box.uids(f"UNDELETED UID {first}:*", charset=None)
+        return [uid for uid in found if int(uid) >= first], validity
 
     def _fetch(self, handle: Handle, box: imap_tools.BaseMailBox) -> bytes | None:
         """The octets of a letter; None when it is gone."""

@@ -11,12 +11,13 @@ import os
 import stat
 import threading
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pbem.mailbox import DONE, Found, Handle, Unreachable
+from pbem.mailbox import DONE, Found, Handle, LeftAlone, Unreachable, none_skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = ["Maildir", "put"]
@@ -34,9 +35,19 @@ class Maildir:
         self._path = path
         self._most = most
         self._done = path / f".{'.'.join(DONE)}"
+        self._since = 0.0  # seconds since the epoch, as files have them
         self._stop = threading.Event()
 
-    def letters(self) -> Iterator[Found]:
+    def mark(self, now: datetime) -> LeftAlone:
+        """The time: what is older is left alone."""
+        there = sum(len(self._files(self._path / folder)) for folder in ("", *SPAM))
+        return LeftAlone(now.isoformat(), there)
+
+    def leave(self, mark: str) -> None:
+        """Leave alone the files that are older."""
+        self._since = datetime.fromisoformat(mark).timestamp()
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
         """The letters that lie there, those of spam last; raises `Unreachable` when the folder is none.
 
         A file that cannot be read keeps back no other: it is told of at the end, by `Unreachable`.
@@ -44,6 +55,9 @@ class Maildir:
         trouble: Unreachable | None = None
         for folder in ("", *SPAM):
             for path in self._files(self._path / folder):
+                handle = Handle(str(path.parent), path.name)
+                if skips(handle):
+                    continue
                 try:
                     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
                         raw = file.read(self._most + 1)
@@ -52,7 +66,7 @@ class Maildir:
                 except OSError as error:
                     trouble = trouble or Unreachable(f"{str(path)!a}: {error.strerror}")
                     continue
-                yield Found(_with_crlf(raw), Handle(str(path.parent), path.name))
+                yield Found(_with_crlf(raw), handle)
         if trouble:  # said when all others were given
             raise trouble
 
@@ -71,7 +85,7 @@ class Maildir:
         left = seconds
         while left > 0 and not self._stop.wait(min(LOOK, left)):
             left -= LOOK
-            if any(self._files(self._path)):
+            if self._files(self._path, PARTS[:1]):
                 return
 
     def interrupt(self) -> None:
@@ -90,14 +104,14 @@ class Maildir:
                 return target
         raise AssertionError
 
-    def _files(self, folder: Path) -> list[Path]:
-        """The letters in `new` and `cur` of a folder, oldest first, less those that are flagged as trashed.
+    def _files(self, folder: Path, parts: tuple[str, ...] = PARTS[:2]) -> list[Path]:
+        """The letters in `new` and `cur` of a folder, oldest first, less those left alone or flagged as trashed.
 
         Links, pipes and folders are none: nobody who delivers mail makes them.
         """
         found = []
         try:
-            for part in PARTS[:2]:
+            for part in parts:
                 if folder == self._path or (folder / part).is_dir():
                     found += [path for path in (folder / part).iterdir() if not path.name.startswith(".")]
         except FileNotFoundError as error:
@@ -108,7 +122,11 @@ class Maildir:
         for path in found:
             with suppress(OSError):  # renamed between two looks: the next one sees it
                 at = path.lstat()
-                if stat.S_ISREG(at.st_mode) and "T" not in path.name.partition(":2,")[2]:
+                if (
+                    stat.S_ISREG(at.st_mode)
+                    and at.st_mtime >= self._since
+                    and "T" not in path.name.partition(":2,")[2]
+                ):
                     dated.append((at.st_mtime_ns, path))
         return [path for _, path in sorted(dated)]
 

@@ -131,11 +131,9 @@ class Provider:
     def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
         """Those in the inbox and in the folder of spam."""
         try:
-            for raw, handle in self._mailbox.letters():
-                name = f"{handle.folder} {handle.validity} {handle.name}"
-                if not seen(name):
-                    self._handles[name] = handle
-                    yield Found(raw, name)
+            for raw, handle in self._mailbox.letters(lambda handle: seen(_name(handle))):
+                self._handles[_name(handle)] = handle
+                yield Found(raw, _name(handle))
         except Unreachable as error:
             raise NoMail(str(error)) from error
 
@@ -149,6 +147,10 @@ class Provider:
     def close(self) -> None:
         """Log out."""
         self._mailbox.close()
+
+
+def _name(handle: Handle) -> str:
+    return f"{handle.folder} {handle.validity} {handle.name}"
 
 
 class _Delivery(socketserver.StreamRequestHandler):

@@ -32,7 +32,7 @@ from pbem.server import systemd
 from pbem.server.complaints import Complaints
 from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
 from pbem.server.desks import Desks, usual
-from pbem.server.fetching import Fetcher, envelope, open_mailbox
+from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
 from pbem.server.metrics import Figures, Metrics
@@ -370,7 +370,7 @@ class Daemon:
         """Say that this server lives; how much it gave back that was in the hands of others which do not."""
         now = self._post_base.time(self._now())
         with self._post_base.transaction():
-            self._owners.renew(self._name, now)
+            self._owners.renew(self._name, self._roles, now)
             return self._owners.release(now)
 
     def _leave(self) -> None:
@@ -413,7 +413,19 @@ class Daemon:
         async def keep(raw: bytes) -> None:
             await self._keep([(envelope(raw, intake.knows, config.mail_address), raw)])
 
-        return Fetcher(open_mailbox(config), keep, config.mailbox.poll.total_seconds(), points=self._points)
+        async def mark(given: str | None) -> str | None:
+            return await self._post(self._mark, f"mailbox {config.mailbox.account(config.mail_address)}", given)
+
+        keeping = Keeping(keep, mark, self._now)
+        return Fetcher(open_mailbox(config), keeping, config.mailbox.poll.total_seconds(), points=self._points)
+
+    def _mark(self, name: str, given: str | None) -> str | None:
+        """Keep a mark of this name, unless another server that shares the store was first; the one that is kept."""
+        with self._post_base.transaction():
+            known = self._post_base.meta(name)
+            if known is None and given is not None:
+                self._post_base.set_meta(name, given)
+            return known if known is not None else given
 
     def _house(self) -> HouseProgram | None:
         """The program that plays here, where this server starts it."""

@@ -25,6 +25,7 @@ from pbem.match.transcript import Entry, TranscriptError
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.server.roles import UNDONE, Role
 from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, standby_of, to_db
 from pbem.store.errors import StoreError
@@ -34,7 +35,7 @@ from pbem.store.operator import Box, Busy, latest, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.own_keys import ForeignKeysError
-from pbem.store.owners import at_work
+from pbem.store.owners import at_work, roles_at_work
 from pbem.store.people import People
 from pbem.store.snapshots import SnapshotRows
 from pbem.store.soundness import unsound
@@ -121,6 +122,8 @@ def surroundings(config: Config) -> Iterator[Finding]:
 
 def _mailbox(config: Config) -> Iterator[Finding]:
     box = config.mailbox
+    if box:
+        yield Finding(True, "mailbox", "what lies there when it is first read is left alone, and not answered")
     if box.maildir:
         there = Path(box.maildir, "new").is_dir() and os.access(box.maildir, os.R_OK | os.W_OK | os.X_OK)
         yield Finding(there, "mailbox", f"{box.maildir} {'is there' if there else 'is no Maildir that we may use'}")
@@ -326,6 +329,8 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Finding]
     found = survey(database)
     daemon = at_work(database, now)
     yield Finding(daemon is not None, "daemon", works(daemon))
+    if daemon is not None:
+        yield from (Finding(False, "roles", said) for said in undone(database, now))
     for box, letters, oldest, patience in (
         ("inbox", found["inbox"], found["inbox_oldest"], STUCK),
         ("outbox", found["outbox"], found["outbox_oldest"], SLOW),
@@ -340,6 +345,16 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Finding]
         yield Finding(False, "turns", f"something was due at {due[:16]} and is not done")
     for player, since in found["unreachable"].items():
         yield Finding(False, "players", f"letters to {player} do not arrive since {since[:16]}")
+
+
+def undone(database: Database, now: datetime) -> list[str]:
+    """Which roles no server has of those that work on a store, and what that means."""
+    done = roles_at_work(database, now)
+    return (
+        []
+        if done is None
+        else [f"no server has the role {role}: {UNDONE[role]}" for role in Role if role not in done]
+    )
 
 
 def works(daemon: int | list[str] | None) -> str:

@@ -1,9 +1,10 @@
 """Fetching letters from a mailbox: kept first, on disk and fsynced, and only then moved to where nobody looks again.
 
 Here live the thread that reads the mailbox, its patience with a provider, and the envelope that a letter is kept
-under. A crash between keeping and moving brings the same letter again; the inbox knows it by its fingerprint, which
-holds the same envelope, as that is made from the letter alone. No letter is lost by trouble of any kind: it lies in
-the mailbox until it is kept. Implements mailbox.md, and reliability.md, promises 1 and 2.
+under. What lay there before the first look is somebody's mail, and none of ours: it is left alone for good. A crash
+between keeping and moving brings the same letter again; the inbox knows it by its fingerprint, which holds the same
+envelope, as that is made from the letter alone. No letter is lost by trouble of any kind: it lies in the mailbox
+until it is kept. Implements mailbox.md, and reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
@@ -25,16 +27,20 @@ from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from datetime import datetime
 
     from pbem.config import Config
     from pbem.mailbox import Mailbox
 
-__all__ = ["Fetcher", "envelope", "open_mailbox"]
+__all__ = ["Fetcher", "Keeping", "envelope", "open_mailbox"]
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 log = structlog.get_logger()
 
@@ -65,19 +71,22 @@ def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope
     return Envelope(sender(raw), ours or (address,))
 
 
-class Fetcher:
-    """Reads a mailbox in a thread of its own until `stop`; hands each letter to `keep`, which raises if it fails."""
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What a fetcher has kept, on disk when it returns; all of it raises if it fails."""
 
-    def __init__(
-        self,
-        mailbox: Mailbox,
-        keep: Callable[[bytes], Awaitable[None]],
-        poll: float,
-        *,
-        points: Failpoints = passing,
-    ) -> None:
+    letter: Callable[[bytes], Awaitable[None]]
+    mark: Callable[[str | None], Awaitable[str | None]]
+    """Keep the mark of what is left alone, if one is given; the one that is kept, None before the first look."""
+    now: Callable[[], datetime]
+
+
+class Fetcher:
+    """Reads a mailbox in a thread of its own until `stop`; hands each letter to be kept."""
+
+    def __init__(self, mailbox: Mailbox, keeping: Keeping, poll: float, *, points: Failpoints = passing) -> None:
         self._mailbox = mailbox
-        self._keep = keep
+        self._keeping = keeping
         self._poll = poll
         self._points = points
         self._stopped = threading.Event()
@@ -117,8 +126,10 @@ class Fetcher:
 
     def _fetch_all(self) -> None:
         retry = FIRST_RETRY
+        begun = False
         while not self._stopped.is_set():
             try:
+                begun = begun or self._begin()
                 came = False
                 for found in self._mailbox.letters():
                     came = True
@@ -143,15 +154,34 @@ class Fetcher:
                 self._stopped.wait(wait)
                 retry = min(retry * 2, LONGEST_RETRY)
 
+    def _begin(self) -> bool:
+        """Leave alone what lay there at the very first look; raises `Unreachable` where that cannot be kept."""
+        try:
+            mark = self._in_loop(self._keeping.mark, None)
+            if mark is None:
+                there = self._mailbox.mark(self._keeping.now())
+                mark = self._in_loop(self._keeping.mark, there.mark) or there.mark
+                log.info("what lay in the mailbox before is left alone", letters=there.letters)
+        except Unreachable:
+            raise
+        except Exception as error:
+            log.error("mark not kept", trouble=type(error).__name__)
+            raise Unreachable("what is left alone could not be kept") from error
+        self._mailbox.leave(mark)
+        return True
+
     def _kept(self, raw: bytes) -> bool:
         """Whether a letter is on disk."""
         try:
-            asyncio.run_coroutine_threadsafe(self._store(raw), self._loop).result()
+            self._in_loop(self._keeping.letter, raw)
         except Exception as error:
             log.error("letter not kept", trouble=type(error).__name__)
             return False
         log.debug("letter fetched", octets=len(raw))
         return True
 
-    async def _store(self, raw: bytes) -> None:
-        await self._keep(raw)
+    def _in_loop(self, call: Callable[[T], Awaitable[R]], argument: T) -> R:
+        async def called() -> R:
+            return await call(argument)
+
+        return asyncio.run_coroutine_threadsafe(called(), self._loop).result()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["ALL", "Role", "named"]
+__all__ = ["ALL", "UNDONE", "Role", "named"]
 
 
 class Role(StrEnum):
@@ -25,6 +25,14 @@ class Role(StrEnum):
 
 
 ALL = frozenset(Role)
+
+UNDONE = {
+    Role.INTAKE: "no letter is taken in",
+    Role.DESK: "letters wait, and none is handled",
+    Role.POST: "no letter is sent",
+    Role.CLOCK: "no deadline, reminder or digest is seen to",
+}
+"""What happens where no server has a role."""
 
 
 def named(text: str) -> frozenset[Role]:

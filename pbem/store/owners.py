@@ -17,11 +17,12 @@ from pbem.store.sqlite import Lock
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from pbem.store.database import Database
 
-__all__ = ["LEASE", "Owners", "at_work"]
+__all__ = ["LEASE", "Owners", "at_work", "roles_at_work"]
 
 LEASE = timedelta(seconds=7)
 """So long a server is held to live that said nothing, by the clock of the database: see `Database.time`."""
@@ -44,14 +45,15 @@ class Owners:
         self._heard_since: datetime | None = None
         """Since when this server was heard without a gap."""
 
-    def renew(self, name: str, now: datetime) -> None:
-        """Say, in the caller's transaction, that this server lives; names that long did not are forgotten."""
+    def renew(self, name: str, roles: Iterable[str], now: datetime) -> None:
+        """Say, in the caller's transaction, that this server lives, and what it does; the dead are forgotten."""
         until = self._database.scalar("SELECT until FROM owners WHERE name = ?", (name,))
         if until is None or until < to_db(now):
             self._heard_since = now
         self._database.write(
-            "INSERT INTO owners VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
-            (name, to_db(now + LEASE)),
+            "INSERT INTO owners (name, until, roles) VALUES (?, ?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET until = excluded.until",
+            (name, to_db(now + LEASE), " ".join(sorted(roles))),
         )
         self._database.write("DELETE FROM owners WHERE until < ?", (to_db(now - LEASE),))
 
@@ -74,9 +76,21 @@ class Owners:
         found = self._database.rows("SELECT name FROM owners WHERE until > ? ORDER BY name", (to_db(now),))
         return [row["name"] for row in found]
 
+    def roles(self, now: datetime) -> set[str]:
+        """What those do together whose time is not over."""
+        found = self._database.rows("SELECT roles FROM owners WHERE until > ?", (to_db(now),))
+        return {role for row in found for role in row["roles"].split()}
+
 
 def at_work(database: Database, now: datetime) -> int | list[str] | None:
     """Who works on a store: the process that holds its file, or the servers that share it; None when nobody does."""
     if isinstance(database.place, PostgresqlAddress):
         return Owners(database).alive(database.time(now)) or None
     return Lock.holder(database.place)
+
+
+def roles_at_work(database: Database, now: datetime) -> set[str] | None:
+    """What the servers that share a store do together; None of a store in a file: its server does everything."""
+    if isinstance(database.place, PostgresqlAddress):
+        return Owners(database).roles(database.time(now))
+    return None

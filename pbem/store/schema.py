@@ -559,6 +559,10 @@ CREATE TABLE signed_texts (
 ) STRICT;
 """
 
+ROLES = """
+ALTER TABLE owners ADD COLUMN roles TEXT NOT NULL DEFAULT '';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -591,5 +595,6 @@ MIGRATIONS: tuple[str, ...] = (
     POOLS,
     TLOG,
     SEALED,
+    ROLES,
 )
 """The scripts in their order."""

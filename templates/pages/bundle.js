@@ -26,14 +26,14 @@ const BUNDLE = (() => {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), files = new Map();
     let end = bytes.length - 22;
     while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
-    must(end >= 0, "not a bundle: no list of files");
+    must(end >= 0, say("not a bundle: no list of files"));
     let at = view.getUint32(end + 16, true);
     for (let count = view.getUint16(end + 10, true); count > 0; count--) {
-      must(view.getUint32(at, true) === 0x02014b50 && view.getUint16(at + 10, true) === 0, "not stored as a bundle stores it");
+      must(view.getUint32(at, true) === 0x02014b50 && view.getUint16(at + 10, true) === 0, say("not stored as a bundle stores it"));
       const size = view.getUint32(at + 24, true), named = view.getUint16(at + 28, true), local = view.getUint32(at + 42, true);
       const name = text(bytes.subarray(at + 46, at + 46 + named));
       const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
-      must(!files.has(name), `${name} is there twice`);
+      must(!files.has(name), say("{path} is there twice", { path: name }));
       files.set(name, bytes.subarray(start, start + size));
       at += 46 + named + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
     }

@@ -21,7 +21,7 @@ const VERIFY = (() => {
     return y < FIELD && !SMALL.includes(y);
   };
   const ed25519 = (raw) => {
-    must(isPoint(raw), `the key ${hex(raw)} is none under which a signature proves anything`);
+    must(isPoint(raw), say("the key {key} is none under which a signature proves anything", { key: hex(raw) }));
     return crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
   };
   const holds = async (key, signature, said) => signature.length === 64 && isPoint(signature.subarray(0, 32))
@@ -29,9 +29,9 @@ const VERIFY = (() => {
 
   /** The lines of a file, each of which has its end. */
   function linesOf(files, path) {
-    must(files.has(path), `${path} is missing`);
+    must(files.has(path), say("{path} is missing", { path }));
     const lines = text(files.get(path)).split("\n");
-    must(lines.pop() === "", `${path} does not end with a line`);
+    must(lines.pop() === "", say("{path} does not end with a line", { path }));
     return lines;
   }
 
@@ -41,27 +41,27 @@ const VERIFY = (() => {
     for (const line of linesOf(files, "transcript.jsonl")) {
       const seq = entries.length + 1;
       let entry;
-      try { entry = JSON.parse(line); } catch { throw new Wrong(`entry ${seq} cannot be read`); }
-      must(canonical(entry) === line, `entry ${seq} is not written as entries are`);
-      must(entry.seq === seq, `entry ${seq} bears the number ${entry.seq}`);
-      must(entry.prev === head, `entry ${seq} does not follow the entry before it`);
+      try { entry = JSON.parse(line); } catch { throw new Wrong(say("entry {seq} cannot be read", { seq })); }
+      must(canonical(entry) === line, say("entry {seq} is not written as entries are", { seq }));
+      must(entry.seq === seq, say("entry {seq} bears the number {number}", { seq, number: entry.seq }));
+      must(entry.prev === head, say("entry {seq} does not follow the entry before it", { seq }));
       head = await sha256(utf8(`pbem entry 1\n${line}`));
       entries.push({ ...entry, head });
     }
     const { server, match, terms, rules } = entries[0].body;
-    must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, "entry 1: the hash of the agreed rules is not that of the terms");
+    must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, say("entry 1: the hash of the agreed rules is not that of the terms"));
     return entries;
   }
 
   async function server(files, entries) {
     const { server, match, server_key: key } = entries[0].body, lines = linesOf(files, "heads.txt");
     const imported = await ed25519(unhex(key));
-    must(lines.length === entries.length, "heads.txt does not have one line for each entry");
+    must(lines.length === entries.length, say("heads.txt does not have one line for each entry"));
     for (const [at, entry] of entries.entries()) {
       const [seq, head, signature] = lines[at].split(" ");
-      must(Number(seq) === entry.seq && head === entry.head, `heads.txt: entry ${entry.seq}: not the head of this entry`);
+      must(Number(seq) === entry.seq && head === entry.head, say("heads.txt: entry {seq}: not the head of this entry", { seq: entry.seq }));
       const said = utf8(`pbem head 1\nserver ${server}\nmatch ${match}\nseq ${seq}\nhead ${head}\n`);
-      must(await holds(imported, unhex(signature), said), `entry ${entry.seq}: the server's signature does not hold`);
+      must(await holds(imported, unhex(signature), said), say("entry {seq}: the server's signature does not hold", { seq: entry.seq }));
     }
     return key;
   }
@@ -79,8 +79,8 @@ const VERIFY = (() => {
     const traced = entries[0].body.bundle === 2;
     const check = async (path, hash, seq, optional) => {
       named.add(path);
-      if (!files.has(path)) { must(optional, `entry ${seq}: ${path} is missing`); return null; }
-      must(await sha256(files.get(path)) === hash, `entry ${seq}: ${path} is not what the transcript names`);
+      if (!files.has(path)) { must(optional, say("entry {seq}: {path} is missing", { seq, path })); return null; }
+      must(await sha256(files.get(path)) === hash, say("entry {seq}: {path} is not what the transcript names", { seq, path }));
       count[path.split("/")[0]]++;
       return files.get(path);
     };
@@ -118,7 +118,7 @@ const VERIFY = (() => {
           if (!paper) continue;
           commitments.push(`${hash}  ${path}\n`);
           must(field(paper, "rules") === entries[0].body.rules && field(paper, "seat") === seat && field(paper, "game") === String(body.game),
-            `entry ${seq}: the opening of seat ${seat} speaks of another game`);
+            say("entry {seq}: the opening of seat {seat} speaks of another game", { seq, seat }));
           await letter(`game-${body.game}-setup-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open);
         }
       } else if (type === "sealed") {
@@ -131,7 +131,7 @@ const VERIFY = (() => {
       } else if (type === "step") {
         if (brought !== body.mail) await letter(`step-${seq}-seat-${body.seat}`, body.mail, "", body.seat, seq, false);
         if (body.path) {
-          must(files.has(body.path), `entry ${seq}: ${body.path} is missing`);
+          must(files.has(body.path), say("entry {seq}: {path} is missing", { seq, path: body.path }));
           await commit(body.path, body.paper, seq);
           const orders = field(files.get(body.path), "orders");
           if (orders) await commit(`openings/game-${body.game}-turn-${body.turn}-seat-${body.seat}.txt`, orders, seq);
@@ -159,8 +159,8 @@ const VERIFY = (() => {
       }
       if (type !== "turn") brought = type === "step" ? body.mail : "";
     }
-    must(text(files.get("commitments.sha256") || new Uint8Array()) === commitments.join(""), "commitments.sha256 is not the list of the commitments");
-    for (const path of files.keys()) must(named.has(path), `${path} is named by no entry`);
+    must(text(files.get("commitments.sha256") || new Uint8Array()) === commitments.join(""), say("commitments.sha256 is not the list of the commitments"));
+    for (const path of files.keys()) must(named.has(path), say("{path} is named by no entry", { path }));
     return { count, letters };
   }
 
@@ -172,24 +172,24 @@ const VERIFY = (() => {
       const path = `records/game-${number}.pbem.toml`;
       const ended = entries.find((entry) => entry.type === "ended" && entry.body.game === number);
       must(ended && result && ended.body.winner === result.winner && canonical(ended.body.scores) === canonical(result.scores) && ended.body.reason === result.reason,
-        `${path}: its result is not that of the entry \`ended\``);
+        say("{path}: its result is not that of the entry `ended`", { path }));
       const played = entries.filter((entry) => entry.type === "turn" && entry.body.game === number);
       // What was secret in a sealed game may have ended it sooner, or let nobody choose in what was left.
       const sealed = Boolean(entries[0].body.terms.sealed), count = sealed ? ended.body.turns : played.length;
-      must(count === turns.length, `${path}: ${turns.length} turns, and ${count} in the transcript`);
+      must(count === turns.length, say("{path}: {turns} turns, and {entries} in the transcript", { path, turns: turns.length, entries: count }));
       const begun = entries.find(({ type, body }) => (type === "commitments" || type === "sealed") && body.game === number).seq;
       const left = entries.filter(({ type, seq }) => type === "resigned" && !sealed && seq > begun && seq < ended.seq - 1);
       const due = ({ seq }) => played.filter((entry) => entry.seq < seq).length + 1;
       const listed = left.map((entry) => [due(entry), entry.body.seat]).sort(([one, first], [two, second]) => one - two || first - second);
-      must(canonical(listed) === canonical(resigned.map(({ seat, turn }) => [turn, seat])), `${path}: not the resignations of the transcript`);
+      must(canonical(listed) === canonical(resigned.map(({ seat, turn }) => [turn, seat])), say("{path}: not the resignations of the transcript", { path }));
       seats.forEach(({ name, setup }, at) => {
         const opening = text(files.get(`openings/game-${number}-seat-${at + 1}.txt`));
-        must(name === holders(ended.seq)[at + 1].name, `${path}: seat ${at + 1} is another player's`);
-        must(opening.slice(opening.indexOf("\nsetup\n")) === `\nsetup\n${setup}\nend\n`, `${path}: the setup of seat ${at + 1} is not that of its opening`);
+        must(name === holders(ended.seq)[at + 1].name, say("{path}: seat {seat} is another player's", { path, seat: at + 1 }));
+        must(opening.slice(opening.indexOf("\nsetup\n")) === `\nsetup\n${setup}\nend\n`, say("{path}: the setup of seat {seat} is not that of its opening", { path, seat: at + 1 }));
       });
       played.forEach(({ body, seq }, at) => {
         const { game, turn } = JSON.parse(text(files.get(`reports/game-${number}-turn-${at + 1}.json`)));
-        must(game === number && turn === at + 1 && body.turn === turn, `entry ${seq}: the reports are those of another turn`);
+        must(game === number && turn === at + 1 && body.turn === turn, say("entry {seq}: the reports are those of another turn", { seq }));
       });
     }
     return games.length;
@@ -256,7 +256,7 @@ const VERIFY = (() => {
       const blob = bytesOf(armor.replace(/\s/g, ""));
       const [key, rest] = split(blob.subarray(10)), [space, after] = split(rest), [, hashed] = split(after), [hash, left] = split(hashed), [signature] = split(left);
       const [kind, tail] = split(key), digests = { sha512: "SHA-512", sha256: "SHA-256" }, name = digests[text(hash)];
-      must(text(space) === namespace && keys.some((known) => known === btoa(binary(key))), "is signed with a key that is not the player's");
+      must(text(space) === namespace && keys.some((known) => known === btoa(binary(key))), say("is signed with a key that is not the player's"));
       if (text(kind) !== "ssh-ed25519" || !name) return null;
       const imported = await ed25519(split(tail)[0]), made = split(split(signature)[1])[0];
       for (const said of texts.flatMap((one) => [...readings(one)])) {
@@ -287,10 +287,10 @@ const VERIFY = (() => {
       let said;
       try { said = await signed(content, `pbem@${server}`, keys[seat].map((key) => key.public.split(/\s+/)[1])); }
       catch (error) { throw new Wrong(`${path} ${error.message}`); }
-      must(said !== null || !cut, `${path}: the signature does not hold`);
+      must(said !== null || !cut, say("{path}: the signature does not hold", { path }));
       if (said === null) { open.push(path); continue; }
       const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-(?:setup|seal)-/) || [], form = meant(said);
-      must(!wanted || (form && form.match === match && form.number === Number(wanted)), `${path} is signed, but for another place`);
+      must(!wanted || (form && form.match === match && form.number === Number(wanted)), say("{path} is signed, but for another place", { path }));
       held++;
     }
     return { held, open, missing };
@@ -305,24 +305,24 @@ const VERIFY = (() => {
    * @returns {AsyncGenerator<{holds: ?boolean, said: string}>} holds is null for what is left open
    */
   async function* run(base64, forms = null) {
-    let name = "bundle";
+    let failed = (fault) => say("bundle: {fault}", { fault });
     try {
       const cut = Boolean(forms), files = BUNDLE.unzip(await BUNDLE.unpacked(base64));
       yield { holds: true, said: cut ? say("bundle: {files} files; the players' letters are not among them", { files: files.size }) : say("bundle: {files} files", { files: files.size }) };
-      name = "chain";
+      failed = (fault) => say("chain: {fault}", { fault });
       const entries = await chain(files);
       yield { holds: true, said: say("chain: {entries} entries, unbroken; head {head}", { entries: entries.length, head: entries[entries.length - 1].head }) };
-      name = "server";
+      failed = (fault) => say("server: {fault}", { fault });
       const key = await server(files, entries);
       yield { holds: true, said: say("server: {heads} heads signed by the Ed25519 key {key}", { heads: entries.length, key }) };
-      name = "papers";
+      failed = (fault) => say("papers: {fault}", { fault });
       const { count, letters } = await papers(files, entries, cut);
       yield { holds: true, said: cut ? say("papers: {openings} commitments open, {receipts} receipts, {reports} reports, {records} records are what the transcript names", count)
         : say("papers: {openings} commitments open, {receipts} receipts, {reports} reports, {records} records and {letters} letters are what the transcript names", count) };
-      name = "games";
+      failed = (fault) => say("games: {fault}", { fault });
       const games = drawn(files, entries);
       yield { holds: true, said: say("games: {games} drawn on this page from these very records and reports", { games }) };
-      name = "players";
+      failed = (fault) => say("players: {fault}", { fault });
       const { held, open, missing } = await players(files, forms || {}, entries, letters, cut);
       const newcomers = entries.filter(({ type }) => type === "substituted").map(({ body }) => body.player);
       for (const { name: player, keys } of [...Object.values(entries[0].body.players), ...newcomers]) {
@@ -334,7 +334,8 @@ const VERIFY = (() => {
         ? say("players: 1 letter that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): {names}", { names: some(open) })
         : say("players: {letters} letters that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): {names}", { letters: open.length, names: some(open) }) };
     } catch (error) {
-      yield { holds: false, said: `${name}: ${error instanceof Wrong ? error.message : `cannot be read: ${error.message}`}` };
+      const fault = error instanceof Wrong ? error.message : say("cannot be read: {reason}", { reason: error.message });
+      yield { holds: false, said: failed(fault) };
     }
   }
 

@@ -362,6 +362,36 @@ def test_a_link_puts_no_words_into_the_text_to_be_signed(
     assert page.locator("#work").is_hidden()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"options": {"board": "9x1000000000"}},
+        {"options": {"board": "27x9"}},
+        {"options": {"board": "x"}},
+        {"options": {"max_turns": 10**9}},
+        {"seat": 10**9},
+    ],
+)
+def test_a_link_to_a_board_without_end_does_not_hold_the_page_up(
+    referee: Referee, opened: Opened, change: dict[str, object]
+) -> None:
+    ann, bob = referee.agreed("settle: 0", game="shoot-em-up")
+    for person, ships in ((ann, "A b1 N\nB c1 N\nC d1 N"), (bob, "D b9 S\nE c9 S\nF d9 S")):
+        referee.send(person, person.filled("setup", ships))
+    letter = next(one for one in ann.letters if "setup.json" in str(one))
+    setup = json.loads(attachment(letter, "setup.json"))
+    page = opened(composer("shoot-em-up", HOME), fragment=f"#{fragment({**setup, **change})}")
+    until(page, "document.getElementById('loaded').textContent.startsWith('This cannot be used')")
+    assert "no game is as large as that" in page.locator("#loaded").inner_text()
+    position = json.loads(
+        attachment(next(one for one in ann.letters if "position.json" in str(one)), "position.json")
+    )
+    brought(page, json.dumps({**position, "view": {**position["view"], "board": {"rows": 10**9, "columns": 9}}}))
+    until(page, "document.getElementById('loaded').textContent.startsWith('This cannot be used')")
+    assert page.locator("#work").is_hidden()
+    pasted(page, json.dumps(position))
+
+
 def test_a_page_of_no_server_asks_before_its_first_letter(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.agreed("settle: 0")
     setup = json.loads(attachment(ann.find("your setup"), "setup.json"))

@@ -155,7 +155,8 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
 
 def test_case_18_html_only(referee: Referee) -> None:
     ann = referee.registered("ann")
-    told = orders_as(referee, ann, "<p>help</p>\n", "Content-Type: text/html; charset=utf-8\r\n")
+    told = orders_as(referee, ann, "<p>Hello there!</p>\n", "Content-Type: text/html; charset=utf-8\r\n")
+    assert "  Hello there!\n" in told
     assert "as HTML only" in " ".join(told.split())
 
 

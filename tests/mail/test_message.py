@@ -208,9 +208,11 @@ def test_an_attachment_and_its_signature_have_names() -> None:
 def test_html_alone_is_told_apart() -> None:
     html = b"Content-Type: text/html\r\n\r\n<b>x</b>"
     only = read(HEAD + multipart(html, kind=b"alternative"))
-    assert (only.text, only.html_only) == (None, True)
+    assert only.text is None
+    assert only.html
+    assert only.html.text == "<b>x</b>"
     both = read(HEAD + multipart(b"\r\nx", html, kind=b"alternative"))
-    assert (both.text, both.html_only) == ("x", False)
+    assert (both.text, both.html) == ("x", None)
 
 
 def test_forwarded_letters_are_not_looked_into() -> None:

@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 from contextlib import closing, contextmanager
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import certificate
@@ -85,6 +86,50 @@ def test_letters_come_octet_by_octet_and_move_when_they_are_done_with() -> None:
         box.done(found[0].handle)  # again: it is gone
     assert "UID MOVE" in account.seen
     assert "EXPUNGE" not in account.seen
+
+
+def test_what_comes_between_the_look_and_the_wait_is_no_later() -> None:
+    account = Account()
+    with opened(account) as box:
+        for number in range(3):
+            assert len(list(box.letters())) == number
+            account.put(LETTER)
+            start = time.monotonic()
+            box.wait(600)
+            assert time.monotonic() - start < 60
+
+
+def test_what_lay_there_is_left_alone_once_there_is_a_mark_of_it() -> None:
+    account = Account(flags={"Spam": "\\Junk"}, last=4711)
+    account.folders["Spam"] = {}
+    for folder in ("INBOX", "INBOX", "Spam"):
+        account.put(b"old" + LETTER, folder)
+    with opened(account) as box:
+        left = box.mark(datetime(2026, 3, 1, 0, 30, tzinfo=UTC))
+        assert left.letters == 3
+        assert len(list(box.letters())) == 3, "a mark alone changes nothing"
+        box.leave(left.mark)
+        assert not list(box.letters()), "the last one, which a range always has, neither"
+        account.put(b"new" + LETTER)
+        account.put(b"new" + LETTER, "Spam")
+        assert [one.raw[:3] for one in box.letters()] == [b"new"] * 2
+        # A folder that was made anew, or that was not there: by the day alone, the one before included.
+        account.validity += 1
+        account.dates = dict.fromkeys(account.folders["INBOX"], date(2026, 2, 27))
+        account.put(b"day" + LETTER)
+        account.dates[account.last] = date(2026, 2, 28)
+    with opened(account) as box:
+        box.leave(left.mark)
+        assert [one.raw[:3] for one in box.letters() if one.handle.folder == "INBOX"] == [b"day"]
+
+
+def test_what_was_seen_is_not_fetched_again() -> None:
+    account = Account()
+    seen = {str(account.put(LETTER)) for _ in range(3)}
+    account.put(b"new" + LETTER)
+    with opened(account) as box:
+        assert [one.raw[:3] for one in box.letters(lambda handle: handle.name in seen)] == [b"new"]
+    assert account.seen.count("UID FETCH") == 1
 
 
 def test_what_is_flagged_as_deleted_is_left_alone() -> None:

@@ -8,6 +8,7 @@ import os
 import socket
 import threading
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,28 @@ def test_letters_come_with_the_line_ends_of_the_wire_and_are_renamed_when_done_w
         f"{number}.x:2,S" for number in (1, 2, 3, 5)
     ]
     box.done(found[0].handle)  # again
+
+
+def test_what_lay_there_is_left_alone_once_there_is_a_mark_of_it(tmp_path: Path) -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    put(tmp_path, "1", LETTER)
+    (tmp_path / "cur" / "2:2,S").write_bytes(LETTER)
+    (tmp_path / ".Junk" / "cur").mkdir(parents=True)
+    (tmp_path / ".Junk" / "cur" / "3:2,S").write_bytes(LETTER)
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            os.utime(path, (now.timestamp() - 1,) * 2)
+    box = Maildir(tmp_path, most=1000)
+    left = box.mark(now)
+    assert left.letters == 3
+    box.leave(left.mark)
+    assert not list(box.letters())
+    start = time.monotonic()
+    box.wait(0.2)
+    assert time.monotonic() - start > 0.1, "what is left alone is nothing that came"
+    put(tmp_path, "4", b"new\n")
+    assert [one.raw for one in box.letters()] == [b"new\r\n"]
+    assert [one.raw for one in box.letters(lambda handle: handle.name == "4")] == []
 
 
 def test_of_a_letter_that_is_too_long_only_so_much_is_read(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from forgers import checked, signed_again, tampered, with_entry
-from javascript import Scripts
+from javascript import PAGES, Scripts
 from make_vectors import VECTORS
 from mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
 
 from pbem.identity import ed25519_points
 from pbem.match.transcript import Entry, canonical
+from pbem.pages import messages
 from pbem.pages.replay import _packed, revealed
 from pbem.proof import bundle
 
@@ -48,6 +49,20 @@ def fails(verifier: Scripts, found: Bundle) -> str | None:
     said = checks(verifier, found)
     assert False not in [one["holds"] for one in said[:-1]]
     return said[-1]["said"] if said[-1]["holds"] is False else None
+
+
+def test_what_is_wrong_is_said_in_the_language_of_the_page(verifier: Scripts) -> None:
+    """Every reason that these scripts can give is a message of the catalogue, and what fails is said in German."""
+    for script in ("verify.js", "bundle.js"):
+        source = (PAGES / script).read_text("utf-8")
+        bare = re.findall(r"(?:must\(.*, |new Wrong\()([\"`][^\"`]*[\"`])\);", source)
+        assert not {reason for reason in bare if "error.message" not in reason}
+    found = bundle.read(GOOD[0].read_bytes())
+    changed = replace(found, entries=found.entries[::2], signatures=found.signatures[::2])
+    assert (fails(verifier, changed) or "").startswith("chain: entry 2 ")
+    names = ("bundle.js", "verify.js")
+    german = Scripts("say.js", *names, said=messages(names, "de"))
+    assert (fails(german, changed) or "").startswith("Kette: Eintrag 2 ")
 
 
 def name(path: Path) -> str:

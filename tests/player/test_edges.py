@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from pbem.identity import ssh
 from pbem.mailbox import Found as Lying
-from pbem.mailbox import Handle
+from pbem.mailbox import Handle, LeftAlone, none_skipped
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount, places, split
 from pbem.player.mail_in import Found, Listener, NoMail, Provider
@@ -34,7 +34,8 @@ from pbem.player.mail_out import NotSent
 from pbem.player.memory import BadMemory, Memory, Sent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
 
 RAW = b"From: ann@mail.example\r\nTo: pbem@play.example\r\nSubject: a\r\n\r\n.hidden dot\r\nend\r\n"
 SENT = Sent(1, "<1@mail.example>", "orders", "m1", "", 1, "", RAW, "pbem+m1@play.example", "ready")
@@ -159,8 +160,14 @@ class TestComing:
             def __init__(self) -> None:
                 self.left = [Lying(RAW, Handle("INBOX", "1", "7")), Lying(b"x", Handle("J", "2"))]
 
-            def letters(self) -> Iterator[Lying]:
-                yield from list(self.left)
+            def mark(self, now: datetime) -> LeftAlone:
+                raise AssertionError(now)
+
+            def leave(self, mark: str) -> None:
+                raise AssertionError(mark)
+
+            def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Lying]:
+                yield from [found for found in self.left if not skips(found.handle)]
 
             def done(self, handle: Handle) -> None:
                 self.left = [found for found in self.left if found.handle != handle]
@@ -179,6 +186,7 @@ class TestComing:
         found, _ = source.letters(nothing_seen)
         source.done(found)
         assert [one.raw for one in there.left] == [b"x"]
+        assert not list(source.letters("J  2".__eq__)), "what was seen is not even fetched again"
 
 
 class _Office:

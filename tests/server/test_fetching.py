@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import time
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +16,15 @@ from lives import End, Server
 
 from pbem.config import Mailbox as MailboxConfig
 from pbem.failpoints import FETCHING
+from pbem.mailbox import LeftAlone, none_skipped
 from pbem.mailbox.maildir import put
-from pbem.server.fetching import Fetcher, envelope
+from pbem.server.fetching import Fetcher, Keeping, envelope
+from pbem.store.database import Database
 from pbem.store.errors import FullError
 from pbem.store.inbox import Inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pbem.config import Config
@@ -43,13 +45,19 @@ def with_mailbox(folder: Path, port: int) -> Config:
     return config
 
 
+async def looked(house: House, account: Account) -> None:
+    """What comes from now on is read."""
+    await house.until(lambda: "UID SEARCH" in account.seen)
+
+
 def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
     account = Account()
     letters = [LETTER % (number, number) for number in range(3)]
-    for raw in letters[:2]:
-        account.put(raw)
 
     async def scene(house: House) -> None:
+        await looked(house, account)
+        for raw in letters[:2]:
+            account.put(raw)
         await house.until(lambda: len(house.post.sent) == 2)
         account.put(letters[2])  # while it waits
         await house.until(lambda: len(house.post.sent) == 3)
@@ -61,6 +69,70 @@ def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
     assert {(sender, recipient) for sender, recipient, _ in house.post.sent} == {
         ("pbem@play.example", "anna@example.org")
     }, "the account alone may send: no return path of each letter's own"
+
+
+def test_what_lay_there_before_the_first_start_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Years of somebody's mail: not fetched, not answered and not moved, at this start or any other."""
+    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+    account = Account(flags={"Spam": "\\Junk"})
+    account.folders["Spam"] = {}
+    old = [LETTER % (number, number) for number in range(20)]
+    for raw in old:
+        account.put(raw)
+    account.put(old[0], "Spam")
+
+    async def first(house: House) -> None:
+        await looked(house, account)
+        account.put(LETTER % (90, 90))
+        await house.until(lambda: len(account.raws("pbem/done")) == 1)
+
+    async def second(house: House) -> None:
+        await house.until(lambda: len(account.raws("pbem/done")) == 3)
+
+    with serving(account) as port:
+        run(with_mailbox(tmp_path, port), first)
+        assert account.raws() == old
+        for number in (91, 92):  # while it is down
+            account.put(LETTER % (number, number))
+        run(with_mailbox(tmp_path, port), second)
+        assert account.raws() == old
+        # The folder is made anew: its UIDs say nothing any more, but the days do.
+        account.validity += 1
+        account.dates = dict.fromkeys([*account.folders["INBOX"], *account.folders["Spam"]], date(2020, 1, 1))
+        account.put(LETTER % (93, 93))
+        run(with_mailbox(tmp_path, port), lambda house: house.until(lambda: len(account.raws("pbem/done")) == 4))
+    assert account.raws() == old
+    assert account.raws("Spam") == old[:1]
+    assert account.raws("pbem/done") == [LETTER % (number, number) for number in (90, 91, 92, 93)]
+    said = [line for line in capsys.readouterr().out.splitlines() if "left alone" in line]
+    assert len(said) == 1
+    assert "letters=21" in said[0]
+
+
+def test_a_mark_that_cannot_be_kept_lets_nothing_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+    account = Account()
+    account.put(LETTER % (1, 1))
+    set_meta, left = Database.set_meta, [FullError("no room"), ZeroDivisionError("x")]
+
+    def failing(database: Database, name: str, value: str) -> None:
+        if left and name.startswith("mailbox "):
+            assert "UID FETCH" not in account.seen
+            raise left.pop()
+        set_meta(database, name, value)
+
+    monkeypatch.setattr(Database, "set_meta", failing)
+
+    async def scene(house: House) -> None:
+        await looked(house, account)
+
+    with serving(account) as port:
+        run(with_mailbox(tmp_path, port), scene)
+    assert not left
+    assert len(account.raws()) == 1
+    assert "UID FETCH" not in account.seen
 
 
 def test_the_envelope_is_made_from_the_letter_alone() -> None:
@@ -78,7 +150,6 @@ def test_the_envelope_is_made_from_the_letter_alone() -> None:
 def test_what_cannot_be_kept_stays_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
     account = Account()
-    account.put(LETTER % (1, 1))
     put_all, left = Inbox.put_all, [FullError("no room"), ZeroDivisionError("x")]
 
     def failing(*arguments: Any, **more: Any) -> object:
@@ -90,6 +161,8 @@ def test_what_cannot_be_kept_stays_where_it_lies(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Inbox, "put_all", failing)
 
     async def scene(house: House) -> None:
+        await looked(house, account)
+        account.put(LETTER % (1, 1))
         await house.until(lambda: bool(house.post.sent) and not account.raws())
 
     with serving(account) as port:
@@ -115,6 +188,7 @@ def test_a_provider_that_goes_away_and_comes_back(tmp_path: Path, monkeypatch: p
     async def scene(house: House) -> None:
         with contextlib.ExitStack() as stack:
             stack.enter_context(serving(account, port=port))
+            await looked(house, account)
             for number in range(3):
                 account.put(LETTER % (number, number))
             await house.until(lambda: len(house.post.sent) == 3 and not account.raws() and not breaks)
@@ -128,10 +202,17 @@ def test_a_provider_that_goes_away_and_comes_back(tmp_path: Path, monkeypatch: p
 def test_killed_on_the_way_of_a_letter_that_is_fetched(tmp_path: Path, point: str) -> None:
     """`kill -9` at each point, twice: each letter has one row, one answer, and lies where nobody looks again."""
     maildir = tmp_path / "Maildir"
-    for number in range(5):
-        put(maildir, f"{number}", (LETTER % (number, number)).replace(b"\r\n", b"\n"))
+    (maildir / "new").mkdir(parents=True)
+    (maildir / "cur").mkdir()
     # A letter that was in hand at both deaths is suspected of them, and would rest for a minute.
     server = Server(tmp_path, more=f'[mailbox]\nmaildir = "{maildir}"\n', rest=timedelta(0))
+    server.start()
+    with server.store() as (database, _, _):
+        while database.meta(f"mailbox {maildir}") is None:
+            time.sleep(0.005)
+    server.stop()
+    for number in range(5):
+        put(maildir, f"{number}", (LETTER % (number, number)).replace(b"\r\n", b"\n"))
     for count in (1, 2):
         server.start(End(point, count))
         assert server.wait() == -9
@@ -156,7 +237,14 @@ class Talkative:
 
     looks = 0
 
-    def letters(self) -> Iterator[Found]:
+    def mark(self, now: datetime) -> LeftAlone:
+        return LeftAlone(now.isoformat(), 0)
+
+    def leave(self, mark: str) -> None:
+        """Nothing lies there."""
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
+        del skips
         self.looks += 1
         return iter(())
 
@@ -181,7 +269,10 @@ def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypat
         async def keep(_: bytes) -> None:
             raise AssertionError
 
-        fetcher = Fetcher(box, keep, 60.0)
+        async def mark(given: str | None) -> str | None:
+            return given
+
+        fetcher = Fetcher(box, Keeping(keep, mark, lambda: datetime.now(UTC)), 60.0)
         work = asyncio.create_task(fetcher.work())
         await asyncio.sleep(0.1)
         fetcher.stop()

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 from house import House, configured
 from stores import of_postgresql
 
+from pbem.cli import main as pbem
 from pbem.server import daemon as daemons
 from pbem.server.daemon import StartError
+from pbem.server.doctor import queues, undone
 from pbem.server.roles import ALL, Role
 from pbem.store import owners
 from pbem.store.database import Database
 from pbem.store.inbox import Inbox
 from pbem.store.owners import at_work
-from pbem.store.vault import Vault
+from pbem.store.vault import Vault, load_key
+from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -77,6 +82,40 @@ def test_each_does_what_its_roles_are(tmp_path: Path, monkeypatch: pytest.Monkey
     asyncio.run(main())
 
 
+def test_a_role_that_nobody_has_is_said(tmp_path: Path) -> None:
+    """By doctor and status, at once: letters that wait for it would be found late only much later."""
+
+    async def main() -> None:
+        async with running(tmp_path, frozenset({Role.INTAKE, Role.DESK})):
+            said = await asyncio.to_thread(told)
+            assert said == [
+                "no server has the role post: no letter is sent",
+                "no server has the role clock: no deadline, reminder or digest is seen to",
+            ]
+            async with running(tmp_path, frozenset({Role.POST, Role.CLOCK})):
+                assert await asyncio.to_thread(told) == []
+
+    def told() -> list[str]:
+        now = datetime.now(UTC)
+        config = configured(tmp_path)
+        with Database(config.store) as database:
+            vault = Vault(load_key(config.store_key))
+            found = [one.found for one in queues(database, vault, now) if one.what == "roles"]
+            assert found == undone(database, now)
+        status = CliRunner().invoke(pbem, ["status", "--config", str(written)])
+        assert status.exit_code == 0, status.output
+        assert [line.strip() for line in status.stdout.splitlines() if "undone" in line] == [
+            f"undone       {said}" for said in found
+        ]
+        return found
+
+    config = configured(tmp_path)
+    assert isinstance(config.store, PostgresqlAddress)
+    written = tmp_path / "pbem.toml"
+    written.write_text(f'server = "{config.server}"\nstore = "{config.store.url}"\nkeys = "{config.keys}"\n')
+    asyncio.run(main())
+
+
 def test_what_a_server_had_in_hand_that_died_another_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The dead one says nothing any more: nobody gives back what it had, but for the time that goes by."""
     monkeypatch.setattr(daemons, "RENEW", 0.1)
@@ -87,7 +126,7 @@ def test_what_a_server_had_in_hand_that_died_another_handles(tmp_path: Path, mon
             with Database(living.daemon._config.store, owner="dead.1") as database:
                 dead = Inbox(database, Vault(bytes.fromhex((tmp_path / "keys" / "store.key").read_text())), "dead.1")
                 with database.transaction():
-                    owners.Owners(database).renew("dead.", database.time(living.daemon._now()))
+                    owners.Owners(database).renew("dead.", ALL, database.time(living.daemon._now()))
                 living.desk.handle_next = lambda _now: False  # it is at something else, while the other takes it
                 await living.send()
                 assert dead.lease(living.daemon._now())

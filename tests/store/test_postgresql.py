@@ -228,12 +228,12 @@ def test_the_letters_of_a_server_whose_time_is_over_are_others(database: Databas
     letter = inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), b"letter", NOW)
     with database.transaction():
         outbox.put("ann@mail.example", "<1@play.example>", b"answer", NOW)
-        dead.renew("dead.", NOW)
+        dead.renew("dead.", (), NOW)
     (row,), (sending,) = inbox.lease_some(8, NOW), outbox.exchange((), NOW, 8).rows
     almost, then = NOW + LEASE - timedelta(seconds=1), NOW + LEASE
     for now, given_back in ((NOW, 0), (almost, 0), (then, 2)):
         with beside.transaction():
-            living.renew("living.", now)
+            living.renew("living.", (), now)
             assert living.release(now) == given_back
     assert living.alive(then) == ["living."]
     with pytest.raises(LostError), database.transaction():
@@ -254,7 +254,7 @@ def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: 
 
     def goes_on(owners: Owners, name: str, now: datetime) -> int:
         with owners._database.transaction():
-            owners.renew(name, now)
+            owners.renew(name, (), now)
             return owners.release(now)
 
     for step in range(8):

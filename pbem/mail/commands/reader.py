@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands.sections import Read
     from pbem.mail.commands.table import CommandSpec
 
-__all__ = ["Command", "Reading", "parse"]
+__all__ = ["Command", "Reading", "parse", "without_effect"]
 
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
@@ -110,6 +110,8 @@ class Reading(msgspec.Struct, frozen=True):
     """The server and the player that a `stop` names."""
     short: str = ""
     """The first paragraph but its quotes, where no command stands in the letter, or one alone that names no match."""
+    meant: list[Command] | None = None
+    """Where the letter is one whose words count for nothing: those that might have had an effect."""
 
 
 def asked_by_subject(subject: str) -> list[Command]:
@@ -143,6 +145,13 @@ def parse(text: str, most: int | None = None) -> Reading:
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
     short = "" if optout or any(one.match or not one.faults for one in commands) else _first_paragraph(kept)
     return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
+
+
+def without_effect(reading: Reading) -> Reading:
+    """The reading of a letter whose words count for nothing: it may ask, and what else it says was only meant."""
+    asked = [command for command in reading.commands if COMMANDS[command.name].only_asks]
+    meant = [command for command in reading.commands if not COMMANDS[command.name].only_asks]
+    return Reading(asked, reading.ignored, short=reading.short, meant=meant)
 
 
 def _first_paragraph(kept: list[tuple[int, str]]) -> str:

@@ -121,6 +121,11 @@ class CommandSpec:
         return self.place == "turn" and self.block
 
     @property
+    def only_asks(self) -> bool:
+        """Whether it only asks: it changes nothing, its letter is shown to nobody, and nothing in it is secret."""
+        return not (self.changes or self.secret) and self.shown == "never"
+
+    @property
     def changes(self) -> bool:
         """Whether it uses up the reply address that let it count."""
         return self.signed or self.by_reply is not None

@@ -5,6 +5,8 @@
 const RULES = (() => {
   const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", EDGES = [say("south edge"), say("north edge"), say("west edge"), say("east edge")];
   const sizeOf = (options) => (options.board || "9x9").split("x").map(Number);
+  /** Whether a position or a setup is of a board that can be agreed: anybody can make one, and a page draws it. */
+  const fits = ({ options, view }) => [...sizeOf(options || {}), ...(view ? [view.board.columns, view.board.rows] : [])].every((length) => Number.isInteger(length) && length >= 5 && length <= COLUMNS.length);
   const letters = (seat) => [...SHIPS.slice(seat * 3 - 3, seat * 3)];
   const lines = (text) => text.split(/\r\n|\n|\r/).map((line, number) => [number + 1, line.trim()]).filter(([, line]) => line);
   const meant = (line, ships) => (ships.includes(line[0].toUpperCase()) && !/[A-Za-z0-9]/.test(line[1] || "") ? line[0].toUpperCase() : null);
@@ -81,5 +83,5 @@ const RULES = (() => {
     return { faults, given, text: living.filter((ship) => given.has(ship)).map((ship) => `${ship}: ${given.get(ship)}`).join("\n") };
   }
 
-  return { name: "shoot-em-up", COLUMNS, SHIPS, sizeOf, letters, homes, setup, orders };
+  return { name: "shoot-em-up", COLUMNS, SHIPS, sizeOf, fits, letters, homes, setup, orders };
 })();
