@@ -24,6 +24,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import terminal
 from by_hand import Letter
 from post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
 
@@ -34,6 +35,7 @@ from pbem.player.opponent.chance import Chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from subprocess import CompletedProcess
 
     from pbem.games import Options
     from pbem.json_object import JsonObject
@@ -101,16 +103,8 @@ class Terminal:
             lines[end:] = ["..."]
         print("".join(f"    {line}".rstrip() + "\n" for line in lines), flush=True)
 
-    def _run(self, *words: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PBEM, "play", "--wait", str(patience), *words],
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=3 * PATIENCE,
-            check=False,
-        )
+    def _run(self, *words: str, patience: float = PATIENCE) -> CompletedProcess[str]:
+        return terminal.run(["play", "--wait", str(patience), *words], self._environment, 3 * PATIENCE)
 
     def register(self) -> None:
         ways = ("--in", f"maildir:{self.maildir}", "--out", f"smtp://127.0.0.1:{self._port}")
