@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import demo_sealed
+import forked
 from by_hand import Letter
 from post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
 
@@ -38,6 +39,7 @@ from pbem.player.sealed import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from subprocess import CompletedProcess
 
     from pbem.games import Options
     from pbem.json_object import JsonObject
@@ -105,16 +107,8 @@ class Terminal:
             lines[end:] = ["..."]
         print("".join(f"    {line}".rstrip() + "\n" for line in lines), flush=True)
 
-    def _run(self, *words: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [PBEM, "play", "--wait", str(patience), *words],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=3 * PATIENCE,
-            check=False,
-        )
+    def _run(self, *words: str, patience: float = PATIENCE) -> CompletedProcess[str]:
+        return forked.run(["play", "--wait", str(patience), *words], self.environment, 3 * PATIENCE)
 
     def register(self) -> None:
         ways = ("--in", f"maildir:{self.maildir}", "--out", f"smtp://127.0.0.1:{self._port}")

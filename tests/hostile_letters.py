@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from material import KEYS
 from openpgp_maker import Signer, armored, packet, sub
-from signers import _private_key
+from signers import private_key
 
 from pbem.config import Limits
 from pbem.identity import Key, parse_key, ssh
@@ -244,7 +244,7 @@ def _signed_data(*signers: str, content: bytes = b"Content-Type: text/plain\r\n\
     builder: Any = pkcs7.PKCS7SignatureBuilder().set_data(content)
     for name in signers:
         certificate = x509.load_pem_x509_certificate((KEYS / f"sm-{name}.crt").read_bytes())
-        builder = builder.add_signer(certificate, _private_key(f"sm-{name}.key"), hashes.SHA256())
+        builder = builder.add_signer(certificate, private_key(f"sm-{name}.key"), hashes.SHA256())
     return cms.ContentInfo.load(builder.sign(Encoding.DER, [pkcs7.PKCS7Options.Binary]))
 
 

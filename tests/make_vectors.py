@@ -20,14 +20,13 @@ if __name__ == "__main__":
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from domains import Domain
 from forgers import index, signed_again, with_entry, with_papers
 from material import IN_FORCE, KEYS
 from mutations import rewritten, with_body
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in, placed, whole_sentence
 from sealed_seats import agreed, play
-from signers import by_clear_openpgp, by_ed25519, by_minisign, by_smime, by_ssh
+from signers import by_clear_openpgp, by_ed25519, by_minisign, by_smime, by_ssh, private_key
 
 from pbem.identity import parse_key, ssh
 from pbem.match.terms import Terms
@@ -221,7 +220,7 @@ def keys(referee: Referee) -> bytes:
 
 
 def home() -> Domain:
-    private = load_pem_private_key((KEYS / "dkim-rsa.key").read_bytes(), None)
+    private = private_key("dkim-rsa.key")
     assert isinstance(private, RSAPrivateKey)
     return Domain("mail.example", key=private)
 

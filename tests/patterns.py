@@ -94,36 +94,38 @@ def called(name: str, module: ModuleType) -> set[str]:
     return found or {*_NO_CALL, "finditer"}
 
 
-def used(made: Callable[[str, int], Any]) -> Iterator[Used]:
-    """All calls of `re` in pbem; `made` gives the pattern where it is made of what only its function knows.
+def users() -> Iterator[tuple[Path, str]]:
+    """The files of pbem that know `re`, and the names of their modules."""
+    return ((path, name) for path, name in modules() if "import re\n" in path.read_text("utf-8"))
+
+
+def used(path: Path, name: str, made: Callable[[str, int], Any]) -> Iterator[Used]:
+    """All calls of `re` in a module; `made` gives the pattern where it is made of what only its function knows.
 
     None where it is tried elsewhere.
     """
-    for path, name in modules():
-        nodes = _nodes(path)
-        names = {
-            id(node.value): target.id
-            for node in nodes
-            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
-            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-            if isinstance(target, ast.Name)
-        }
-        bound = {
-            id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr in _METHODS
-        }
-        for node in nodes:
-            if not (isinstance(node, ast.Call) and _of_re(node.func)):
-                continue
-            assert isinstance(node.func, ast.Attribute)
-            place = Place(str(path.relative_to(Path(pbem.__file__).parent.parent)), node.lineno)
-            method = node.func.attr
-            if (pattern := _pattern(node, name, place, made)) is None:
-                continue
-            if method == "compile" and id(node) in bound:
-                yield Used(place, pattern, frozenset({bound[id(node)]}))
-                continue
-            methods = _methods(names.get(id(node), ""), path) if method == "compile" else {method}
-            yield Used(place, pattern, frozenset(methods or _NO_CALL))
+    nodes = _nodes(path)
+    names = {
+        id(node.value): target.id
+        for node in nodes
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    bound = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr in _METHODS}
+    for node in nodes:
+        if not (isinstance(node, ast.Call) and _of_re(node.func)):
+            continue
+        assert isinstance(node.func, ast.Attribute)
+        place = Place(str(path.relative_to(Path(pbem.__file__).parent.parent)), node.lineno)
+        method = node.func.attr
+        if (pattern := _pattern(node, name, place, made)) is None:
+            continue
+        if method == "compile" and id(node) in bound:
+            yield Used(place, pattern, frozenset({bound[id(node)]}))
+            continue
+        methods = _methods(names.get(id(node), ""), path) if method == "compile" else {method}
+        yield Used(place, pattern, frozenset(methods or _NO_CALL))
 
 
 def _of_re(func: ast.expr) -> bool:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from patterns import Used, called, hostile, superlinear, used
+from patterns import called, hostile, modules, superlinear, used, users
 
 from pbem import identity
 from pbem.i18n import LANGUAGES
@@ -15,6 +15,7 @@ from pbem.proof.signed_letters import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 def made(file: str, line: int) -> re.Pattern[str] | None:
@@ -30,10 +31,20 @@ def steep(pattern: re.Pattern[Any], method: str) -> str | None:
     return next(filter(None, (superlinear(pattern, method, make) for make in makers)), None)
 
 
-@pytest.mark.parametrize("one", list(used(made)), ids=lambda one: f"{one.place.file}:{one.place.line}")
-def test_case_31_a_pattern_is_linear(one: Used) -> None:
-    found = {method: steep(one.pattern, method) for method in one.methods}
-    assert not any(found.values()), found
+@pytest.mark.parametrize(("path", "name"), [pytest.param(*one, id=one[1]) for one in users()])
+def test_case_31_patterns_are_linear(path: Path, name: str) -> None:
+    found = {
+        (one.place.line, method): text
+        for one in used(path, name, made)
+        for method in one.methods
+        if (text := steep(one.pattern, method))
+    }
+    assert not found
+
+
+def test_no_module_with_patterns_is_passed_over() -> None:
+    others = set(modules()) - set(users())
+    assert not [one for path, name in others for one in used(path, name, made)]
 
 
 def read_backwards() -> Iterator[tuple[str, str, re.Pattern[str]]]:

@@ -68,6 +68,7 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        cache_size=-1,  # all of them: to find the one longest unused takes longer than to find one
         auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
         autoescape=lambda name: name is not None and name.endswith(".html"),  # text is not HTML
     )

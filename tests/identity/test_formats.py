@@ -12,8 +12,9 @@ import pysequoia
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
+from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from material import IN_FORCE, KEYS, SIGNED
+from signers import private_key
 
 from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, parse_key
@@ -332,7 +333,7 @@ def test_two_signatures_of_other_formats_are_refused() -> None:
 
 def test_a_digest_that_is_not_allowed_in_smime() -> None:
     certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes())
-    private = load_pem_private_key((KEYS / "sm-rsa.key").read_bytes(), None)
+    private = private_key("sm-rsa.key")
     builder = pkcs7.PKCS7SignatureBuilder().set_data(b"Content-Type: text/plain\r\n\r\n" + FORM.encode())
     for digest, kind in ((hashes.SHA224(), "refused"), (hashes.SHA256(), "valid")):
         der = builder.add_signer(certificate, private, digest).sign(  # type: ignore[arg-type]  # keys of any kind

@@ -15,9 +15,10 @@ from asn1crypto import algos, cms, core
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding
 from material import KEYS, SIGNED
 from openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
+from signers import private_key
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
@@ -95,7 +96,7 @@ def signed_data(*attributes: cms.CMSAttribute | bytes) -> bytes:
     """An opaque S/MIME letter by the sample's RSA key, with these attributes beside the two that must be."""
     content = b"Content-Type: text/plain\r\n\r\n" + FORM.encode().replace(b"\n", b"\r\n")
     certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes())
-    private = load_pem_private_key((KEYS / "sm-rsa.key").read_bytes(), None)
+    private = private_key("sm-rsa.key")
     assert isinstance(private, rsa.RSAPrivateKey)
     loaded = cms.Certificate.load(certificate.public_bytes(Encoding.DER))
     hashed = hashes.Hash(hashes.SHA256())

@@ -15,9 +15,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding
 from material import KEYS
 from openpgp_maker import BINARY, BINDING, BORN, TEXT, Signer, armored, notation, packet, sub
+from signers import private_key
 
 from pbem import identity
 from pbem.config import Limits
@@ -63,7 +64,7 @@ def signer(
     bare: bool = False,
 ) -> cms.SignerInfo:
     """A signer by the sample's RSA key."""
-    private = load_pem_private_key((KEYS / "sm-rsa.key").read_bytes(), None)
+    private = private_key("sm-rsa.key")
     assert isinstance(private, rsa.RSAPrivateKey)
     given = {
         "content_type": attribute("content_type", cms.ContentType(kind)),

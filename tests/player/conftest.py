@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,10 @@ from table import ANN, BOB, SMALL, Side
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from referee import Opening
+
+    from pbem.player.correspondence import Event
 
 
 @pytest.fixture
@@ -28,9 +33,40 @@ def ann(referee: Referee, tmp_path: Path) -> Iterator[Side]:
     side.close()
 
 
+@dataclass(frozen=True)
+class Begun:
+    """What stands at turn 1, on either side."""
+
+    opening: Opening
+    memory: bytes
+    cast: int
+    sent: tuple[bytes, ...]
+    taken: int
+    events: tuple[Event, ...]
+
+
+_BEGUN: list[Begun] = []
+"""Played once, in a test that may patch nothing: the others go on with a copy."""
+
+
 @pytest.fixture
-def playing(referee: Referee, ann: Side) -> Side:
+def playing(referee: Referee, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
     """Ann, at turn 1 of m1 against bob, whose mailbox is `referee.people`'s."""
+    path = tmp_path / "ann" / "memory.sqlite"
+    if "monkeypatch" in request.fixturenames:
+        side = begin(referee, path)
+    elif not _BEGUN:
+        side = begin(referee, path)
+        _BEGUN.append(left(side))
+    else:
+        side = go_on_from(_BEGUN[0], referee, path)
+    yield side
+    side.close()
+
+
+def begin(referee: Referee, path: Path) -> Side:
+    ann = Side(referee, referee.person("ann"), path)
+    ann.register()
     bob = referee.registered("bob")
     referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
     ann.receive()
@@ -39,3 +75,20 @@ def playing(referee: Referee, ann: Side) -> Side:
     ann.post(ann.letters.set_up("m1", ANN, referee.now))
     assert ann.letters.standing("m1")["turn"] == 1
     return ann
+
+
+def left(side: Side) -> Begun:
+    memory = side.memory._database.serialize()
+    opening = side.referee._left(list(side.referee.people.values()))
+    return Begun(opening, memory, side.random.cast, tuple(side.sent), side.taken, tuple(side.events))
+
+
+def go_on_from(begun: Begun, referee: Referee, path: Path) -> Side:
+    ann, _ = referee._go_on_from(begun.opening)
+    path.parent.mkdir()
+    path.touch(0o600)
+    path.write_bytes(begun.memory)
+    side = Side(referee, ann, path)
+    side.random.cast = begun.cast
+    side.sent, side.taken, side.events = list(begun.sent), begun.taken, list(begun.events)
+    return side

@@ -1,4 +1,4 @@
-"""Thousands of forgeries of a few bundles: most of what each says was signed stands in all of them."""
+"""A referee for those who lie; and forgeries of a few bundles, in which most of what was signed stands again."""
 
 from __future__ import annotations
 
@@ -6,11 +6,24 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from referee import Openings, Referee
 
 from pbem.identity import ed25519_points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+_OPENINGS = Openings()
+"""Played by honest servers: whose test may patch its own plays for itself, and keeps nothing."""
+
+
+@pytest.fixture
+def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]:
+    patched = "monkeypatch" in request.fixturenames
+    referee = Referee(tmp_path, openings=None if patched else _OPENINGS)
+    yield referee
+    referee.close()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -46,11 +46,6 @@ DEFAULT = f"{SMALL}\nmiss: default\npace: 2d\ngrace: 1d"
 BAD = {"open", "broken", "contradicts", "two stories"}
 
 
-@pytest.fixture
-def referee(tmp_path: Path) -> Referee:
-    return Referee(tmp_path)
-
-
 DSN = """From: MAILER-DAEMON@mx.example
 To: {to}
 Subject: undelivered

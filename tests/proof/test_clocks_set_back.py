@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 import second_verifier
@@ -14,17 +13,9 @@ from referee import Mailbox, Referee, form_in, new
 from pbem.match.documents import Receipt
 from pbem.store.inbox import Envelope
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 HOUR = timedelta(hours=1)
 STEPS = [2 * HOUR, 30 * HOUR]
 QUICK = f"{SMALL}\npace: 2d\ngrace: 1d"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Referee:
-    return Referee(tmp_path)
 
 
 def until_missed(referee: Referee, seat: int) -> None:

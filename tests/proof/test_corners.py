@@ -30,7 +30,6 @@ from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
-    from pathlib import Path
 
     from pbem.match.state import Match, Submission
     from pbem.proof.bundle import Bundle
@@ -38,11 +37,6 @@ if TYPE_CHECKING:
 FAULT = Fault("orders", None, Phrase("you have submitted nothing"))
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Referee:
-    return Referee(tmp_path)
 
 
 def good(name: str) -> Bundle:

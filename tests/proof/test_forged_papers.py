@@ -50,11 +50,6 @@ def traced(found: Bundle, papers: dict[str, bytes]) -> Bundle:
     return signed_again(with_entry(forged, at, lambda entry: entry.update(trace=sha256_hex(told))), at)
 
 
-@pytest.fixture
-def referee(tmp_path: Path) -> Referee:
-    return Referee(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def found() -> Bundle:
     return good("withdrawal")

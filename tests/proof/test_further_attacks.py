@@ -23,18 +23,11 @@ from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pbem.proof.bundle import Bundle
     from pbem.proof.compare import Letter
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Referee:
-    return Referee(tmp_path)
 
 
 def against(found: Bundle) -> Against:

@@ -33,11 +33,6 @@ SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def referee(tmp_path: Path) -> Referee:
-    return Referee(tmp_path)
-
-
 def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
     """How kept letters stand to a bundle that holds: what was found that does not agree."""
     proved = Proved()

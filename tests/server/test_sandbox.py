@@ -25,7 +25,6 @@ from pbem.config import Duration, Limits
 from pbem.desk.reading import Asked, Found, InProcess, Reader, ReaderError
 from pbem.desk.wiring import Desk
 from pbem.identity import BadKey, Key, parse_key
-from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
 from pbem.mail.message import Letter, Unreadable
 from pbem.server.sandbox import Worker
@@ -146,7 +145,7 @@ def test_who_asks_by_the_way_waits_for_no_other_letter() -> None:
 
 def test_a_letter_that_ends_the_worker_takes_no_other_down_with_it() -> None:
     with closing(Worker(ROOMY)) as worker:
-        worker.ask(asked([SMALL, big(35_000_000), SMALL + b"3\r\n"], None), "play.example")
+        worker.ask(asked([SMALL, big(10_000_000), SMALL + b"3\r\n"], None), "play.example")
         first, second, third = worker.found()
         assert isinstance(second.letter, ReaderError)
         assert isinstance(first.letter, Letter)
@@ -222,7 +221,7 @@ def test_memory_is_limited() -> None:
     with closing(Worker(ROOMY)) as worker:
         assert len(worker.read(big(1_000_000)).raw) > 999_000
         with pytest.raises(ReaderError, match="died"):
-            worker.read(big(35_000_000))
+            worker.read(big(10_000_000))
         assert worker.read(SMALL).sender == "anna@mail.example"
 
 
@@ -264,13 +263,13 @@ def test_a_worker_loads_no_more_than_it_reads_with() -> None:
 def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(tmp_path: Path) -> None:
     referee = Referee(tmp_path)
     with closing(Worker(ROOMY)) as worker, closing(referee):
-        composer = Composer("play.example", "pbem", Templates())
+        composer = Composer("play.example", "pbem", referee.templates)
         referee.desk = Desk(
             referee.config, referee.database, referee.vault, referee.signing_key, composer, referee.die, worker
         )
         operator = referee.person("operator")
         referee.people["operator@play.example"] = operator
-        bad = referee.inbox.put(Envelope("x@mail.example", ("pbem@play.example",)), big(35_000_000), referee.now)
+        bad = referee.inbox.put(Envelope("x@mail.example", ("pbem@play.example",)), big(10_000_000), referee.now)
         anna = referee.person("anna")
         referee.send(anna, "help\n", sign=False)
         assert "help" in anna.text
@@ -283,7 +282,7 @@ def test_a_reader_that_cannot_be_started_costs_no_letter_an_attempt(
 ) -> None:
     referee = Referee(tmp_path)
     with closing(Worker(Limits())) as worker, closing(referee):
-        composer = Composer("play.example", "pbem", Templates())
+        composer = Composer("play.example", "pbem", referee.templates)
         referee.desk = Desk(
             referee.config, referee.database, referee.vault, referee.signing_key, composer, referee.die, worker
         )
@@ -314,7 +313,7 @@ def test_letters_in_hand_are_given_back_when_the_reader_goes_away(tmp_path: Path
     referee = Referee(tmp_path)
     with closing(referee):
         reader = Faint(Limits())
-        composer = Composer("play.example", "pbem", Templates())
+        composer = Composer("play.example", "pbem", referee.templates)
         referee.desk = Desk(
             referee.config, referee.database, referee.vault, referee.signing_key, composer, referee.die, reader
         )
