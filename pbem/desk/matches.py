@@ -173,9 +173,10 @@ class MatchRepository:
             )
             for entry in step.entries
         ]
-        self.matches.append(number, before.head, rows)
-        if rows and number in self._warm:
-            self._last[number] = rows[-1]
+        if rows:
+            self.matches.append(number, before.head, rows)
+            if number in self._warm:
+                self._last[number] = rows[-1]
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {

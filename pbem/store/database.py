@@ -309,12 +309,16 @@ class Database:
 
     def _asked(self, script: Script, sql: str, parameters: Parameters) -> Answer:
         """What a query of a decision gives; it sees what the decision wrote."""
-        if self._writing is not None and script.meets(sql, parameters):
-            self._write_on()
+        met = script.met(sql, parameters)
+        if self._writing is not None:
+            if met:
+                self._write_on()
+            elif (known := script.known(sql, parameters)) is not None:
+                return Answer(known.rows, known.description)
         cursor = self.engine.run(sql, parameters)
         with self._translated():
             rows = cursor.fetchall()
-        script.asked(sql, parameters, rows)
+        script.asked(Read(sql, parameters, rows, cursor.description, frozenset[object]().union(*met)))
         return Answer(rows, cursor.description)
 
     def write(self, sql: str, parameters: Parameters = ()) -> Cursor:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from pbem.store.reach import Reach
 
@@ -71,6 +71,7 @@ class Read(NamedTuple):
     sql: str
     parameters: Parameters
     rows: list[Values]
+    description: Sequence[Values] = ()
     unmade: frozenset[object] = frozenset()
     """What may stand in these rows for values that were not made yet."""
 
@@ -150,6 +151,8 @@ class Script:
     """Whether queries count among what the decision stands on."""
     _written: list[tuple[Reach, frozenset[object]]] = field(default_factory=list)
     """What was written by each statement, and what stands in it for values that are not made yet."""
+    _known: dict[Hashable, Read] = field(default_factory=dict)
+    """The queries that were asked, by their texts and values."""
 
     def wrote(self, write: Write) -> None:
         """Note a statement that was run, or is pending."""
@@ -157,11 +160,15 @@ class Script:
         self.steps.append(write)
         self._written.append((self.reach(write.sql, write.parameters), frozenset(stand_ins)))
 
-    def asked(self, sql: str, parameters: Parameters, rows: list[Values]) -> None:
+    def asked(self, read: Read) -> None:
         """Note a query that was run, and the rows that it gave."""
         if self._recording:
-            unmade = frozenset[object]().union(*self._met(sql, parameters, self._written))
-            self.steps.append(Read(sql, parameters, rows, unmade))
+            self.steps.append(read)
+            self._known[_asked(read.sql, read.parameters)] = read
+
+    def known(self, sql: str, parameters: Parameters) -> Read | None:
+        """The same query, asked before: it finds the same again while nothing is written that it may notice."""
+        return self._known.get(_asked(sql, parameters))
 
     @contextmanager
     def silent(self) -> Iterator[None]:
@@ -177,14 +184,13 @@ class Script:
         with self.silent():
             return all(holds() for holds in self.stands_on)
 
-    def meets(self, sql: str, parameters: Parameters) -> bool:
-        """Whether a query may find other rows because of what the decision writes."""
-        return bool(self._met(sql, parameters, self._written))
+    def met(self, sql: str, parameters: Parameters) -> list[frozenset[object]]:
+        """Of each statement because of which a query may find other rows, what stands for values not made yet."""
+        return self._met(sql, parameters, self._written)
 
     def _met(
         self, sql: str, parameters: Parameters, written: Sequence[tuple[Reach, frozenset[object]]]
     ) -> list[frozenset[object]]:
-        """What stands for values that are not made yet, in each of these statements that a query may notice."""
         asked = self.reach(sql, parameters) if written else None
         return [stand_ins for reach, stand_ins in written if asked and asked.meets(reach)]
 
@@ -198,6 +204,7 @@ class Script:
         kept = sum(isinstance(step, Write) for step in self.steps)
         gone = self._written[kept:]
         del self._written[kept:]
+        self._known.clear()
         self.steps += [
             step for step in undone if isinstance(step, Read) and not self._met(step.sql, step.parameters, gone)
         ]
@@ -212,6 +219,10 @@ class Script:
     def puts_off(self) -> bool:
         """Whether anything takes time to make."""
         return any(isinstance(step, Write) and step.puts_off for step in self.steps)
+
+
+def _asked(sql: str, parameters: Parameters) -> Hashable:
+    return sql, tuple(parameters.items() if isinstance(parameters, dict) else parameters)
 
 
 def puts_off(parameters: Parameters) -> bool:

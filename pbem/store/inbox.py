@@ -65,9 +65,10 @@ _FREE = """NOT EXISTS (
 _COLUMNS = "id, size, sender, match, attempts, suspect"
 _OF_PLAYERS, _OF_OTHERS = f"{FRESH} AND round >= 0 ORDER BY round, id", f"{FRESH} AND round IS NULL ORDER BY id"
 _NEXT, _NEXT_FREE = (
-    [f"SELECT {_COLUMNS}, {free} AS free {those}" for those in (_OF_PLAYERS, _OF_OTHERS)] for free in ("1 = 1", _FREE)
+    [f"SELECT {_COLUMNS}, {free} AS free {those}{first}" for those in (_OF_PLAYERS, _OF_OTHERS)]
+    for free, first in (("1 = 1", " LIMIT :most"), (_FREE, ""))
 )
-"""Players' letters and others' in their order, without a look at whether each is free, and with one."""
+"""Players' letters and others' in their order: the first, without a look at whether each is free; all, with one."""
 
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner
@@ -267,7 +268,8 @@ class Inbox:
     def _fresh(self, queries: Sequence[str], most: int) -> list[Row]:
         """The letters to work on next, of those that may share a batch."""
         of_players, of_others = (
-            list(islice(_in_order(self._database.each(query, self._values()), _if_free), most)) for query in queries
+            list(islice(_in_order(self._database.each(query, self._values(most=most)), _if_free), most))
+            for query in queries
         )
         of_others = of_others[: most // OTHERS if of_players else most]
         return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]

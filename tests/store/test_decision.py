@@ -358,3 +358,67 @@ def test_what_a_part_found_of_its_own_is_undone_with_it(database: Database, besi
 
     database.decide(decide)
     assert words(database) == ["made"]
+
+
+def test_a_decision_asks_nothing_twice(database: Database) -> None:
+    """Until it writes what may be found: then it looks, and goes on looking."""
+    statements = heard(database)
+
+    def asked() -> int:
+        return sum(statement.startswith("SELECT word") for statement in statements)
+
+    def decide() -> None:
+        assert (words(database), words(database), asked()) == ([], [], 1)
+        database.set_meta("name", "of another table")
+        assert (words(database), asked()) == ([], 1)
+        put(database, "word")
+        assert (words(database), words(database), asked()) == (["word"], ["word"], 3)
+
+    database.decide(decide)
+    assert asked() == 3
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_known_before_a_part_was_undone_is_stood_on(
+    database: Database, beside: Database, *, again: bool
+) -> None:
+    """What was asked in it, and might have found what it wrote, counts again when it is asked again."""
+
+    def part() -> None:
+        with database.savepoint():
+            assert words(database) == []
+            database.write("INSERT INTO words (word) VALUES (?)", ("undone",))
+            raise ZeroDivisionError
+
+    def decide() -> None:
+        with suppress(ZeroDivisionError):
+            part()
+        if again:
+            assert words(database) == []
+        database.write("INSERT INTO meta VALUES (?, ?)", ("name", Later(make, "meanwhile")))
+
+    def make() -> str:
+        with beside.transaction():
+            put(beside, "other")
+        return "made"
+
+    if again:
+        with pytest.raises(OvertakenError):
+            database.decide(decide)
+    else:
+        database.decide(decide)
+    assert database.meta("name") == (None if again else "made")
+
+
+def test_what_was_only_glanced_at_is_stood_on_when_it_is_asked(database: Database, beside: Database) -> None:
+    def decide() -> None:
+        assert database.glance(lambda: words(database)) == words(database) == []
+        put(database, Later(make, "meanwhile"))
+
+    def make() -> str:
+        with beside.transaction():
+            put(beside, "other")
+        return "made"
+
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
