@@ -316,8 +316,10 @@ class Database:
             elif (known := script.known(sql, parameters)) is not None:
                 return Answer(known.rows, known.description)
         cursor = self.engine.run(sql, parameters)
-        with self._translated():
+        try:
             rows = cursor.fetchall()
+        except self.engine.failure as error:
+            self.engine.tell_apart(error)
         script.asked(Read(sql, parameters, rows, cursor.description, frozenset[object]().union(*met)))
         return Answer(rows, cursor.description)
 

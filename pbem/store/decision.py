@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.store.reach import Reach
 
@@ -138,6 +138,30 @@ class Pending:
         self.fetchone()
 
 
+class _Written:
+    """What each statement wrote, and what stands in it for values that are not made yet; looked up by tables.
+
+    Letters that are decided together write to the same few tables.
+    """
+
+    def __init__(self, each: Iterable[tuple[Reach, frozenset[object]]] = ()) -> None:
+        self.each: list[tuple[Reach, frozenset[object]]] = []
+        self._of_table: dict[str, list[tuple[Reach, frozenset[object]]]] = {}
+        for one in each:
+            self.add(one)
+
+    def add(self, written: tuple[Reach, frozenset[object]]) -> None:
+        """Note one more statement."""
+        self.each.append(written)
+        for table in written[0].tables:
+            self._of_table.setdefault(table, []).append(written)
+
+    def met(self, asked: Reach) -> list[frozenset[object]]:
+        """Of each statement because of which a query may find other rows, what stands for values not made yet."""
+        near = [of_table for table, of_table in self._of_table.items() if table in asked.tables]
+        return [stand_ins for written in near for reach, stand_ins in written if asked.meets(reach)]
+
+
 @dataclass(slots=True)
 class Script:
     """What a decision asked and wrote, in order, and what else it stands on."""
@@ -149,8 +173,7 @@ class Script:
 
     _recording: bool = True
     """Whether queries count among what the decision stands on."""
-    _written: list[tuple[Reach, frozenset[object]]] = field(default_factory=list)
-    """What was written by each statement, and what stands in it for values that are not made yet."""
+    _written: _Written = field(default_factory=_Written)
     _known: dict[Hashable, Read] = field(default_factory=dict)
     """The queries that were asked, by their texts and values."""
 
@@ -158,7 +181,7 @@ class Script:
         """Note a statement that was run, or is pending."""
         stand_ins = (value.meanwhile for value in write.parameters if isinstance(value, Later))
         self.steps.append(write)
-        self._written.append((self.reach(write.sql, write.parameters), frozenset(stand_ins)))
+        self._written.add((self.reach(write.sql, write.parameters), frozenset(stand_ins)))
 
     def asked(self, read: Read) -> None:
         """Note a query that was run, and the rows that it gave."""
@@ -186,13 +209,7 @@ class Script:
 
     def met(self, sql: str, parameters: Parameters) -> list[frozenset[object]]:
         """Of each statement because of which a query may find other rows, what stands for values not made yet."""
-        return self._met(sql, parameters, self._written)
-
-    def _met(
-        self, sql: str, parameters: Parameters, written: Sequence[tuple[Reach, frozenset[object]]]
-    ) -> list[frozenset[object]]:
-        asked = self.reach(sql, parameters) if written else None
-        return [stand_ins for reach, stand_ins in written if asked and asked.meets(reach)]
+        return self._written.met(self.reach(sql, parameters)) if self._written.each else []
 
     def undo(self, steps: int) -> None:
         """Keep the first steps, and what was asked behind them: why the others were undone stands on that.
@@ -202,11 +219,11 @@ class Script:
         undone = self.steps[steps:]
         del self.steps[steps:]
         kept = sum(isinstance(step, Write) for step in self.steps)
-        gone = self._written[kept:]
-        del self._written[kept:]
+        gone = _Written(self._written.each[kept:])
+        self._written = _Written(self._written.each[:kept])
         self._known.clear()
         self.steps += [
-            step for step in undone if isinstance(step, Read) and not self._met(step.sql, step.parameters, gone)
+            step for step in undone if isinstance(step, Read) and not gone.met(self.reach(step.sql, step.parameters))
         ]
 
     def make(self) -> None:
