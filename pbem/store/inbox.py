@@ -72,9 +72,9 @@ _NEXT, _NEXT_FREE = (
 
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner
-    WHERE id = :id AND state = 'waiting' AND (attempts, suspect) = (:attempts, :suspect) AND {_FREE} RETURNING *
+    WHERE id IN ({{}}) AND state = 'waiting' AND (attempts, suspect) = (:attempts, :suspect) AND {_FREE} RETURNING *
 """  # noqa: S608 - no input in it
-"""A letter as it was chosen: one that failed meanwhile in another's hands is to come alone."""
+"""Letters as they were chosen: one that failed meanwhile in another's hands is to come alone."""
 
 _ROUND = f"""
     SELECT max(next) FROM (
@@ -254,7 +254,7 @@ class Inbox:
             if not chosen:
                 return []
             with self._database.transaction():
-                taken = list(_in_order(chosen, self._take))
+                taken = self._take(chosen)
             if taken:
                 break
         leased = []
@@ -279,10 +279,16 @@ class Inbox:
         query = f"SELECT {_COLUMNS} {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
         return self._database.rows(query, self._values(attempts=ATTEMPTS, rested=to_db(now - REST)))
 
-    def _take(self, row: Row) -> Row | None:
-        """A letter, leased; None when it is not free."""
-        chosen = {name: row[name] for name in ("id", "attempts", "suspect")}
-        return self._database.row(_LEASE, self._values(**chosen))
+    def _take(self, chosen: Sequence[Row]) -> list[Row]:
+        """Those of these letters that are free still, leased."""
+        ids = {f"id{at}": row["id"] for at, row in enumerate(chosen)}
+        first = {name: chosen[0][name] for name in ("attempts", "suspect")}  # as all of them have it
+        sql = _LEASE.format(", ".join(f":{name}" for name in ids))
+        leased = {row["id"]: row for row in self._database.rows(sql, self._values(**ids, **first))}
+        taken = list(_in_order(chosen, lambda row: leased.get(row["id"])))
+        for row_id in leased.keys() - {row["id"] for row in taken}:
+            self.give_back(row_id)
+        return taken
 
     def _values(self, **more: object) -> dict[str, object]:
         return {"owner": self._owner, **more}
