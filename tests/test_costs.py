@@ -43,6 +43,9 @@ Whether anybody else wrote is asked when it is decided and when it is written. P
 for apart.
 """
 
+TOGETHER = 22
+"""Of each of eight such letters of one player that waited together."""
+
 
 @pytest.fixture
 def begun(tmp_path: Path) -> Iterator[Callable[..., Referee]]:
@@ -124,7 +127,7 @@ def test_a_letter_asks_nothing_twice(begun: Callable[..., Referee]) -> None:
 def test_letters_that_wait_together_share_their_commits(begun: Callable[..., Referee]) -> None:
     heard = watched(begun(), 8)
     assert heard.count("COMMIT") == 2
-    assert len(heard) <= 8 * STATEMENTS
+    assert len(heard) <= 8 * TOGETHER
 
 
 def test_who_finds_nothing_to_do_keeps_no_writer_waiting(begun: Callable[..., Referee]) -> None:

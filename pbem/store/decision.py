@@ -76,6 +76,11 @@ class Read(NamedTuple):
     """What may stand in these rows for values that were not made yet."""
 
     @property
+    def asked(self) -> Hashable:
+        """What tells it from other queries."""
+        return _asked(self.sql, self.parameters)
+
+    @property
     def puts_off(self) -> bool:
         """Nothing in it takes time to make."""
         return False
@@ -176,6 +181,10 @@ class Script:
     _written: _Written = field(default_factory=_Written)
     _known: dict[Hashable, Read] = field(default_factory=dict)
     """The queries that were asked, by their texts and values."""
+    _ahead: dict[Hashable, Read] = field(default_factory=dict)
+    """Those that were asked before anybody wanted to know."""
+    queries: list[Read] = field(default_factory=list)
+    """All that anybody wanted to know, in order, also a second time."""
 
     def wrote(self, write: Write) -> None:
         """Note a statement that was run, or is pending."""
@@ -187,11 +196,21 @@ class Script:
         """Note a query that was run, and the rows that it gave."""
         if self._recording:
             self.steps.append(read)
-            self._known[_asked(read.sql, read.parameters)] = read
+            self._known[read.asked] = read
+            self.queries.append(read)
 
     def known(self, sql: str, parameters: Parameters) -> Read | None:
         """The same query, asked before: it finds the same again while nothing is written that it may notice."""
-        return self._known.get(_asked(sql, parameters))
+        asked = _asked(sql, parameters)
+        if (read := self._known.get(asked)) is not None:
+            self.queries.append(read)
+        elif (read := self._ahead.get(asked)) is not None:
+            self.asked(read)
+        return read
+
+    def ahead(self, reads: Iterable[Read]) -> None:
+        """Know what queries find that will be asked, perhaps; the decision stands on those that are."""
+        self._ahead = {read.asked: read for read in reads}
 
     @contextmanager
     def silent(self) -> Iterator[None]:
