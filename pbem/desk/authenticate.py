@@ -183,8 +183,7 @@ def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: date
 
 def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> HandledRow | None:
     """What became of these words; those from before words were compared are known by their signed bytes."""
-    seen = desk.players.handled(player.name, words)
-    return seen or desk.players.handled(player.name, sha256_hex(verdict.signed))
+    return desk.players.handled(player.name, words, sha256_hex(verdict.signed))
 
 
 def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it

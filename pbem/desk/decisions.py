@@ -12,7 +12,7 @@ from pbem.desk.beforehand import NotYetRead
 from pbem.store.errors import OvertakenError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pbem.desk.wiring import Desk
 
@@ -24,7 +24,7 @@ _ANEW = 5
 """How often a decision is made before its letters are given back: others change what it stands on all the time."""
 
 
-def decide(desk: Desk, decision: Callable[[], T]) -> T:
+def decide(desk: Desk, decision: Callable[[], T], about: Sequence[str] = ()) -> T:
     """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile.
 
     The first time nobody waits for it; if that was in vain, the others do.
@@ -32,7 +32,7 @@ def decide(desk: Desk, decision: Callable[[], T]) -> T:
     for left in reversed(range(_ANEW)):
         while True:
             try:
-                return desk.database.decide(decision, locked=left < _ANEW - 1)
+                return desk.database.decide(decision, locked=left < _ANEW - 1, about=about)
             except NotYetRead:
                 forget(desk)
                 desk.before.find_out()

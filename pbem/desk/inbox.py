@@ -126,7 +126,8 @@ def _tell_of(outcomes: Mapping[int, str]) -> None:
 def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
     """Give letters their effect together; what became of each, empty if nothing yet."""
     try:
-        return decide(desk, partial(_handle_all, desk, letters, now))
+        senders = [one.row.envelope.sender for one, _ in letters]
+        return decide(desk, partial(_handle_all, desk, letters, now), about=senders)
     except OvertakenError:
         if len(letters) > 1:
             return _one_by_one(desk, letters, now)
@@ -183,7 +184,7 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
     row = taken.row
     ahead = Ahead(taken.keys, read.understood) if taken.keys is not None and read.understood is not None else None
     try:
-        with desk.database.savepoint():
+        with desk.database.savepoint(about=row.envelope.sender):
             letter = sort(desk, row, read.letter, now)
             found = letter if isinstance(letter, str) else authenticate(desk, letter, row, ahead, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)

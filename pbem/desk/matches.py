@@ -189,12 +189,13 @@ class MatchRepository:
             )
             for entry in step.entries
         ]
-        self.matches.append(number, before.head, rows)
-        if self._log is not None:
-            hurry = any(entry.type == "revealed" for entry in step.entries)
-            self._log.queue(number, [row.seq for row in rows], hurry=hurry)
-        if rows and number in self._warm:
-            self._last[number] = rows[-1]
+        if rows:
+            self.matches.append(number, before.head, rows)
+            if self._log is not None:
+                hurry = any(entry.type == "revealed" for entry in step.entries)
+                self._log.queue(number, [row.seq for row in rows], hurry=hurry)
+            if number in self._warm:
+                self._last[number] = rows[-1]
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {

@@ -420,7 +420,7 @@ class LetterWriter:
         """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
-        out = self.thread(match, row, seat, _subject(notice))
+        out = self.thread(match, row, seat, _subject(notice), latest)
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
             facts["composer"] = ""
@@ -456,7 +456,6 @@ class LetterWriter:
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
-        out.bulletin = self._for_programs(latest, row, seat, out)
         game = drawn(match.terms.game)
         facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
         out.text = self.draft(NOTICES[notice.kind].text, **facts)
@@ -478,8 +477,13 @@ class LetterWriter:
                 out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
         out.html = self.draft(f"letters/{notice.kind}.html", **facts)
 
-    def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> OutgoingLetter:
-        """An empty letter in the thread of a match. Its Reply-To names the match; without a key it is good once."""
+    def thread(
+        self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None
+    ) -> OutgoingLetter:
+        """An empty letter in the thread of a match, which `latest` is by now; its Reply-To names it.
+
+        Without a key that is good once.
+        """
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else match.id
         out = OutgoingLetter(
@@ -490,7 +494,7 @@ class LetterWriter:
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
-        out.bulletin = self._for_programs(match, row, seat, out)
+        out.bulletin = self._for_programs(latest or match, row, seat, out)
         return out
 
     def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
@@ -851,8 +855,13 @@ _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The letters about a seat that changes hands."""
 
 
+_PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
+
+
 def visible(text: str) -> str:
     """A text in which nothing hides: what cannot be printed is shown escaped."""
+    if text.isascii() and not text.encode().translate(None, _PRINTED):  # a quarter of the time of what follows
+        return text
     if text.replace("\n", "").isprintable():
         return text
     kept = {"\n": "\n", "\t": " ", "\xa0": " "}

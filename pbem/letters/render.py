@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_eval_context
 from jinja2.ext import InternationalizationExtension
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pbem.boards import words
 from pbem.boards.table import Table
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from babel import Locale
     from jinja2.nodes import EvalContext
     from jinja2.parser import Parser
 
@@ -53,6 +54,13 @@ class Templates:
     def render(self, name: str, /, **values: object) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
         return self.environment.get_template(name).render(values)
+
+
+@cache  # to read a tag takes longer than to name what is listed
+def _locale(language: str) -> Locale:
+    from babel import Locale
+
+    return Locale.parse(language)
 
 
 @cache  # compiling a letter's templates costs more than the letter
@@ -86,7 +94,14 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
 
 
 class _Environment(Environment):
-    """jinja2's, with the globals of a template in one place: a letter's many contexts each copy them."""
+    """jinja2's, with the globals of a template in one place: a letter's many contexts each copy them.
+
+    What is asked of a dictionary is mostly one of its values, and no attribute.
+    """
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """An attribute of a value, but first what a dictionary has under that name."""
+        return obj[attribute] if type(obj) is dict and attribute in obj else super().getattr(obj, attribute)
 
     def make_globals(self, d: MutableMapping[str, object] | None) -> MutableMapping[str, object]:
         """The globals of the environment, and those that a template has of its own."""
@@ -129,7 +144,8 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
         if any(isinstance(fact, Phrase) for fact in facts.values()):
             facts = {name: say(fact, known) for name, fact in facts.items()}
         if context.autoescape:
-            text = Markup(text)  # noqa: S704 - a catalogue is as much ours as a template
+            facts = {name: escape(fact) for name, fact in facts.items()}
+            return Markup(text % facts)  # noqa: S704 - a catalogue is as much ours as a template
         return text % facts
 
     @pass_eval_context
@@ -147,12 +163,12 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     def date(time: datetime, pattern: str) -> str:
         from babel.dates import format_datetime
 
-        return format_datetime(time, pattern, locale=language)
+        return format_datetime(time, pattern, locale=_locale(language))
 
     def listed(things: Iterable[object]) -> str:
         from babel.lists import format_list
 
-        return format_list([str(say(thing, known)) for thing in things], locale=language)
+        return format_list([str(say(thing, known)) for thing in things], locale=_locale(language))
 
     # With `newstyle_gettext` the extension hands the facts of a message to these, which fill them in.
     environment.newstyle_gettext = True  # type: ignore[attr-defined]

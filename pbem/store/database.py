@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from pbem.failpoints import Failpoints, passing
 from pbem.store.decision import Answer, Pending, Read, Script, Write, made, meanwhile, puts_off
@@ -29,7 +30,7 @@ from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.store.decision import Parameters
     from pbem.store.engine import Cursor, Engine
@@ -87,6 +88,8 @@ class Database:
         self._writing: ExitStack | None = None
         """While a decision is tried and nothing of it is written: what ends the transaction in which it goes on."""
         self._seen: object = None
+        self._usual: OrderedDict[str, _Usual] = OrderedDict()
+        """What is usually asked about something, where each question is a way of its own."""
         self.begun = 0
         """How many transactions were begun, one that a decision goes on in not counted.
 
@@ -174,7 +177,7 @@ class Database:
                     self.engine.rollback()
                     raise
 
-    def decide(self, decision: Callable[[], T], *, locked: bool = False) -> T:
+    def decide(self, decision: Callable[[], T], *, locked: bool = False, about: Iterable[str] = ()) -> T:
         """Try a decision, make what it put off until `Later`, and write it all in a short transaction; what it gave.
 
         While it is tried nothing is locked, as long as it does not need to see what it writes; from there on, or from
@@ -182,11 +185,13 @@ class Database:
         Whatever the decision raises undoes it. Raises `OvertakenError` when others changed meanwhile what it stands
         on, or when it wrote otherwise than was believed, which does not happen to one that is tried `locked`;
         `BusyError` and `FullError`; then nothing was written.
+
+        What parts `about` the same asked last time is asked at once, where each question is a way of its own.
         """
         with self._thread:
             script = Script(self._reaches)
             with suppress(_TriedError), ExitStack() as writing:
-                result = self._tried(decision, script, writing, locked=locked)
+                result = self._tried(decision, script, writing, locked=locked, about=about)
                 if not self.in_transaction or script.puts_off:
                     if self.in_transaction:
                         self._seen = self.engine.written()
@@ -197,7 +202,9 @@ class Database:
             self._play(script.steps, script, made)
         return result
 
-    def _tried(self, decision: Callable[[], T], script: Script, writing: ExitStack, *, locked: bool) -> T:
+    def _tried(
+        self, decision: Callable[[], T], script: Script, writing: ExitStack, *, locked: bool, about: Iterable[str]
+    ) -> T:
         """What a decision gives; a transaction is open now if it could not be tried without one."""
         if self.in_transaction:
             raise RuntimeError("a transaction is already open")
@@ -209,11 +216,31 @@ class Database:
                 self._seen = self.engine.written()
             if locked:
                 self._write_on()
+            elif self.engine.far:
+                self._ask_ahead(script, about)
             return decision()
         finally:
             if self._writing is not None:
                 self.engine.rollback()
             self._script = self._writing = None
+
+    def _ask_ahead(self, script: Script, about: Iterable[str]) -> None:
+        """Ask what is usually asked about these."""
+        found = [self._usual[one].queries for one in about if one in self._usual]
+        queries = list({asked: query for queries in found for asked, query in queries.items()}.values())
+        if queries:
+            ran = self.engine.run_all(queries)
+            script.ahead(
+                Read(*query, answer.rows, answer.description) for query, answer in zip(queries, ran, strict=True)
+            )
+
+    def _note_usual(self, about: str, reads: Iterable[Read]) -> None:
+        """Note what was asked about something: what was asked the time before as well is usual."""
+        asked = {read.asked: (read.sql, read.parameters) for read in reads if len(read.rows) <= _FEW}
+        last = self._usual.pop(about).last if about in self._usual else {}
+        self._usual[about] = _Usual(asked, {key: query for key, query in asked.items() if key in last})
+        if len(self._usual) > _MANY:
+            self._usual.popitem(last=False)
 
     def _write_on(self) -> None:
         """Write what the decision wrote until now, and go on in the transaction that is open from now on."""
@@ -265,18 +292,19 @@ class Database:
                 raise
             # By what others wrote, or in a part that is over: decided anew, with a lock, each fails in its place.
             raise OvertakenError("what was decided cannot be written") from error
-        for step, (changed, rows) in zip(due, found, strict=True):
-            if not step.holds(changed, rows):
+        for step, ran in zip(due, found, strict=True):
+            if not step.holds(ran.changed, ran.rows):
                 raise OvertakenError(f"somebody else changed what was found or written by: {step.sql}")
 
     @contextmanager
-    def savepoint(self) -> Iterator[None]:
+    def savepoint(self, about: str = "") -> Iterator[None]:
         """A part of the open transaction that is undone by itself when the block raises; savepoints may nest.
 
-        Raises RuntimeError when no transaction is open.
+        `about` is what it looks at: see `decide`. Raises RuntimeError when no transaction is open.
         """
         self._needs_transaction()
         steps = len(self._script.steps) if self._script else 0
+        queries = len(self._script.queries) if self._script else 0
         try:
             with self._translated(), ExitStack() as part:
                 self._parts.append((steps, part))
@@ -288,6 +316,8 @@ class Database:
             if self._script is not None:
                 self._script.undo(steps)
             raise
+        if about and self._script is not None and self.engine.far:
+            self._note_usual(about, self._script.queries[queries:])
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
@@ -309,12 +339,17 @@ class Database:
 
     def _asked(self, script: Script, sql: str, parameters: Parameters) -> Answer:
         """What a query of a decision gives; it sees what the decision wrote."""
-        if self._writing is not None and script.meets(sql, parameters):
+        met = script.met(sql, parameters)
+        if not met and (known := script.known(sql, parameters)) is not None:
+            return Answer(known.rows, known.description)
+        if met and self._writing is not None:
             self._write_on()
         cursor = self.engine.run(sql, parameters)
-        with self._translated():
+        try:
             rows = cursor.fetchall()
-        script.asked(sql, parameters, rows)
+        except self.engine.failure as error:
+            self.engine.tell_apart(error)
+        script.asked(Read(sql, parameters, rows, cursor.description, frozenset[object]().union(*met)))
         return Answer(rows, cursor.description)
 
     def write(self, sql: str, parameters: Parameters = ()) -> Cursor:
@@ -441,6 +476,20 @@ def _connected(place: Place | str, *, make: bool) -> Engine:
 
         return Postgresql(place)
     return Sqlite(place, make=make)
+
+
+_FEW = 16
+"""What gave more rows than these is not asked ahead."""
+
+_MANY = 4096
+"""About how much it is kept in mind what is usually asked."""
+
+
+class _Usual(NamedTuple):
+    """What was asked about something the last time, and of that what had been asked the time before as well."""
+
+    last: Mapping[Hashable, tuple[str, Parameters]]
+    queries: Mapping[Hashable, tuple[str, Parameters]]
 
 
 class _TriedError(Exception):

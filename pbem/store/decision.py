@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.store.reach import Reach
 
@@ -71,8 +71,14 @@ class Read(NamedTuple):
     sql: str
     parameters: Parameters
     rows: list[Values]
+    description: Sequence[Values] = ()
     unmade: frozenset[object] = frozenset()
     """What may stand in these rows for values that were not made yet."""
+
+    @property
+    def asked(self) -> Hashable:
+        """What tells it from other queries."""
+        return _asked(self.sql, self.parameters)
 
     @property
     def puts_off(self) -> bool:
@@ -137,6 +143,30 @@ class Pending:
         self.fetchone()
 
 
+class _Written:
+    """What each statement wrote, and what stands in it for values that are not made yet; looked up by tables.
+
+    Letters that are decided together write to the same few tables.
+    """
+
+    def __init__(self, each: Iterable[tuple[Reach, frozenset[object]]] = ()) -> None:
+        self.each: list[tuple[Reach, frozenset[object]]] = []
+        self._of_table: dict[str, list[tuple[Reach, frozenset[object]]]] = {}
+        for one in each:
+            self.add(one)
+
+    def add(self, written: tuple[Reach, frozenset[object]]) -> None:
+        """Note one more statement."""
+        self.each.append(written)
+        for table in written[0].tables:
+            self._of_table.setdefault(table, []).append(written)
+
+    def met(self, asked: Reach) -> list[frozenset[object]]:
+        """Of each statement because of which a query may find other rows, what stands for values not made yet."""
+        near = [of_table for table, of_table in self._of_table.items() if table in asked.tables]
+        return [stand_ins for written in near for reach, stand_ins in written if asked.meets(reach)]
+
+
 @dataclass(slots=True)
 class Script:
     """What a decision asked and wrote, in order, and what else it stands on."""
@@ -148,20 +178,39 @@ class Script:
 
     _recording: bool = True
     """Whether queries count among what the decision stands on."""
-    _written: list[tuple[Reach, frozenset[object]]] = field(default_factory=list)
-    """What was written by each statement, and what stands in it for values that are not made yet."""
+    _written: _Written = field(default_factory=_Written)
+    _known: dict[Hashable, Read] = field(default_factory=dict)
+    """The queries that were asked, by their texts and values."""
+    _ahead: dict[Hashable, Read] = field(default_factory=dict)
+    """Those that were asked before anybody wanted to know."""
+    queries: list[Read] = field(default_factory=list)
+    """All that anybody wanted to know, in order, also a second time."""
 
     def wrote(self, write: Write) -> None:
         """Note a statement that was run, or is pending."""
         stand_ins = (value.meanwhile for value in write.parameters if isinstance(value, Later))
         self.steps.append(write)
-        self._written.append((self.reach(write.sql, write.parameters), frozenset(stand_ins)))
+        self._written.add((self.reach(write.sql, write.parameters), frozenset(stand_ins)))
 
-    def asked(self, sql: str, parameters: Parameters, rows: list[Values]) -> None:
+    def asked(self, read: Read) -> None:
         """Note a query that was run, and the rows that it gave."""
         if self._recording:
-            unmade = frozenset[object]().union(*self._met(sql, parameters, self._written))
-            self.steps.append(Read(sql, parameters, rows, unmade))
+            self.steps.append(read)
+            self._known[read.asked] = read
+            self.queries.append(read)
+
+    def known(self, sql: str, parameters: Parameters) -> Read | None:
+        """The same query, asked before: it finds the same again while nothing is written that it may notice."""
+        asked = _asked(sql, parameters)
+        if (read := self._known.get(asked)) is not None:
+            self.queries.append(read)
+        elif (read := self._ahead.get(asked)) is not None:
+            self.asked(read)
+        return read
+
+    def ahead(self, reads: Iterable[Read]) -> None:
+        """Know what queries find that will be asked, perhaps; the decision stands on those that are."""
+        self._ahead = {read.asked: read for read in reads}
 
     @contextmanager
     def silent(self) -> Iterator[None]:
@@ -177,16 +226,9 @@ class Script:
         with self.silent():
             return all(holds() for holds in self.stands_on)
 
-    def meets(self, sql: str, parameters: Parameters) -> bool:
-        """Whether a query may find other rows because of what the decision writes."""
-        return bool(self._met(sql, parameters, self._written))
-
-    def _met(
-        self, sql: str, parameters: Parameters, written: Sequence[tuple[Reach, frozenset[object]]]
-    ) -> list[frozenset[object]]:
-        """What stands for values that are not made yet, in each of these statements that a query may notice."""
-        asked = self.reach(sql, parameters) if written else None
-        return [stand_ins for reach, stand_ins in written if asked and asked.meets(reach)]
+    def met(self, sql: str, parameters: Parameters) -> list[frozenset[object]]:
+        """Of each statement because of which a query may find other rows, what stands for values not made yet."""
+        return self._written.met(self.reach(sql, parameters)) if self._written.each else []
 
     def undo(self, steps: int) -> None:
         """Keep the first steps, and what was asked behind them: why the others were undone stands on that.
@@ -196,10 +238,11 @@ class Script:
         undone = self.steps[steps:]
         del self.steps[steps:]
         kept = sum(isinstance(step, Write) for step in self.steps)
-        gone = self._written[kept:]
-        del self._written[kept:]
+        gone = _Written(self._written.each[kept:])
+        self._written = _Written(self._written.each[:kept])
+        self._known.clear()
         self.steps += [
-            step for step in undone if isinstance(step, Read) and not self._met(step.sql, step.parameters, gone)
+            step for step in undone if isinstance(step, Read) and not gone.met(self.reach(step.sql, step.parameters))
         ]
 
     def make(self) -> None:
@@ -212,6 +255,10 @@ class Script:
     def puts_off(self) -> bool:
         """Whether anything takes time to make."""
         return any(isinstance(step, Write) and step.puts_off for step in self.steps)
+
+
+def _asked(sql: str, parameters: Parameters) -> Hashable:
+    return sql, tuple(parameters.items() if isinstance(parameters, dict) else parameters)
 
 
 def puts_off(parameters: Parameters) -> bool:

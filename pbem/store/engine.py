@@ -6,7 +6,7 @@ word for something (COLLATE NOCASE, json_extract, group_concat, rowid) the other
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pbem.store.decision import Parameters, Values
     from pbem.store_place import Place
 
-__all__ = ["BUSY_SECONDS", "Cursor", "Engine"]
+__all__ = ["BUSY_SECONDS", "Cursor", "Engine", "Ran"]
 
 BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
 
@@ -41,6 +41,14 @@ class Cursor(Protocol):
 
     def __iter__(self) -> Iterator[Values]:
         """The rows that are left, one by one."""
+
+
+class Ran(NamedTuple):
+    """What a statement did: how many rows it changed, and what it gave, in which columns."""
+
+    changed: int
+    rows: list[Values]
+    description: Any
 
 
 class Engine(Protocol):
@@ -102,11 +110,12 @@ class Engine(Protocol):
     def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement; raises the errors of a store."""
 
-    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
-        """Run statements in the open transaction, one after the other: how many rows each changed, and what it gave.
+    @property
+    def far(self) -> bool:
+        """Whether a statement that is run alone is a way to a server and back."""
 
-        Raises the errors of a store.
-        """
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
+        """Run statements in the open transaction, one after the other; raises the errors of a store."""
 
     def tell_apart(self, error: Exception) -> NoReturn:
         """Raise what the library's error means."""

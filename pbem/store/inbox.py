@@ -65,15 +65,16 @@ _FREE = """NOT EXISTS (
 _COLUMNS = "id, size, sender, match, attempts, suspect"
 _OF_PLAYERS, _OF_OTHERS = f"{FRESH} AND round >= 0 ORDER BY round, id", f"{FRESH} AND round IS NULL ORDER BY id"
 _NEXT, _NEXT_FREE = (
-    [f"SELECT {_COLUMNS}, {free} AS free {those}" for those in (_OF_PLAYERS, _OF_OTHERS)] for free in ("1 = 1", _FREE)
+    [f"SELECT {_COLUMNS}, {free} AS free {those}{first}" for those in (_OF_PLAYERS, _OF_OTHERS)]
+    for free, first in (("1 = 1", " LIMIT :most"), (_FREE, ""))
 )
-"""Players' letters and others' in their order, without a look at whether each is free, and with one."""
+"""Players' letters and others' in their order: the first, without a look at whether each is free; all, with one."""
 
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner
-    WHERE id = :id AND state = 'waiting' AND (attempts, suspect) = (:attempts, :suspect) AND {_FREE} RETURNING *
+    WHERE id IN ({{}}) AND state = 'waiting' AND (attempts, suspect) = (:attempts, :suspect) AND {_FREE} RETURNING *
 """
-"""A letter as it was chosen: one that failed meanwhile in another's hands is to come alone."""
+"""Letters as they were chosen: one that failed meanwhile in another's hands is to come alone."""
 
 _ROUND = f"""
     SELECT max(next) FROM (
@@ -253,7 +254,7 @@ class Inbox:
             if not chosen:
                 return []
             with self._database.transaction():
-                taken = list(_in_order(chosen, self._take))
+                taken = self._take(chosen)
             if taken:
                 break
         leased = []
@@ -267,7 +268,8 @@ class Inbox:
     def _fresh(self, queries: Sequence[str], most: int) -> list[Row]:
         """The letters to work on next, of those that may share a batch."""
         of_players, of_others = (
-            list(islice(_in_order(self._database.each(query, self._values()), _if_free), most)) for query in queries
+            list(islice(_in_order(self._database.each(query, self._values(most=most)), _if_free), most))
+            for query in queries
         )
         of_others = of_others[: most // OTHERS if of_players else most]
         return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
@@ -277,10 +279,16 @@ class Inbox:
         query = f"SELECT {_COLUMNS} {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
         return self._database.rows(query, self._values(attempts=ATTEMPTS, rested=to_db(now - REST)))
 
-    def _take(self, row: Row) -> Row | None:
-        """A letter, leased; None when it is not free."""
-        chosen = {name: row[name] for name in ("id", "attempts", "suspect")}
-        return self._database.row(_LEASE, self._values(**chosen))
+    def _take(self, chosen: Sequence[Row]) -> list[Row]:
+        """Those of these letters that are free still, leased."""
+        ids = {f"id{at}": row["id"] for at, row in enumerate(chosen)}
+        first = {name: chosen[0][name] for name in ("attempts", "suspect")}  # as all of them have it
+        sql = _LEASE.format(", ".join(f":{name}" for name in ids))
+        leased = {row["id"]: row for row in self._database.rows(sql, self._values(**ids, **first))}
+        taken = list(_in_order(chosen, lambda row: leased.get(row["id"])))
+        for row_id in leased.keys() - {row["id"] for row in taken}:
+            self.give_back(row_id)
+        return taken
 
     def _values(self, **more: object) -> dict[str, object]:
         return {"owner": self._owner, **more}

@@ -137,22 +137,23 @@ class Matches:
 
     def row(self, number: int) -> MatchRow | None:
         """The match of this number."""
-        query = "SELECT number, phase, terms, head, version, resolve_at, clock FROM matches WHERE number = ?"
-        found = self._database.execute(query, (number,)).fetchone()
-        if not found:
-            return None
-        seats = self._database.execute(
-            "SELECT seat, player, accepted FROM seats WHERE match = ? ORDER BY seat", (number,)
+        query = (
+            "SELECT phase, terms, head, version, resolve_at, clock, seat, player, accepted"
+            " FROM matches LEFT JOIN seats ON match = number WHERE number = ? ORDER BY seat"
         )
+        rows = self._database.execute(query, (number,)).fetchall()
+        if not rows:
+            return None
+        phase, terms, head, version, resolve_at, clock, *_ = rows[0]
         return MatchRow(
-            found[0],
-            found[1],
-            json.loads(found[2]),
-            found[3],
-            found[4],
-            found[5],
-            json.loads(found[6]) if found[6] else None,
-            tuple(SeatRow(seat, player, bool(accepted)) for seat, player, accepted in seats),
+            number,
+            phase,
+            json.loads(terms),
+            head,
+            version,
+            resolve_at,
+            json.loads(clock) if clock else None,
+            tuple(SeatRow(seat, player, bool(accepted)) for *_, seat, player, accepted in rows if seat is not None),
         )
 
     def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from pbem.store.players import SETTINGS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -130,8 +132,7 @@ class People:
 
     def is_program(self, player: str) -> bool:
         """Whether the player has said to be a program."""
-        query = "SELECT value FROM settings WHERE player = ? AND name = 'program'"
-        return bool(self._database.scalar(query, (player,)) == "yes")
+        return ("program", "yes") in self._database.execute(SETTINGS, (player,)).fetchall()
 
     def pool(self, players: Iterable[str]) -> Pool:
         """Where a match of these players is rated."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pbem.identity import Format
     from pbem.store.database import Database
 
-__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
+__all__ = ["SETTINGS", "Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,19 @@ class WaitingAddress:
     challenge: str
 
 
+SETTINGS = "SELECT name, value FROM settings WHERE player = ?"
+"""All that a player chose, or was supposed to: one query, whoever asks for which setting."""
+
 _SUPPOSED = "supposed {}"
 """The row of a setting that nobody chose; no command sets one of such a name."""
 
-_BY_NAME = "SELECT name, address FROM players WHERE name = :value"
-_BY_ADDRESS = (
-    "SELECT name, address FROM players WHERE address = :value COLLATE NOCASE"
+_PLAYER = (
+    "SELECT name, address, format, fingerprint, public, added, revoked FROM players LEFT JOIN keys ON player = name"
+    " WHERE {} ORDER BY added, fingerprint"
+)
+_BY_NAME = _PLAYER.format("name = :value")
+_BY_ADDRESS = _PLAYER.format(
+    "address = :value COLLATE NOCASE"
     " OR name IN (SELECT player FROM addresses WHERE address = :value COLLATE NOCASE AND confirmed IS NOT NULL)"
 )
 
@@ -103,7 +110,7 @@ class Players:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._found: dict[tuple[str, str], PlayerRow | None] = {}
-        self._chosen: dict[tuple[str, str], str | None] = {}
+        self._chosen: dict[str, dict[str, str]] = {}
         self._found_in = 0
 
     def forget(self) -> None:
@@ -135,30 +142,24 @@ class Players:
             self.forget()
 
     def _read(self, query: str, value: str) -> PlayerRow | None:
-        row = self._database.execute(query, {"value": value}).fetchone()
-        if row is None:
+        rows = self._database.execute(query, {"value": value}).fetchall()
+        if not rows:
             return None
-        keys = self._all_keys(row[0])
+        name, address, *_ = rows[0]
+        keys = [KeyRow(*row[2:]) for row in rows if row[0] == name and row[2] is not None]
         more = "SELECT address FROM addresses WHERE player = ? AND confirmed IS NOT NULL ORDER BY confirmed, address"
         return PlayerRow(
-            row[0],
-            row[1],
+            name,
+            address,
             tuple(key for key in keys if key.revoked is None),
             tuple(key for key in keys if key.revoked is not None),
-            tuple(found[0] for found in self._database.execute(more, (row[0],))),
+            tuple(found[0] for found in self._database.execute(more, (name,))),
         )
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
         """The player's keys that count, oldest first."""
         row = self.by_name(player)
         return row.keys if row else ()
-
-    def _all_keys(self, player: str) -> list[KeyRow]:
-        query = (
-            "SELECT format, fingerprint, public, added, revoked FROM keys"
-            " WHERE player = ? ORDER BY added, fingerprint"
-        )
-        return [KeyRow(*row) for row in self._database.execute(query, (player,))]
 
     def level(self, player: str) -> str | None:
         """The level that this player's letters are held to, see `PlayerRow.level`; None when nobody is called so."""
@@ -173,13 +174,9 @@ class Players:
     def setting(self, player: str, name: str, default: str) -> str:
         """What the player chose for a setting, else what was supposed, or the default."""
         self._look_anew()
-        if (player, name) not in self._chosen:
-            query = "SELECT name, value FROM settings WHERE player = ? AND name IN (?, ?)"
-            supposed = _SUPPOSED.format(name)
-            found: dict[str, str] = dict(self._database.execute(query, (player, name, supposed)).fetchall())
-            self._chosen[player, name] = found.get(name, found.get(supposed))
-        chosen = self._chosen[player, name]
-        return default if chosen is None else chosen
+        if (chosen := self._chosen.get(player)) is None:
+            chosen = self._chosen[player] = dict(self._database.execute(SETTINGS, (player,)).fetchall())
+        return chosen.get(name, chosen.get(_SUPPOSED.format(name), default))
 
     def has_chosen(self, player: str, name: str) -> bool:
         """Whether the player ever chose this setting."""
@@ -332,11 +329,12 @@ class Players:
         """Note that the player can be reached again."""
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
-    def handled(self, player: str, signed: str) -> HandledRow | None:
-        """What became of a text with this hash, signed by the player; None when it is new."""
-        query = "SELECT received, effect FROM handled WHERE player = ? AND signed = ?"
-        row = self._database.execute(query, (player, signed)).fetchone()
-        return HandledRow(row[0], bool(row[1])) if row else None
+    def handled(self, player: str, signed: str, otherwise: str = "") -> HandledRow | None:
+        """What became of a text with this hash, signed by the player, or else with the other; None when it is new."""
+        query = "SELECT signed, received, effect FROM handled WHERE player = ? AND signed IN (?, ?)"
+        found = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
+        row = found.get(signed) or found.get(otherwise)
+        return HandledRow(row[1], bool(row[2])) if row else None
 
     def said(self, player: str) -> int:
         """How many texts of the player's were handled that were signed."""

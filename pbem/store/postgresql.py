@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 import psycopg
 from psycopg import errors
 
-from pbem.store.engine import BUSY_SECONDS
+from pbem.store.engine import BUSY_SECONDS, Ran
 from pbem.store.errors import BusyError, DamagedError, FullError, OvertakenError, StoreError
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Postgresql:
     """One connection to a store in PostgreSQL; one that is lost is made anew for the next transaction."""
 
     failure = psycopg.Error
+    far = True
 
     def __init__(self, address: PostgresqlAddress) -> None:
         self.place = address
@@ -247,21 +248,21 @@ class Postgresql:
         except psycopg.Error as error:
             self.tell_apart(error)
 
-    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
-        """Run statements in the open transaction: how many rows each changed, and what it gave.
-
-        They are sent without waiting for an answer to each: while they run, nobody else writes.
-        """
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
+        """Run statements in the open transaction; they are sent without waiting for an answer to each."""
         try:
             with self.connection.pipeline():
                 cursors = [self._sent(*statement) for statement in statements]
-            found = [(cursor.rowcount, cursor.fetchall() if cursor.description else []) for cursor in cursors]
+            found = [
+                Ran(cursor.rowcount, cursor.fetchall() if cursor.description else [], cursor.description)
+                for cursor in cursors
+            ]
         except psycopg.Error as error:
             # What was to be prepared behind the statement that failed is not, and psycopg does not notice.
             self._worn = True
             self.tell_apart(error)
         self.changes += sum(
-            max(rows, 0) for (sql, _), (rows, _) in zip(statements, found, strict=True) if not _only_asks(sql)
+            max(ran.changed, 0) for (sql, _), ran in zip(statements, found, strict=True) if not _only_asks(sql)
         )
         return found
 
@@ -420,7 +421,7 @@ _PHRASES = (
         r"(convert_from(\1, 'UTF8')::json->>'\2')",
     ),
     (re.compile(r"json_extract\((\w++), '\$\.(\w++)'\)"), r"(\1::json->>'\2')"),
-    (re.compile(r"(?<![:\w]):([a-z_]++)"), r"%(\1)s"),
+    (re.compile(r"(?<![:\w]):([a-z_]\w*+)"), r"%(\1)s"),
 )
 
 

@@ -26,6 +26,7 @@ _WRITES = re.compile(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 _WORD = re.compile(r"\w+")
 _WHERE = re.compile(r"\bWHERE\b")
 _MORE = re.compile(r"\b(?:OR|NOT(?! NULL)|UNION|JOIN|CASE|EXISTS|IN)\b")
+_LIST = re.compile(r"(\w+) IN \([?, ]+\)")
 _VALUES = re.compile(r"INSERT INTO \w+(?: \(([\w, ]+)\))? VALUES \(([\w?:, ]+)\)")
 _CONFLICT = re.compile(r"ON CONFLICT \(([\w, ]+)\)\s+DO UPDATE")
 _SET = re.compile(r"\b(\w+) = ")
@@ -78,7 +79,7 @@ class Reaches:
 def _conditions(sql: str) -> dict[str, int | str]:
     """The columns that equal a value in each row that a WHERE lets through; none where it is more than a list."""
     before, *where = _WHERE.split(sql)
-    if len(where) != 1 or _MORE.search(where[0]):
+    if len(where) != 1 or _MORE.search(_LIST.sub(r"\1", where[0])):
         return {}
     found: dict[str, int | str] = {}
     for equal in _EQUAL.finditer(where[0]):

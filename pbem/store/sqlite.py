@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from pbem.store.engine import BUSY_SECONDS
+from pbem.store.engine import BUSY_SECONDS, Ran
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Sqlite:
     """One connection to a store in a file."""
 
     failure = sqlite3.DatabaseError
+    far = False
 
     def __init__(self, path: Path | str, *, make: bool) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
@@ -153,10 +154,10 @@ class Sqlite:
         except sqlite3.DatabaseError as error:
             self.tell_apart(error)
 
-    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
-        """Run statements in the open transaction: how many rows each changed, and what it gave."""
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
+        """Run statements in the open transaction."""
         cursors = (self.run(*statement) for statement in statements)
-        return [(cursor.rowcount, cursor.fetchall()) for cursor in cursors]
+        return [Ran(cursor.rowcount, cursor.fetchall(), cursor.description) for cursor in cursors]
 
     def _asked(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])

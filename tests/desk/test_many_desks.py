@@ -195,8 +195,8 @@ def test_a_letter_that_waits_for_its_match_is_not_overtaken_by_the_next(referee:
 def test_a_letter_that_another_failed_at_meanwhile_comes_alone(
     referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was chosen with others, and then in the hands of a desk that died."""
-    numbers = [put(referee, referee.person(name), "help") for name in ("ann", "bob")]
+    """It was chosen with others, then in the hands of a desk that died; its sender's next does not overtake it."""
+    first, of_bob, second = (put(referee, referee.person(name), "help") for name in ("ann", "bob", "ann"))
     chosen = referee.desk.inbox._fresh
 
     def then_it_failed(queries: Any, most: int) -> Any:
@@ -206,7 +206,8 @@ def test_a_letter_that_another_failed_at_meanwhile_comes_alone(
         return rows
 
     monkeypatch.setattr(referee.desk.inbox, "_fresh", then_it_failed)
-    assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == numbers[1:]
+    assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == [of_bob]
+    assert referee.inbox.outcome(second) == referee.inbox.outcome(first) == ("waiting", None)
 
 
 @pytest.mark.parametrize("handled", [True, False])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from stores import POSTGRESQL, heard, place
 
 from pbem.store.database import Database
 from pbem.store.decision import Later
+from pbem.store.engine import Ran
 from pbem.store.errors import BusyError, OvertakenError
 
 if TYPE_CHECKING:
@@ -358,3 +360,137 @@ def test_what_a_part_found_of_its_own_is_undone_with_it(database: Database, besi
 
     database.decide(decide)
     assert words(database) == ["made"]
+
+
+def test_a_decision_asks_nothing_twice(database: Database) -> None:
+    """Until it writes what may be found: then it looks, and goes on looking."""
+    statements = heard(database)
+
+    def asked() -> int:
+        return sum(statement.startswith("SELECT word") for statement in statements)
+
+    def decide() -> None:
+        assert (words(database), words(database), asked()) == ([], [], 1)
+        database.set_meta("name", "of another table")
+        assert (words(database), asked()) == ([], 1)
+        put(database, "word")
+        assert (words(database), words(database), asked()) == (["word"], ["word"], 3)
+
+    database.decide(decide)
+    assert asked() == 3
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_known_before_a_part_was_undone_is_stood_on(
+    database: Database, beside: Database, *, again: bool
+) -> None:
+    """What was asked in it, and might have found what it wrote, counts again when it is asked again."""
+
+    def part() -> None:
+        with database.savepoint():
+            assert words(database) == []
+            database.write("INSERT INTO words (word) VALUES (?)", ("undone",))
+            raise ZeroDivisionError
+
+    def decide() -> None:
+        with suppress(ZeroDivisionError):
+            part()
+        if again:
+            assert words(database) == []
+        database.write("INSERT INTO meta VALUES (?, ?)", ("name", Later(make, "meanwhile")))
+
+    def make() -> str:
+        with beside.transaction():
+            put(beside, "other")
+        return "made"
+
+    if again:
+        with pytest.raises(OvertakenError):
+            database.decide(decide)
+    else:
+        database.decide(decide)
+    assert database.meta("name") == (None if again else "made")
+
+
+def test_what_was_only_glanced_at_is_stood_on_when_it_is_asked(database: Database, beside: Database) -> None:
+    def decide() -> None:
+        assert database.glance(lambda: words(database)) == words(database) == []
+        put(database, Later(make, "meanwhile"))
+
+    def make() -> str:
+        with beside.transaction():
+            put(beside, "other")
+        return "made"
+
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+
+
+@pytest.fixture
+def alone(database: Database, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that a database runs one by one, as if each were a way to a server and back."""
+    statements: list[str] = []
+    run = database.engine.run
+
+    def noted(sql: str, *values: Any) -> Any:
+        statements.append(sql)
+        return run(sql, *values)
+
+    def all_at_once(queries: Any) -> list[Ran]:
+        cursors = [run(*query) for query in queries]
+        return [
+            Ran(cursor.rowcount, cursor.fetchall() if cursor.description else [], cursor.description)
+            for cursor in cursors
+        ]
+
+    monkeypatch.setattr(database.engine, "far", True)
+    monkeypatch.setattr(database.engine, "run", noted)
+    monkeypatch.setattr(database.engine, "run_all", all_at_once)
+    return statements
+
+
+def looks(database: Database, about: str, *, asks: bool = True) -> list[str] | None:
+    with database.savepoint(about=about):
+        return words(database) if asks else None
+
+
+def test_what_is_usually_asked_is_asked_at_once(database: Database, beside: Database, alone: list[str]) -> None:
+    """What was asked twice about something is asked with all else of that kind; it finds what is there now."""
+    for about, asked in (("ann", 1), ("ann", 1), ("ann", 0), ("bob", 1), ("ann", 0)):
+        with beside.transaction():
+            put(beside, "word")
+        alone.clear()
+        found = database.decide(partial(looks, database, about), about=[about])
+        assert found == words(beside)
+        assert sum(statement.startswith("SELECT word") for statement in alone) == asked
+
+
+def test_what_is_asked_no_more_is_not_asked_ahead(database: Database, alone: list[str]) -> None:
+    for asks, asked in ((True, 1), (True, 1), (False, 0), (True, 1), (True, 1), (True, 0)):
+        alone.clear()
+        database.decide(partial(looks, database, "ann", asks=asks), about=["ann"])
+        assert sum(statement.startswith("SELECT word") for statement in alone) == asked
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_decision_stands_on_what_was_asked_ahead_if_it_asks(
+    database: Database, beside: Database, *, asks: bool
+) -> None:
+    def decide() -> None:
+        looks(database, "ann", asks=asks)
+        database.write("INSERT INTO meta VALUES (?, ?)", ("name", Later(make, "meanwhile")))
+
+    def make() -> str:
+        with beside.transaction():
+            put(beside, "other")
+        return "made"
+
+    for _ in range(2):
+        database.decide(partial(looks, database, "ann"), about=["ann"])
+    if asks:
+        with pytest.raises(OvertakenError):
+            database.decide(decide, about=["ann"])
+    else:
+        database.decide(decide, about=["ann"])
+    assert database.meta("name") == (None if asks else "made")

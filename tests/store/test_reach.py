@@ -29,6 +29,8 @@ QUERIES = [
     "SELECT count(*) FROM rows WHERE state = ? AND seat <= ?",
     "SELECT * FROM rows WHERE player = :player COLLATE NOCASE AND state IS NOT NULL",
     "SELECT * FROM rows WHERE match = ? OR seat = ?",
+    "SELECT * FROM rows WHERE match = ? AND seat IN (?, ?)",
+    "SELECT * FROM rows WHERE match = ? AND seat NOT IN (?, ?)",
     "SELECT * FROM rows WHERE NOT (match = ?)",
     "SELECT * FROM rows WHERE match = (SELECT max(match) FROM rows WHERE seat = ?)",
     "SELECT * FROM rows WHERE match = coalesce(?, match)",

@@ -6,6 +6,7 @@ ruling 34: nothing is told that the view does not hold.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -211,6 +212,7 @@ def _legend(
     return symbols, tints, [_sign(letter, name) for letter, _, _, name in types]
 
 
+@cache  # a letter has some sixty, of few kinds
 def _sign(sign: str, meaning: Phrase) -> Phrase:
     return Phrase("{sign} {meaning}", sign=sign, meaning=meaning)
 
