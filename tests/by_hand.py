@@ -111,6 +111,13 @@ class Player:
                     return letter
             self._receive(words, end)
 
+    def any(self) -> Letter:
+        """The next letter, whatever it says."""
+        end = time.monotonic() + post_office.PATIENCE
+        while not self.letters:
+            self._receive("anything", end)
+        return self.letters.pop(0)
+
     def _receive(self, words: str, end: float) -> None:
         try:
             letter = Letter(self.arrivals.get(timeout=0.25))

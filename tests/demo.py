@@ -90,7 +90,7 @@ class Terminal:
         self._home = folder / f"{name}-home"
         self._port = office.port
         self._chance = Chance(f"{seed} {name}".encode())
-        self._environment = {**os.environ, "HOME": str(self._home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+        self.environment = {**os.environ, "HOME": str(self._home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
         self._read: list[Letter] = []
 
     def __call__(self, *words: str, until: str = "") -> None:
@@ -108,7 +108,7 @@ class Terminal:
     def _run(self, *words: str, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [PBEM, "play", "--wait", str(patience), *words],
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -205,7 +205,7 @@ class AtAgent:
         print(f"{terminal.name}$ pbem agent      (from now on)", flush=True)
         self._process = subprocess.Popen(
             [PBEM, "agent"],
-            env=terminal._environment,
+            env=terminal.environment,
             stdin=subprocess.PIPE,
             stdout=self._said,
             stderr=subprocess.STDOUT,

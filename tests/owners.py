@@ -87,12 +87,12 @@ class Owner(Side):
         return [event.faults for event in self.heard if event.kind == "answer" and event.said == "refused"]
 
 
-def propose(referee: Referee, owners: Sequence[Side], game: str, options: str = "") -> None:
+def propose(referee: Referee, players: Sequence[Side | Mailbox], game: str, options: str = "") -> None:
     """A sealed match that is proposed by the first."""
-    first, *others = owners
+    first, *others = (player.person if isinstance(player, Side) else player for player in players)
     raw = "\n".join(f"{name}: {value}" for name, value in RAW[game].items())
-    form = new(first.person, game, *(other.person.name for other in others), options=f"sealed: yes\n{raw}{options}")
-    referee.send(first.person, form)
+    form = new(first, game, *(other.name for other in others), options=f"sealed: yes\n{raw}{options}")
+    referee.send(first, form)
 
 
 def live(owners: Sequence[Owner], most: int = 4000) -> Iterator[Owner]:

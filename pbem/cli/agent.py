@@ -51,7 +51,7 @@ def agent(account: str, secrets: Path | None, once: bool) -> None:
     play m17 Gx3 bRv1Rv3` elsewhere. It runs until SIGTERM or Ctrl-C.
     """
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in () if once else (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     table = Table(places(os.environ), account, _PATIENCE, secrets)
     with troubles(), table.afterwards:

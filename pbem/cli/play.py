@@ -694,9 +694,10 @@ def _clicked(table: Table, standing: JsonObject) -> Handed:
     elif standing.get("sealed"):
         shown = table.agent.shown(name)
         asked = (letters.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
-        del asked["sealed"]  # the page is handed all that it needs, and is asked for orders alone
     else:
         asked = letters.position_asked(name)
+    # Of a sealed match the page is asked for the setup or the orders alone: what is done with them is the agent's.
+    asked = {key: value for key, value in asked.items() if key != "sealed"}
     home = Home(table.account.server, table.account.server_address)
     port = Port(os.urandom)
     try:

@@ -86,8 +86,6 @@ const SEALING = (() => {
     if (found.pbem === "setup 1") return { found, asks: true, anew: false, doubtful: false, steps: [] };
     secrets = await STEPS.bound(found, secrets);
     const table = await STEPS.check(found, secrets);
-    secrets = STEPS.heard(found, secrets);
-    SECRETS.keep(localStorage, secrets);
     if (found.sealed.owes[0] === "reveal") return { found, asks: false, anew: false, doubtful: !table.over, steps: [] };
     const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
     const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
@@ -108,6 +106,7 @@ const SEALING = (() => {
       return STEPS.seal(found, secrets, rev, await note());
     }
     if (found.sealed.owes[0] === "reveal") return STEPS.reveal(found, secrets);
+    secrets = STEPS.heard(found, secrets);
     if (asks) secrets = SECRETS.tried({ ...secrets, orders: { ...secrets.orders, [found.turn]: text }, after: { [found.turn]: found.prev } }, found.turn, text, found.prev);
     const table = STEPS.replayed(found);
     for (const { turn, step } of STEPS.answered(found, secrets, table).steps) if (step === SEALED.opens) secrets = { ...secrets, orders: { [turn]: "", ...secrets.orders } };

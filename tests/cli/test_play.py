@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import mailbox
-import re
 import stat
 from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
 from bulletins import FIELD
-from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from domains import Domain, rsa_key
 from referee import Referee, new
 from table import ANN, BOB, SMALL
+from terminal import Terminal
 
-from pbem.cli import main
 from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.correspondence import Correspondence, Judged
 from pbem.player.memory import Memory
@@ -26,59 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from click.testing import Result
     from referee import Mailbox
 
     from pbem.json_object import JsonObject
-
-
-class Terminal:
-    """Ann at her terminal: a home, a Maildir, a folder of drafts that she sends with her mail program."""
-
-    def __init__(self, folder: Path, referee: Referee) -> None:
-        self.referee = referee
-        self.home = folder / "home"
-        self.drafts = folder / "drafts"
-        self.maildir = mailbox.Maildir(folder / "Maildir")
-        self.ann = referee.person("ann")
-        self.came = 0
-        self.sent: list[bytes] = []
-        self.provider: Domain | None = None
-        """Who signs what leaves, for a player without a key."""
-        self.own_ids = False
-        """Whether the mail program that sends the drafts gives them Message-IDs of its own."""
-
-    def __call__(self, *words: str, typed: str = "", status: int = 0) -> str:
-        """What the terminal shows of `pbem play`, after the letters that have come; then the drafts are sent."""
-        for raw in self.ann.letters.came[self.came :]:
-            self.maildir.add(raw.replace(b"\r\n", b"\n"))
-        self.came = len(self.ann.letters.came)
-        environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
-        result: Result = CliRunner().invoke(main, ["play", "--wait", "0", *words], input=typed, env=environment)
-        assert result.exit_code == status, result.output
-        for draft in sorted(self.drafts.glob("*.eml")) if self.drafts.exists() else ():
-            raw = draft.read_bytes()
-            assert raw.startswith(b"X-Unsent: 1\r\n")
-            assert stat.S_IMODE(draft.stat().st_mode) == 0o600
-            self.sent.append(raw)
-            if self.own_ids:
-                raw = re.sub(rb"(?m)^Message-ID: <", b"Message-ID: <own.", raw)
-            to = next(line for line in raw.decode().splitlines() if line.startswith("To: ")).removeprefix("To: ")
-            if self.provider is not None:
-                raw = self.provider.sign(raw.removeprefix(b"X-Unsent: 1\r\n"), self.referee.now)
-            self.referee.deliver(raw, self.ann.address, to)
-            draft.unlink()
-        return result.output
-
-    @property
-    def ways(self) -> tuple[str, ...]:
-        """How letters come and go."""
-        return "--in", f"maildir:{self.maildir._path}", "--out", f"drafts:{self.drafts}"
-
-    def register(self) -> str:
-        given = ("--address", self.ann.address, "--key", "~/key", "--new-key", *self.ways)
-        first = self("register", "ann@play.example", *given)
-        return first + self() + self()
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def stands(referee: Referee) -> tuple[object, ...]:
     ("game", "names", "options"),
     [
         ("spaceships", ("ann", "bob"), ""),
-        ("spaceships", ("ann", "bob"), "kind: continued\ngames: 2\nfirst: 2\n"),
+        pytest.param("spaceships", ("ann", "bob"), "kind: continued\ngames: 2\nfirst: 2\n", marks=pytest.mark.long),
         ("dueling-masters", ("ann", "bob"), "max_turns: 12\n"),
         ("shoot-em-up", ("ann", "bob"), "max_turns: 4\n"),
     ],

@@ -258,6 +258,20 @@ def test_what_was_told_once_cannot_be_told_otherwise() -> None:
         table.open(2, found)
 
 
+def test_what_was_told_long_ago_cannot_be_told_otherwise() -> None:
+    """A link has no papers of earlier turns: the page remembers what it answered."""
+    table = Table("spaceships", 3)
+    for _ in range(3):
+        table.play_on()
+    found = table.found(2)
+    table.secrets[2] = table.page.evaluate(HEARD, [found, table.open(2, found)["secrets"]])
+    told = _of(found, 1, "answers")
+    told["lines"][0] = told["lines"][0].replace("miss", "hit")
+    del told["paper"], told["values"]
+    with pytest.raises(Failed, match="what it tells of seat 1 is not what a letter before told"):
+        table.open(2, found)
+
+
 TRIED = """async ([found, secrets]) => {
     let tried = secrets;
     for (const text of ["Rv1", "Rv2", "Rv3"]) {

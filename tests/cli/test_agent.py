@@ -1,0 +1,120 @@
+"""`pbem agent` and `pbem play` in a sealed match, as their user sees them: letters in a Maildir, drafts out."""
+
+from __future__ import annotations
+
+import random
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import random_players
+from owners import RAW, Owner, propose
+from referee import SERVER, Referee
+from table import TO
+from terminal import Terminal
+
+from pbem.games import rules
+from pbem.player import sealed
+from pbem.player.agent import Agent
+from pbem.player.correspondence import Correspondence, Party
+from pbem.player.memory import Memory
+from pbem.player.sealed import Code, Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    found = Referee(tmp_path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    found = Terminal(tmp_path, referee)
+    monkeypatch.setenv("HOME", str(found.home))  # for `~`
+    monkeypatch.setattr("pbem.cli.play._now", lambda: referee.now)
+    found.register()
+    found()
+    return found
+
+
+@pytest.fixture
+def bob(tmp_path: Path, referee: Referee) -> Iterator[Owner]:
+    found = Owner(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")
+    found.register()
+    yield found
+    found.close()
+
+
+def begun(referee: Referee, terminal: Terminal, bob: Owner) -> str:
+    """A match in which both have committed to their setups; what ann's terminal said of hers."""
+    propose(referee, [bob.person, terminal.ann], "spaceships")
+    terminal("accept", "m1", "--yes")
+    options = rules("spaceships").options(RAW["spaceships"], 2)
+    setup = random_players.PLAYERS["spaceships"].setup(random.Random(1), options, 2)
+    said = terminal("setup", "m1", *setup.splitlines(), "--yes")
+    bob.look()
+    bob.look()
+    return said
+
+
+def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bob: Owner) -> None:
+    said = begun(referee, terminal, bob)
+    (words,) = re.findall(r"^    ((?:[a-z]{5} ?){6})$", said, re.MULTILINE)
+    assert words in terminal("words")
+    folder = terminal.home / ".local/state/pbem/ann@play.example.secrets"
+    assert [path.stat().st_mode & 0o777 for path in sorted(folder.glob("*.json"))] == [0o600]
+    rnd, asked, shown = random.Random(2), 0, ""
+    for _ in range(60):
+        while bob.look():
+            pass
+        shown = terminal.run("agent", "--once")
+        if "m1: verified" in shown:
+            break
+        if turn := re.search(r"^m1, turn (\d+): your orders\? m1 ORDERS$", shown, re.MULTILINE):
+            assert "Your space" in shown
+            asked += 1
+            view = view_of(terminal)
+            orders = random_players.sensible_orders(rnd, view)
+            said = terminal("m1", *orders.split(), "--yes") if orders else terminal("m1", "--nothing", "--yes")
+            assert f"m1, turn {turn[1]}: you order" in said
+    assert asked > 2
+    assert "m1: verified" in shown
+    assert not bob.accusations
+    assert "closed: " in terminal()
+
+
+def view_of(terminal: Terminal) -> dict[str, Any]:
+    """What ann sees on her boards."""
+    state = terminal.home / ".local/state/pbem"
+    with closing(Memory(state / "ann@play.example.sqlite")) as memory:
+        letters = Correspondence(Party("ann", terminal.ann.address, SERVER, TO), memory, None, random.randbytes)
+        return dict(Agent(letters, Vault(state / "ann@play.example.secrets"), random.randbytes).shown("m1").view)
+
+
+def test_what_is_not_legal_is_not_signed(referee: Referee, terminal: Terminal, bob: Owner) -> None:
+    begun(referee, terminal, bob)
+    for _ in range(3):
+        while bob.look():
+            pass
+        if "your orders?" in terminal.run("agent", "--once"):
+            break
+    assert "Not legal; nothing was signed or sent" in terminal("m1", "Rv9", "--yes", status=1)
+
+
+def test_words_are_taken_over_and_strange_ones_are_refused(terminal: Terminal) -> None:
+    mine = Code.drawn(random.randbytes).words
+    assert mine in terminal("words", *mine.split())
+    assert mine in terminal("words")
+    assert "no word of such a code: hello" in terminal("words", "hello", *mine.split()[1:], status=1)
