@@ -82,6 +82,7 @@ const SEALING = (() => {
 
   /** @returns {Promise<Sealed>} raises an Error in words */
   async function enter(found) {
+    STEPS.plain(found);
     await recalled(found);
     if (found.pbem === "setup 1") return { found, asks: true, anew: false, doubtful: false, steps: [] };
     secrets = await STEPS.bound(found, secrets);
