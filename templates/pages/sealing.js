@@ -36,8 +36,10 @@ const SEALING = (() => {
 
   byId("draw-words").addEventListener("click", async () => {
     const words = NOTE.words();
-    byId("words").value = words;
+    byId("draw-words").disabled = true;
     await locked(await NOTE.lock(words));
+    byId("draw-words").disabled = false;
+    byId("words").value = words;  // who sees them has them in use
     byId("draw-words").hidden = byId("use-words").hidden = true;
     told(say("Write these six words down now, and keep them apart from this machine. They are nowhere else."));
   });
