@@ -37,7 +37,7 @@ __all__ = ["Public", "key_formats", "signed_form"]
 
 _RANKED = 100
 _LISTED = 50
-_PAPERS = re.compile(r"(openings|receipts|withdrawals|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
+_PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
 """The papers of a bundle that are the server's own and hold no address."""
 _BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
 """The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""

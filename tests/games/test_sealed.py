@@ -86,6 +86,8 @@ def test_a_game_may_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_letter_says_what_not_all_know_of_a_paper() -> None:
     assert sealed("shoot-em-up").papers["setup"].values == ("salt",)
     assert sealed("spaceships").papers["open"].values == ("after", "orders", "salt")
+    assert [step for step, kind in sealed("spaceships").papers.items() if kind.ordered] == ["open"]
+    assert [step for step, kind in sealed("shoot-em-up").papers.items() if kind.ordered] == ["open"]
 
 
 @pytest.mark.parametrize(
@@ -284,6 +286,38 @@ def test_the_worked_cases_of_the_rulings_come_out_alike(game: str) -> None:
         assert all(first_false(whole, seat, whole.steps) is None for seat in whole.setups)
         found += len(reports) > 0
     assert found > 10
+
+
+JUNK = [
+    "",
+    "\0",
+    "check",
+    "beam",
+    "over",
+    "explodes",
+    "destroyed",
+    "Rv\u0661",
+    "KC\u0663",
+    "A1",
+    "A:",
+    "x" * 5000,
+    "*",
+]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_whatever_is_written_is_judged(game: str) -> None:
+    """Words of the game and others, in no order: refused, or a step; never an error of ours."""
+    random = Random(game)
+    whole = played(game, 0, seed=0)
+    known = [word for step in whole.steps for line in step.lines for word in line.split()]
+    for _ in range(600):
+        place = random.randrange(len(whole.steps))
+        words = random.choices(known + JUNK * 20, k=random.choice((1, 3, 6, 40)))
+        told = judged(whole, place, " ".join(words))
+        if told is not None:
+            step = whole.steps[place]
+            sealed(game).enter(whole.tables[place], step.seat, step.step, told.lines)
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -12,11 +12,14 @@ from forgers import checked, signed_again, tampered, with_entry
 from javascript import PAGES, Scripts
 from make_vectors import VECTORS
 from mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
+from referee import Referee
+from sealed_seats import agreed, play
 
+from pbem.desk.public import Public
 from pbem.identity import ed25519_points
 from pbem.match.transcript import Entry, canonical
 from pbem.pages import messages
-from pbem.pages.replay import _packed, revealed
+from pbem.pages.replay import _packed, replay, revealed
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -288,3 +291,24 @@ FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "ne
 def test_lies_are_found_as_far_as_a_page_can(path: Path, verifier: Scripts) -> None:
     said = verifier.evaluate(RUN, _packed(path.read_bytes()))
     assert (said[-1]["holds"] is False) == (name(path) in FOUND | {"cut"}), said[-1]
+
+
+# Sealed matches
+
+
+@pytest.mark.parametrize("game", ["spaceships", "dueling-masters", "shoot-em-up"])
+def test_the_page_of_a_sealed_match_without_its_letters_is_proved(
+    verifier: Scripts, tmp_path: Path, game: str
+) -> None:
+    referee = Referee(tmp_path)
+    options = "fleet: cost:3\n" if game == "spaceships" else "max_turns: 6\n"
+    play(referee, agreed(referee, "ann", "bob", game=game, options=options))
+    (match,) = Public("play.example", referee.database, referee.vault).finished()
+    assert match.bundle is not None
+    assert any(path.startswith("steps/") for path in match.bundle.papers) == (game != "shoot-em-up")
+    run = RUN.replace("async (packed)", "async ([packed, forms])").replace("run(packed)", "run(packed, forms)")
+    said = verifier.evaluate(run, [_packed(bundle.write(match.bundle)), dict(match.forms)])
+    assert [one for one in said if one["holds"] is not True] == []
+    assert any("letters signed with these keys" in one["said"] for one in said)
+    replay(match.bundle, forms=match.forms)
+    referee.close()

@@ -20,11 +20,8 @@ from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pbem.match.replay import TranscriptReplay
     from pbem.match.step import Step
-    from pbem.match.transcript import Entry
 
 
 def begin(step: Step) -> None:
@@ -85,13 +82,6 @@ def remake(replay: TranscriptReplay) -> Step:
     return step
 
 
-def _named(entry: Entry) -> Iterator[tuple[str, str]]:
-    for seat, value in entry.body["receipts"].items():
-        yield receipt_path(entry.body["game"], int(seat)), value
-    if "trace" in entry.body:
-        yield f"traces/game-{entry.body['game']}-setup.txt", entry.body["trace"]
-
-
 ENTRY = EntryType(
     "sealed",
     mapping(
@@ -105,5 +95,4 @@ ENTRY = EntryType(
     ),
     remake=remake,
     says="game {game}: all have committed to their setups, signed; they keep them to themselves",
-    papers=_named,
 )

@@ -24,14 +24,13 @@ from pbem.match.turns import Played, Reports
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from pbem.games.sealed import Table
     from pbem.match.replay import TranscriptReplay
     from pbem.match.sealed_game import Filed
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
-    from pbem.match.transcript import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +124,6 @@ def remake(replay: TranscriptReplay) -> Step:
     return step
 
 
-def _named(entry: Entry) -> Iterator[tuple[str, str]]:
-    if "path" in entry.body:
-        yield entry.body["path"], entry.body["paper"]
-
-
 ENTRY = EntryType(
     "step",
     mapping(
@@ -146,5 +140,4 @@ ENTRY = EntryType(
     ),
     remake=remake,
     says="game {game}, turn {turn}: seat {seat}: {step}, signed, as it was due",
-    papers=_named,
 )
