@@ -210,6 +210,44 @@ def test_every_kind_of_match_is_checked(path: Path, opened: Callable[..., Page])
     assert any(line.startswith("ok") and "players: " in line for line in said)
 
 
+HOSTILE = b"<img src=x onerror=hit=1></script><script>hit=1</script>"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("records/", b'name = "ann"', b'name = "%b"' % HOSTILE),
+        ("records/", b'name = "ann"', 'name = "\u202eevil\u2066"'.encode()),
+        (
+            "records/",
+            b'[[seat]]\nname = "ann"',
+            b'[__proto__]\nhit = 1\n[[seat]]\n__proto__ = {"hit": 1}\nname = "ann"',
+        ),
+        ("records/", b"winner = 1", b"winner = 1000000000"),
+        ("reports/", b'"reports"', b'"%b":1,"reports"' % HOSTILE),
+        ("letters/", b"Subject: ", b"Subject: " + HOSTILE),
+    ],
+)
+def test_nothing_that_a_bundle_holds_is_obeyed(
+    bundles: dict[str, bytes], opened: Callable[..., Page], path: str, old: bytes, new: bytes
+) -> None:
+    """Its words stay words, whatever they are, and the page says that it does not hold."""
+    found = bundle.read(bundles["spaceships"])
+    papers = {
+        name: paper.replace(old, new) if name.startswith(path) else paper for name, paper in found.papers.items()
+    }
+    assert papers != found.papers
+    page = opened(replay(replace(found, papers=papers)))
+    page.wait_for_selector(".badge.bad")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("[globalThis.hit, Object.prototype.hit, document.querySelectorAll('img').length]") == [
+        None,
+        None,
+        0,
+    ]
+
+
 def carrying(content: bytes, other: bytes) -> str:
     """The page of a bundle, made by somebody who put another one into it."""
     html, packed = replay(bundle.read(content)), pages._packed(content)
