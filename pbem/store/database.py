@@ -248,6 +248,7 @@ class Database:
         assert script is not None
         assert writing is not None
         self._writing = None
+        script.ahead(())  # others may have written since
         self.engine.rollback()
         writing.enter_context(self.transaction())
         done = 0

@@ -494,3 +494,19 @@ def test_a_decision_stands_on_what_was_asked_ahead_if_it_asks(
     else:
         database.decide(decide, about=["ann"])
     assert database.meta("name") == (None if asks else "made")
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_was_asked_ahead_is_asked_anew_once_others_may_not_write(database: Database, beside: Database) -> None:
+    """Until then they may have written; of what was asked before, that is seen when the lock is taken."""
+
+    def decide() -> list[str] | None:
+        with beside.transaction():
+            put(beside, "other")
+        database.set_meta("name", "ours")
+        assert database.meta("name") == "ours"
+        return looks(database, "ann")
+
+    for _ in range(2):
+        database.decide(partial(looks, database, "ann"), about=["ann"])
+    assert database.decide(decide, about=["ann"]) == ["other"]
