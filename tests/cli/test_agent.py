@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "_ROUNDS", 10)
