@@ -40,7 +40,7 @@ const COMPOSER = (() => {
   function bring(found) {
     if (!found || !["position 1", "setup 1"].includes(found.pbem)) throw new Error(say("it is neither a position nor a setup"));
     if (found.rules !== RULES.name) throw new Error(say("it is of another game: {game}", { game: String(found.rules) }));
-    if (found.pbem === "position 1" && !(found.sealed ? found.sealed.owes.length : found.view && found.view.entitled)) throw new Error(say("nothing is asked of you in turn {turn}", { turn: String(found.turn) }));
+    if (found.pbem === "position 1" && !(found.sealed ? (found.sealed.owes || []).length : found.view && found.view.entitled)) throw new Error(say("nothing is asked of you in turn {turn}", { turn: String(found.turn) }));
     const to = HOME.foreign(found);
     return to ? ask(found, to) : entered(found);
   }

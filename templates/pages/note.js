@@ -39,7 +39,10 @@ const NOTE = (() => {
     return whole.length > MOST ? "" : btoa(String.fromCharCode(...whole));
   }
 
-  const parts = (note) => Uint8Array.from(atob(note), (char) => char.charCodeAt(0));
+  /** The octets of a note; none where it is no base64. */
+  function parts(note) {
+    try { return Uint8Array.from(atob(note), (char) => char.charCodeAt(0)); } catch { return new Uint8Array(); }
+  }
 
   /** Whether a lock was made with the salt of this note. */
   const fits = ({ salt }, note) => parts(note).slice(0, SALT).every((byte, at) => byte === salt[at]);

@@ -36,8 +36,10 @@ const SEALING = (() => {
 
   byId("draw-words").addEventListener("click", async () => {
     const words = NOTE.words();
-    byId("words").value = words;
+    byId("draw-words").disabled = true;
     await locked(await NOTE.lock(words));
+    byId("draw-words").disabled = false;
+    byId("words").value = words;  // who sees them has them in use
     byId("draw-words").hidden = byId("use-words").hidden = true;
     told(say("Write these six words down now, and keep them apart from this machine. They are nowhere else."));
   });
@@ -82,6 +84,7 @@ const SEALING = (() => {
 
   /** @returns {Promise<Sealed>} raises an Error in words */
   async function enter(found) {
+    STEPS.plain(found);
     await recalled(found);
     if (found.pbem === "setup 1") return { found, asks: true, anew: false, doubtful: false, steps: [] };
     secrets = await STEPS.bound(found, secrets);

@@ -59,12 +59,21 @@ const STEPS = (() => {
     return await PAPERS.sha256(PAPERS.paper(name, place(found, seat), turn, told, lines)) === paper;
   }
 
-  /** Check what a letter tells of a game: raises an Error in words where it does not hold. */
-  async function check(found, secrets) {
-    const { steps, terms } = found.sealed;
-    if (!HASH.test(terms) || !steps.every(({ step, lines, paper }) => (step === "commit" || step in SEALED.papers) && (!paper || HASH.test(paper)) && lines.every((line) => SEALED.line.test(line)))) {
+  const isStep = (one) => Boolean(one) && (one.step === "commit" || Object.hasOwn(SEALED.papers, one.step)) && Number.isInteger(one.turn) && Number.isInteger(one.seat)
+    && (one.paper === undefined || HASH.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || one.step === SEALED.opens);
+
+  /** Refuse what is not of the form of a sealed match's documents: raises an Error in words. */
+  function plain(found) {
+    const { terms, steps, commitments } = found.sealed, hashes = (list) => Boolean(list) && Array.from({ length: found.names.length }, (_, at) => list[at + 1]).every((hash) => HASH.test(hash));
+    const position = found.pbem !== "setup 1", listed = Array.isArray(found.names) && found.names.every((name) => typeof name === "string");
+    if (!HASH.test(terms) || !found.options || !listed || (position && !(Array.isArray(steps) && steps.every(isStep) && hashes(commitments)))) {
       throw new Error(say("it does not read as one of the server's own"));
     }
+  }
+
+  /** Check what a letter tells of a game: raises an Error in words where it does not hold. */
+  async function check(found, secrets) {
+    const { steps } = found.sealed;
     if (secrets.setup && await commitment(found, secrets) !== found.sealed.commitments[found.seat]) throw new Error(say("the commitment that it shows for your setup is not yours"));
     for (const [at, each] of steps.entries()) {
       if (!await isPaper(found, each)) throw new Error(say("turn {turn}: a paper of seat {seat} is not what its hash says", each));
@@ -105,7 +114,7 @@ const STEPS = (() => {
     for (const one of [now, ...tries.filter((each) => each.turn === turn)]) {
       if (one.text === undefined) continue;
       const tried = { ...settled, orders: { ...settled.orders, [turn]: one.text }, after: { ...settled.after, [turn]: one.after } };
-      if (await paperOf(found, tried, turn) === last.paper) return tried;
+      if (await paperOf(found, tried, turn).catch(() => "") === last.paper) return tried;
     }
     throw new Error(say("turn {turn}: this browser does not know the orders that you committed to", last));
   }
@@ -164,5 +173,5 @@ const STEPS = (() => {
       ...turns.map((turn) => section(["orders", turn], secrets.orders[turn].split("\n"))));
   }
 
-  return { commitment, check, heard, bound, answered, replayed, seal, step, reveal };
+  return { plain, commitment, check, heard, bound, answered, replayed, seal, step, reveal };
 })();

@@ -254,6 +254,33 @@ def test_nobody_is_bound_twice_unawares(referee: Referee, opened: Opened) -> Non
     assert referee.match().phase == "playing"
 
 
+def test_a_crafted_link_gets_no_secrets(referee: Referee, opened: Opened) -> None:
+    """Whoever makes a link that asks for a reveal while the game goes on, or for another player's steps."""
+    page = opened(composer("spaceships", HOME))
+    program, browser = agreed(referee, "spaceships", page)
+    found = None
+    while found is None or found["pbem"] == "setup 1":
+        program.write(referee)
+        if (found := browser.due()) is not None and found["pbem"] == "setup 1":
+            browser.open(found)
+            browser.sent()
+    crafted = {**found, "sealed": {**found["sealed"], "owes": ["reveal"]}}
+    browser.link = fragment(crafted)
+    browser.open(crafted)
+    page.locator("#mail").click()
+    assert "the game goes on" in page.locator("#twice").inner_text()
+    assert not page.locator("#form").input_value()
+    kept = page.evaluate("Object.values(localStorage).join(' ')")
+    other = {**found, "seat": 1, "player": "ann", "sealed": {**found["sealed"], "note": None}}
+    page.goto(f"{page.url.partition('#')[0]}#{fragment(other)}")
+    until(page, "document.getElementById('loaded').textContent.includes('neither in this browser nor in a note')")
+    for note in ("AAAA", "no base64", found["sealed"]["note"]):
+        noted = {**other, "sealed": {**other["sealed"], "note": note}}
+        page.goto(f"{page.url.partition('#')[0]}#{fragment(noted)}")
+        until(page, "document.getElementById('code-said').textContent.includes('Type your six words')")
+    assert page.evaluate("Object.values(localStorage).join(' ')") == kept
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_a_phone(scheme: str, tab: Page, referee: Referee, opened: Opened) -> None:
     tab.emulate_media(color_scheme=scheme)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SERVER, TERMS = "play.example", "ab" * 32
 NAMES = ("ann", "bob", "cat", "dan")
 PAGE = """async ([found, secrets]) => {
+    STEPS.plain(found);
     const settled = await STEPS.bound(found, secrets), table = await STEPS.check(found, settled);
     const { asks, own, steps, ...after } = STEPS.answered(found, settled, table);
     return { secrets: settled, asks, turn: after.table.turn, view: SEALED.view(own, after.table), steps };
@@ -235,6 +237,31 @@ def test_a_server_that_tells_something_else_is_found_out(lie: Callable[[dict[str
     lie(found)
     with pytest.raises(Failed, match=said):
         table.open(2, found)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_whatever_is_brought_is_refused_in_words(game: str) -> None:
+    """Documents with anything missing, or anything else in its place: believed, or refused by a sentence of ours."""
+    table = Table(game, 6)
+    for _ in range(4 * table.seats):
+        table.play_on()
+    seat = next(iter(table.table.due))
+    for junk in (None, 7, "x", [], {}, [None], {"1": 1}, "\n", True):
+        for _ in range(12):
+            found = table.found(seat)
+            place: Any = found if table.random.random() < 0.2 else found["sealed"]
+            key: Any = table.random.choice(
+                ["names", "options"] if place is found else ["terms", "commitments", "steps"]
+            )
+            if key == "steps" and table.random.random() < 0.8:
+                place = table.random.choice(place["steps"])
+                key = table.random.choice(["turn", "seat", "step", "lines", "paper", "values"])
+            place[key] = junk
+            with suppress(Failed):  # or believed
+                table.open(seat, found)
+                continue
+            with pytest.raises(Failed, match=r"^Error: "):  # a sentence of ours, and no TypeError
+                table.open(seat, found)
 
 
 HEARD = "([found, secrets]) => STEPS.heard(found, secrets)"
