@@ -432,7 +432,7 @@ class LetterWriter:
         elif notice.kind == "setup":
             facts["composer"] = ""
             self._setup(match, row, seat, out)
-        elif notice.kind in _OF_SEALED:
+        elif notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
             facts = self._of_sealed(notice, row, out)
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, seat, facts, out)
@@ -682,12 +682,17 @@ class LetterWriter:
         return [*out.attachments, (name, "application/json", canonical(whole))]
 
     def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
-        """What a letter of a sealed match says: of steps, that secrets are to be laid open, or that somebody did."""
+        """What a letter of a sealed match says: of steps, of what is due, or that somebody laid everything open."""
         match, seat = notice.match, notice.seat
         if notice.kind == "revealed":
             return {"by": match.name(notice.facts["seat"])}
+        if match.phase == "setup":
+            self._setup(match, row, seat, out)
+            return {**notice.facts, "composer": ""}
         facts: dict[str, Any] = {"view": match.view(seat), "composer": ""}
         reports: list[Mapping[str, Any]] = []
+        if notice.kind in _ASK_AGAIN:
+            facts |= notice.facts
         if notice.kind == "step":
             told, files = self.steps(match, seat, notice.facts["told"])
             out.attachments += files
@@ -844,6 +849,9 @@ _BY_A_SEAT = frozenset({"substituted", "step", "revealed"})
 
 _OF_SEALED = frozenset({"step", "reveals", "revealed"})
 """The letters of sealed matches alone."""
+
+_ASK_AGAIN = frozenset({"reminder", "resumed"})
+"""The letters that ask for what was asked for before: of a sealed match they bring all that a program needs."""
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The letters about a seat that changes hands."""

@@ -20,6 +20,7 @@ from pbem.mail.message import read
 from pbem.match.sealed_documents import hashed
 from pbem.match.transcript import sha256_hex
 from pbem.proof.signed_letters import VOCABULARY
+from pbem.store.operator import Instructions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,6 +205,49 @@ def test_sentences_are_as_ever_and_what_was_secret_is_laid_open(referee: Referee
     play(referee, [ann, bob])
     assert referee.match().phase == "closed"
     assert "Your space, as it was" in body(ann.box.find("the end"))
+
+
+def test_an_annulled_match_ends_with_what_was_told(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 1)
+    referee.send(ann.box, "annul m1 offer\n")
+    referee.send(bob.box, "annul m1 accept\n")
+    assert referee.match().phase == "closed"
+    told = body(ann.box.find("the match is closed"))
+    assert "ann's space, as everybody knows it" in told
+    assert "was annulled" in told
+    assert ann.setup not in told
+
+
+def test_who_is_silent_loses_by_forfeit(referee: Referee) -> None:
+    ann, bob = begun(referee, options="miss: forfeit\n")
+    turns(referee, (ann, bob), 1)
+    late = ann if referee.match().owes(1) else bob
+    other = bob if late is ann else ann
+    referee.wait(timedelta(days=11))
+    assert referee.match().revealing
+    assert other.write(referee)
+    referee.wait(timedelta(days=11))
+    assert "you won" in str(other.box.find("the end")["Subject"])
+    assert referee.match().phase == "closed"
+
+
+def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    instructions = Instructions(referee.database)
+    instructions.give("pause", 1, "the server moves", "root", referee.now)
+    referee.work()
+    assert "Until it resumes, nothing is entered" in body(bob.box.find("the match is paused"))
+    text, before = ann.letter(), stands(referee)
+    assert text is not None
+    referee.send(ann.box, text, follow=False)
+    assert "the match is paused" in ann.box.text
+    assert stands(referee) == before
+    instructions.give("resume", 1, "it has moved", "root", referee.now)
+    referee.work()
+    assert "Due from you: the commitment to orders." in ann.box.text
+    assert document(ann.box.last) is not None
+    turns(referee, (ann, bob), 1)
 
 
 # What is refused.
