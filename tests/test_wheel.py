@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LIGHT = ("replay", "verify", "sign", "play", "opponent", "witness", "page")
+LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page")
 
 WITHOUT = """
 import sys
@@ -70,6 +70,7 @@ def test_the_libraries_of_the_server_are_known() -> None:
         (("replay", "README.md"), 2, "README.md"),
         (("sign", "--help"), 0, "Sign a form"),
         (("play", "--help"), 0, "register"),
+        (("agent", "--help"), 0, "Play sealed matches"),
         (("init", "--help"), 0, "configuration of a new server"),
         (("--help",), 0, "serve"),
     ],

@@ -19,7 +19,7 @@ from pbem.match.transcript import canonical, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
-from pbem.player.signed_steps import check, unproved
+from pbem.player.signed_steps import check, check_seal, unproved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -131,6 +131,11 @@ class Agent:
         self._check_heads(standing, game)
         fact = f"proved {match} game {standing['game']}"
         proved = int(self.memory.fact(fact) or 0)
+        for seat, name in game.told.seals.items():
+            seal = self.memory.signed_text(match, name)
+            if seal is not None:
+                check_seal(game, int(seat), seal)
+        self._check_commitments(match, game)
         heads = self.memory.heads(match) | {step.seq: step.head for step in game.told.steps}
         for at, steps in unproved(game, proved):
             first = steps[0]
@@ -158,6 +163,14 @@ class Agent:
                 raise Contradiction(f"seat {seat} has other keys than before, and none of the old ones")
             known[seat] = keys
         self.memory.know(fact, json.dumps(known))
+
+    def _check_commitments(self, match: str, game: SealedGame) -> None:
+        """What seats committed to is told alike in all letters."""
+        fact = f"commitments {match} game {game.place.game}"
+        now = json.dumps(game.told.commitments, sort_keys=True)
+        if (self.memory.fact(fact) or now) != now:
+            raise Contradiction("other commitments to setups are told than before")
+        self.memory.know(fact, now)
 
     def _check_heads(self, standing: JsonObject, game: SealedGame) -> None:
         """What was told once stays so: each step with its head, and each head with its entry."""

@@ -33,6 +33,7 @@ _OPEN = "open"
 _Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _Number = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 _Line = Annotated[str, msgspec.Meta(max_length=4000)]
+_Seat = Annotated[str, msgspec.Meta(pattern=r"\A[12]\Z")]
 
 
 class Contradiction(Exception):
@@ -65,7 +66,7 @@ class Told(msgspec.Struct, frozen=True):
     note: Annotated[str, msgspec.Meta(max_length=8192)] | None = None
     keys: dict[str, list[_Line]] = {}
     """By seat the public keys that its letters may be signed with."""
-    seals: dict[str, _Line] = {}
+    seals: dict[_Seat, _Line] = {}
     """By seat the file of the letter by which it committed to its setup, as long as letters bring that."""
     commitments: dict[str, _Hash] = {}
     steps: list[ToldStep] = []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.player.sealed_game import SealedGame, ToldStep
 
-__all__ = ["check", "unproved"]
+__all__ = ["check", "check_seal", "unproved"]
 
 _HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
 
@@ -79,6 +79,20 @@ def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, 
             raise Contradiction(f"{where}: what was signed is no such step") from refused
         if (name, list(words), list(lines)) != (told.step, values, told.lines):
             raise Contradiction(f"{where}: something else was signed than told")
+
+
+def check_seal(game: SealedGame, seat: int, content: bytes) -> None:
+    """Whether a signed text commits a seat to the setup that was told; raises `Contradiction`."""
+    where = f"game {game.place.game}, seat {seat}, setup"
+    command = _signed(game, seat, content, where)
+    place = {"server": game.place.server, "player": game.players[seat - 1]}
+    named = (command.name, command.match, command.arguments.get("game"))
+    if named != ("seal", game.place.match, game.place.game) or any(
+        command.fields.get(name) != value for name, value in place.items()
+    ):
+        raise Contradiction(f"{where}: what was signed belongs elsewhere")
+    if ("commitment", (game.told.commitments.get(str(seat)),), "") not in command.sections:
+        raise Contradiction(f"{where}: something else was signed than told")
 
 
 def _values(game: SealedGame, told: ToldStep) -> list[str | None]:

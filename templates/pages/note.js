@@ -45,7 +45,7 @@ const NOTE = (() => {
   }
 
   /** Whether a lock was made with the salt of this note. */
-  const fits = ({ salt }, note) => parts(note).slice(0, SALT).every((byte, at) => byte === salt[at]);
+  const fits = ({ salt }, note) => salt.every((byte, at) => byte === parts(note)[at]);
 
   /** The lock that these words make for a note. */
   const lockOf = (words, note) => lock(words, parts(note).slice(0, SALT));

@@ -86,11 +86,11 @@ class Browser:
 
     def due(self) -> dict[str, Any] | None:
         """What the latest letters ask for."""
-        found = None
+        found, self.link = None, ""
         for letter in self.box.letters[self.read :]:
             if told := document(letter):
                 found = told
-                self.link = next(iter(LINK.findall(body(letter))), "")
+                self.link = next(iter(LINK.findall(body(letter))), self.link)
         self.read = len(self.box.letters)
         return found if found and found["sealed"]["owes"] else None
 
@@ -149,10 +149,10 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
     referee.close()
 
 
-def agreed(referee: Referee, game: str, page: Page) -> tuple[SealedSeat, Browser]:
+def agreed(referee: Referee, game: str, page: Page, terms: str = "") -> tuple[SealedSeat, Browser]:
     """A sealed match of a program's against somebody with a browser."""
     box, browser = referee.registered("ann"), Browser(referee, "bob", page)
-    referee.send(box, f"new {game} with bob\nsealed: yes\nend\n")
+    referee.send(box, f"new {game} with bob\nsealed: yes\n{terms}end\n")
     referee.send(browser.box, browser.signed(form_in(browser.box.text, "accept", lines=1)), sign=False)
     return SealedSeat(box, Random("ann")), browser
 
@@ -176,6 +176,17 @@ def test_a_sealed_game_is_played_on_the_page(game: str, referee: Referee, opened
     others = 2 if game == "shoot-em-up" else 4  # seals and, where anything is left to be told, reveals
     assert program.letters + browser.letters - others <= LETTERS_A_TURN[game] * ended.turns + 3
     assert browser.acts <= ended.turns + 2
+
+
+def test_a_match_of_several_games_goes_on_on_the_page(referee: Referee, opened: Opened) -> None:
+    """Each game has secrets of its own."""
+    terms = "kind: scored\ngames: 2\nmax_turns: 3\n"
+    program, browser = agreed(referee, "shoot-em-up", opened(composer("shoot-em-up", HOME)), terms)
+    while program.write(referee) | browser.write():
+        assert browser.letters < 40
+    match = referee.match()
+    assert (match.phase, len(match.games)) == ("closed", 2)
+    assert browser.page.evaluate("Object.keys(localStorage).filter((name) => name.includes('secrets')).length") == 2
 
 
 def test_a_lost_browser_loses_nothing(referee: Referee, opened: Opened, chromium: Chromium) -> None:
@@ -274,10 +285,13 @@ def test_a_crafted_link_gets_no_secrets(referee: Referee, opened: Opened) -> Non
     other = {**found, "seat": 1, "player": "ann", "sealed": {**found["sealed"], "note": None}}
     page.goto(f"{page.url.partition('#')[0]}#{fragment(other)}")
     until(page, "document.getElementById('loaded').textContent.includes('neither in this browser nor in a note')")
-    for note in ("AAAA", "no base64", found["sealed"]["note"]):
+    asks = "document.getElementById('code-said').textContent.includes('Type your six words')"
+    refuses = "document.getElementById('loaded').textContent.includes('do not open the note')"
+    for note, outcome in (("AAAA", asks), ("no base64", asks), (found["sealed"]["note"], refuses)):
+        page.evaluate("['code-said', 'loaded'].forEach((id) => { document.getElementById(id).textContent = ''; })")
         noted = {**other, "sealed": {**other["sealed"], "note": note}}
         page.goto(f"{page.url.partition('#')[0]}#{fragment(noted)}")
-        until(page, "document.getElementById('code-said').textContent.includes('Type your six words')")
+        until(page, outcome)
     assert page.evaluate("Object.values(localStorage).join(' ')") == kept
 
 

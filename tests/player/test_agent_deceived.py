@@ -179,7 +179,23 @@ def another_commitment_of_bobs(told: dict[str, Any], _match: Match) -> bool:
     return True
 
 
+def another_setup_than_ann_committed_to(told: dict[str, Any], _match: Match) -> bool:
+    """A commitment that ann never signed, which she could open as another fleet."""
+    told["commitments"]["1"] = OTHER
+    return True
+
+
+def another_setup_from_the_second_turn_on(told: dict[str, Any], _match: Match) -> bool:
+    """When letters do not bring the letter of her commitment any more."""
+    if not last(told, seat=1, step=COMMIT, turn=2):
+        return False
+    told["commitments"]["1"] = OTHER
+    return True
+
+
 ACCUSED = [
+    another_setup_than_ann_committed_to,
+    another_setup_from_the_second_turn_on,
     a_commitment_that_nobody_signed,
     a_commitment_of_a_later_turn,
     an_earlier_letter_in_its_place,
