@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
-from pbem.games import GAMES, State
+from pbem.games import GAMES, Refused, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pbem.games import Options, Report, Result, Rules
 
@@ -27,6 +27,7 @@ __all__ = [
     "Settled",
     "Step",
     "Table",
+    "first_belied",
     "sealed_rules",
     "settled",
 ]
@@ -115,6 +116,12 @@ class Own(Protocol):
     def seat(self) -> int:
         """Whose side it is."""
 
+    def ordered(self, orders: Mapping[int, str]) -> Self:
+        """The same with the orders of the turn, if they are known; raises `Refused`."""
+
+    def after(self, reports: list[Report], *, over: bool) -> Self:
+        """The own side after a turn of which these are the reports."""
+
 
 class SealedRules(Protocol):
     """The rules of one game as played sealed, stateless. Source: docs/sealed.md.
@@ -201,6 +208,39 @@ def sealed_rules(game: str) -> SealedRules | None:
             raise
         return None
     return found
+
+
+def first_belied(
+    rules: SealedRules,
+    begun: Callable[[], Own],
+    table: Table,
+    orders: Mapping[int, str],
+    steps: Iterable[Step],
+    ruling: Callable[[Step, tuple[str, ...]], str],
+) -> Falsehood | None:
+    """The first step that an owner of these orders would have told otherwise, of those that make a paper.
+
+    `begun` gives the own side as the game begins, and may raise `Refused`; `ruling` names that which a step broke, by
+    the honest lines.
+    """
+    try:
+        own = begun()
+    except Refused as refused:
+        return Falsehood(0, "setup", refused.faults[0].rule)
+    for step in steps:
+        if step.seat == own.seat and step.step in rules.papers:
+            try:
+                own = own.ordered(orders)
+                honest = rules.lines(own, table, step.step)
+            except Refused as refused:
+                return Falsehood(step.turn, step.step, refused.faults[0].rule)
+            if honest != step.lines:
+                return Falsehood(step.turn, step.step, ruling(step, honest))
+        played = len(table.played)
+        table = rules.enter(table, step.seat, step.step, step.lines)
+        if len(table.played) > played:
+            own = own.after(table.played[-1], over=table.result is not None)
+    return None
 
 
 def settled(

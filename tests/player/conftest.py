@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from owners import Owner
 from referee import Referee, new
 from table import ANN, BOB, SMALL, Side
+
+from pbem.player import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +34,23 @@ def ann(referee: Referee, tmp_path: Path) -> Iterator[Side]:
     side.register()
     yield side
     side.close()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes to self are sealed in little time."""
+    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+
+
+@pytest.fixture
+def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
+    """Ann and Bob, each with an agent."""
+    found = [Owner(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob")]
+    for owner in found:
+        owner.register()
+    yield found
+    for owner in found:
+        owner.close()
 
 
 @dataclass(frozen=True)

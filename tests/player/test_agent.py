@@ -9,32 +9,19 @@ import pytest
 from machine import Machine
 from owners import RAW, Owner, live, propose
 
-from pbem.player import sealed
 from pbem.player.blind import replayed, seeds
 from pbem.player.proving import prove
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from referee import Referee
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
-
-
-@pytest.fixture
-def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
-    found = [Owner(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob")]
-    for owner in found:
-        owner.register()
-    yield found
-    for owner in found:
-        owner.close()
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 def play(referee: Referee, owners: Sequence[Owner], game: str, options: str = "") -> None:

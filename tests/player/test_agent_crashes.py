@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
+from deaths import Death, Killed
 from owners import RAW, Owner, propose
 
-from pbem.player import agent, correspondence, sealed
+from pbem.player import agent, correspondence
 from pbem.player.proving import prove
 
 if TYPE_CHECKING:
@@ -16,34 +17,10 @@ if TYPE_CHECKING:
 
     from referee import Referee
 
+pytestmark = pytest.mark.usefixtures("quick")
+
 POINTS = [*agent.POINTS, *(point for point in correspondence.POINTS)]
 SPACESHIPS = "spaceships"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
-
-
-class Killed(BaseException):
-    """The program ended there."""
-
-
-class Death:
-    """Ends the program at the n-th passing of a point; or `every` so many passings of any point."""
-
-    def __init__(self, point: str | None, number: int) -> None:
-        self.point = point
-        self.number = number
-        self.passed = 0
-        self.deaths: Counter[str] = Counter()
-
-    def __call__(self, point: str) -> None:
-        if self.point in {None, point}:
-            self.passed += 1
-            if self.passed % self.number == 0 and (self.point is None or not self.deaths):
-                self.deaths[point] += 1
-                raise Killed(point)
 
 
 def play(referee: Referee, folder: Path, death: Death, game: str = SPACESHIPS) -> Owner:

@@ -19,8 +19,7 @@ from pbem.player import sealed
 from pbem.player.correspondence import Impossible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from referee import Referee
 
@@ -39,16 +38,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes that open at once, and games in which there is a third turn."""
     monkeypatch.setattr(sealed, "_ROUNDS", 10)
     monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:12"})
-
-
-@pytest.fixture
-def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
-    found = [Owner(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob")]
-    for owner in found:
-        owner.register()
-    yield found
-    for owner in found:
-        owner.close()
 
 
 class Liar:

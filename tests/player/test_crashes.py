@@ -5,10 +5,11 @@ Whoever starts it again only says the same as before, as a person does, or a pro
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
+from deaths import Death, Killed
 from referee import Referee, new
 from table import ANN, BOB, SMALL, Side
 
@@ -20,27 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CELLS = ("Rv1", "Rv3", "Bz5")
-
-
-class Killed(BaseException):
-    """The program ended there."""
-
-
-class Death:
-    """Ends the program at the n-th passing of a point; or `every` so many passings of any point."""
-
-    def __init__(self, point: str | None, number: int) -> None:
-        self.point = point
-        self.number = number
-        self.passed = 0
-        self.deaths: Counter[str] = Counter()
-
-    def __call__(self, point: str) -> None:
-        if self.point in {None, point}:
-            self.passed += 1
-            if self.passed % self.number == 0 and (self.point is None or not self.deaths):
-                self.deaths[point] += 1
-                raise Killed(point)
 
 
 def one_life(ann: Side) -> None:

@@ -27,7 +27,7 @@ from pbem.games.dueling_masters.board import (
 )
 from pbem.games.dueling_masters.notation import PASS, Orders, Setup
 from pbem.games.dueling_masters.transit import Field, Side, State, depart, moves
-from pbem.games.sealed import Falsehood, Paper
+from pbem.games.sealed import Paper, first_belied
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.dueling_masters.notation import Options
     from pbem.games.dueling_masters.view import View
-    from pbem.games.sealed import Step
+    from pbem.games.sealed import Falsehood, Step
 
 __all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
 
@@ -558,25 +558,14 @@ class SealedDuelingMasters:
     ) -> Falsehood | None:
         """The first of a seat's steps that its own setup and orders belie; None for an honest seat."""
         agreed = cast("Options", options)
-        try:
-            own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
-        except Refused as refused:
-            return Falsehood(0, "setup", refused.faults[0].rule)
-        table = self.begin(options)
-        for step in steps:
-            if step.seat == seat:
-                try:
-                    own = own.ordered(orders)
-                    honest = self.lines(own, table, step.step)
-                except Refused as refused:
-                    return Falsehood(step.turn, step.step, refused.faults[0].rule)
-                if honest != step.lines:
-                    return Falsehood(step.turn, step.step, "15" if step.step == "answers" else "9")
-            played = len(table.played)
-            table = self.enter(table, step.seat, step.step, step.lines)
-            if len(table.played) > played:
-                own = own.after(table.played[-1], over=table.result is not None)
-        return None
+        return first_belied(
+            self,
+            lambda: _begun(agreed, seat, notation.read_setup(agreed, seat, setup)),
+            self.begin(options),
+            orders,
+            steps,
+            lambda step, _honest: "15" if step.step == "answers" else "9",
+        )
 
 
 def _announced(table: Table, seat: int, line: str) -> Table:

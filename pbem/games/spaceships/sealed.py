@@ -12,7 +12,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from pbem.games import Fault, Refused, Result, Told
-from pbem.games.sealed import COMMIT, Falsehood, Paper
+from pbem.games.sealed import COMMIT, Paper, first_belied
 from pbem.games.spaceships import knowledge, notation, turn
 from pbem.games.spaceships.fleet import Setup, setup_of
 from pbem.games.spaceships.notation import Orders
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games import Report
-    from pbem.games.sealed import Step
+    from pbem.games.sealed import Falsehood, Step
     from pbem.games.spaceships.fleet import Options
     from pbem.games.spaceships.view import View
 
@@ -557,25 +557,14 @@ class SealedSpaceships:
     ) -> Falsehood | None:
         """The first of a seat's steps that its own setup and orders belie; None for an honest seat."""
         agreed = cast("Options", options)
-        try:
-            own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
-        except Refused as refused:
-            return Falsehood(0, "setup", refused.faults[0].rule)
-        table = self.begin(options)
-        for step in steps:
-            if step.seat == seat and step.step in self.papers:
-                try:
-                    own = own.ordered(orders)
-                    honest = self.lines(own, table, step.step)
-                except Refused as refused:
-                    return Falsehood(step.turn, step.step, refused.faults[0].rule)
-                if honest != step.lines:
-                    return Falsehood(step.turn, step.step, _ruling(step.step, honest, step.lines))
-            played = len(table.played)
-            table = self.enter(table, step.seat, step.step, step.lines)
-            if len(table.played) > played:
-                own = own.after(table.played[-1], over=table.result is not None)
-        return None
+        return first_belied(
+            self,
+            lambda: _begun(agreed, seat, notation.read_setup(agreed, seat, setup)),
+            self.begin(options),
+            orders,
+            steps,
+            lambda step, honest: _ruling(step.step, honest, step.lines),
+        )
 
 
 SEALED: Final = SealedSpaceships()
