@@ -209,7 +209,7 @@ def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) ->
         prune(referee.database, "2026-01-01T00:00:00Z", "2026-01-01", 100)
     connection(referee.database).set_trace_callback(None)
     asked = [statement for statement in asked if statement.startswith(("SELECT", "DELETE"))]
-    assert len(asked) == 7
+    assert len(asked) == 8
     for statement in asked:
         plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {statement}")]
         walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges", "vouched", "daily")}

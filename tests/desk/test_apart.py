@@ -13,7 +13,7 @@ from pbem.store.inbox import Envelope
 from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import pytest
     from referee import Referee
@@ -35,10 +35,12 @@ def test_no_query_finds_otherwise_when_its_decision_is_written(
     behind_lock: list[bool] = []
     decide = Database.decide
 
-    def noted(database: Database, decision: Callable[[], object], *, locked: bool = False) -> object:
+    def noted(
+        database: Database, decision: Callable[[], object], *, locked: bool = False, about: Iterable[str] = ()
+    ) -> object:
         behind_lock.append(locked)
         try:
-            return decide(database, decision, locked=locked)
+            return decide(database, decision, locked=locked, about=about)
         except OvertakenError as error:
             overtaken.append(str(error))
             raise

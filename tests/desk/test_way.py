@@ -64,7 +64,7 @@ def test_rows_agree_with_themselves() -> None:
         assert set(spec.withdraws) <= {name for name, one in COMMANDS.items() if one.stands}, spec.name
         assert not spec.alone or spec.shown == "at once", f"{spec.name}: alone, since others are shown the letter"
         assert spec.shown != "never" or not spec.published, f"{spec.name}: pages show what players are shown"
-    assert {name for name, spec in COMMANDS.items() if spec.stands} == {"setup", "orders"}
+    assert {name for name, spec in COMMANDS.items() if spec.stands} == {"setup", "orders", "seal"}
     ranks = [spec.unvouched for spec in COMMANDS.values() if spec.unvouched is not None]
     assert len(set(ranks)) == len(ranks)
 
