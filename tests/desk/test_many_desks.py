@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referee import SERVER, Die, Mailbox, Referee, form_in, new
@@ -21,6 +22,7 @@ from pbem.desk.decisions import decide
 from pbem.desk.reading import InProcess
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.wiring import Desk
+from pbem.identity import parse_key, ssh
 from pbem.mail.compose import Composer
 from pbem.store.database import Database, to_db
 from pbem.store.errors import BusyError, OvertakenError
@@ -117,17 +119,18 @@ def test_a_key_that_is_added_while_a_match_begins_is_pinned_in_it(
     """Bob's acceptance was decided on with the keys that Ann had before."""
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, new(ann, "spaceships", "bob", options=""))
+    key = parse_key(ssh.public(Ed25519PrivateKey.from_private_bytes(bytes(32))))
 
     def change() -> None:
         with other.database.transaction():
-            other.players.add_key("ann", KeyRow("ssh", "SHA256:new", "ssh-ed25519 new"), to_db(referee.now))
+            other.players.add_key("ann", KeyRow(key.format, key.fingerprint, key.public), to_db(referee.now))
 
     done = meanwhile(monkeypatch, change)
     put(referee, bob, form_in(bob.text, "accept", lines=1))
     referee.work()
     assert done
     (first, *_) = referee.desk.archive.matches.entries(1)
-    assert b"SHA256:new" in first.entry
+    assert key.fingerprint.encode() in first.entry
 
 
 def test_a_key_that_is_added_while_a_letter_waits_for_the_dns_is_known_to_the_next(

@@ -166,6 +166,7 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
 
 
 @of_sqlite
+@pytest.mark.restored
 @pytest.mark.parametrize("turn", [0, 1])
 def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     referee: Referee, tmp_path: Path, turn: int
