@@ -7,6 +7,7 @@ import email.policy
 import itertools
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -357,6 +358,44 @@ def test_a_spoilt_proof_is_kept_once_without_lines_that_others_added(watching: W
     assert len(witness.refused()) == 1
     watching.post()
     assert watching.said[-1] == f"cosigned: {SERVER} {referee.match().seq}", "the log did not fork"
+
+
+def test_a_proof_that_was_altered_shows_nothing(
+    watching: Watching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    watching.wait()
+    referee.turn((ann, ""), (bob, ""))
+    raw = ann.letters.came[-1]
+    referee.send(bob, "resign m1 match\n")
+    referee.send(ann, "transcript m1\n")
+    (tmp_path / "m1.zip").write_bytes(attachment(ann.last, ".zip"))
+    (tmp_path / "letter.eml").write_bytes(raw)
+    words = [str(tmp_path / "m1.zip"), "--witness", str(watching.witness.verifier), "--against"]
+    found = kept("x", raw)
+    (logged,) = found.logged
+    text = logged.proof
+    at = text.index("— w.example")
+    spoilt = f"{text[at:-9]}AAAAAA==\n"
+    for changed, said in (
+        (logged, "seen by w.example"),
+        (replace(logged, proof=text.replace("@v1", "@v2")), "no proof of a transparency log"),
+        (replace(logged, proof=text.replace("index 1", "index 0")), "the proof does not lead to the bundle's"),
+        (replace(logged, seq=3), "the proof does not lead to the bundle's"),
+        (replace(logged, seq=99), "the bundle has no such entry"),
+        (replace(logged, proof=text.replace("\n2\n", "\n3\n")), "its checkpoint is not signed with the bundle's key"),
+        (replace(logged, proof=text[:at]), "cosigned by no witness that was named"),
+        (replace(logged, proof=text[:at] + spoilt), "cosigned by no witness that was named"),
+        (replace(logged, proof=text + text[at:] * 20), "too many signatures"),
+    ):
+        letter = replace(found, logged=(changed,))
+        monkeypatch.setattr("pbem.cli.verify.kept", lambda _source, _raw, letter=letter: letter)
+        done = CliRunner().invoke(verify, [*words, str(tmp_path / "letter.eml")])
+        assert said in done.output
+        assert done.exit_code == (0 if changed == logged else 3)
+        assert ("w.example saw entry 2" in done.output) == (changed == logged)
 
 
 def test_an_empty_log_is_cosigned() -> None:
