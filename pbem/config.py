@@ -19,7 +19,7 @@ import msgspec
 
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.store_place import PostgresqlAddress
-from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -286,7 +286,7 @@ class Correspondent:
 
 
 class Witness(_Table, frozen=True):
-    """Who confirms that this server tells everybody the same story, and whom it confirms that of."""
+    """Who confirms that this server takes back nothing that it said, and whom it confirms that of."""
 
     cosigners: tuple[Correspondent, ...] = ()
     logs: tuple[Correspondent, ...] = ()
@@ -385,10 +385,15 @@ class Config(_Table, frozen=True):
             yield "delivery: longest_retry is shorter than first_retry"
 
     def _witness_faults(self) -> Iterator[str]:
+        if len(self.witness.cosigners) >= MOST_SIGNATURES:
+            yield f"witness: cosigners: a checkpoint has room for {MOST_SIGNATURES - 1}"
         for name, kind, given in (
             ("cosigners", COSIGNATURE, self.witness.cosigners),
             ("logs", LOG, self.witness.logs),
         ):
+            names = [one.key.name for one in given]
+            if len(given) != len(set(names)):
+                yield f"witness: {name}: two of them have one name"
             for one in given:
                 if one.key.kind != kind or one.key.name == self.server:
                     yield f"witness: {name}: {one.key} is the key of no other {name.removesuffix('s')}"

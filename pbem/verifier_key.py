@@ -11,13 +11,16 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-__all__ = ["COSIGNATURE", "LOG", "VerifierKey"]
+__all__ = ["COSIGNATURE", "LOG", "MOST_SIGNATURES", "VerifierKey"]
 
 LOG = 1
 """The signature type of a log's own Ed25519 key."""
 
 COSIGNATURE = 4
 """The signature type of a witness: Ed25519, with the time."""
+
+MOST_SIGNATURES = 16
+"""So many lines of signatures a note has at most: a reader need not take more."""
 
 _NAME = re.compile(r"[^\s+\x00-\x20\x7f]{1,253}")
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from pbem.config import Config, ConfigError, Duration, Limits, Listen, faults, load, parse
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 EXAMPLE = Path(__file__).parents[1] / "config" / "pbem.example.toml"
 REQUIRED = {"server"}
@@ -191,3 +192,23 @@ def test_whatever_is_in_a_file_its_faults_are_told(tmp_path: Path, text: str, sa
     (tmp_path / "pbem.toml").write_text('server = "play.example"\n' + text, "utf-8")
     wrong, _ = faults(tmp_path / "pbem.toml")
     assert [fault for fault in wrong if said in fault], wrong
+
+
+def test_witnesses_and_logs_are_known_by_one_key_each(tmp_path: Path) -> None:
+    def key(name: str, kind: int = COSIGNATURE) -> str:
+        return f'"{VerifierKey(name, kind, bytes(32))} w@mail.example"'
+
+    def said(**given: list[str]) -> str:
+        lines = "".join(f"{name} = [{', '.join(keys)}]\n" for name, keys in given.items())
+        path = write(tmp_path, f'server = "play.example"\n[witness]\n{lines}')
+        return "\n".join(faults(path)[0])
+
+    assert not said(cosigners=[key(f"w{number}") for number in range(15)], logs=[key("w1", LOG)])
+    assert "room for 15" in said(cosigners=[key(f"w{number}") for number in range(16)])
+    assert "cosigners: two of them have one name" in said(cosigners=[key("w"), key("w")])
+    assert "logs: two of them have one name" in said(logs=[key("w", LOG), key("w", LOG)])
+    assert "is the key of no other cosigner" in said(cosigners=[key("w", LOG)])
+    assert "is the key of no other log" in said(logs=[key("w")])
+    assert "is the key of no other log" in said(logs=[key("play.example", LOG)])
+    assert "write the key" in said(logs=[key("w", LOG).replace(" w@mail.example", "")])
+    assert "the hash in the key" in said(cosigners=[key("w").replace("w+", "v+")])

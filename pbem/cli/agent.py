@@ -80,13 +80,13 @@ def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
             pause = _AGAIN
         for standing in table.letters.matches:
             if standing.get("sealed"):
-                _ask(table, standing, asked)
+                _ask(table, standing, asked, once=once)
         if once:
             return
         typing = _wait(table, stop, pause, typing=typing)
 
 
-def _ask(table: Table, standing: JsonObject, asked: dict[str, object]) -> None:
+def _ask(table: Table, standing: JsonObject, asked: dict[str, object], *, once: bool) -> None:
     """Ask for what has to be decided in a match, once."""
     match = standing["match"]
     where = (standing["phase"], standing["game"], standing["prev"]) if is_due(table, standing) else None
@@ -95,7 +95,8 @@ def _ask(table: Table, standing: JsonObject, asked: dict[str, object]) -> None:
     asked[match] = where
     show(table, standing)
     if standing["phase"] == "playing":
-        click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {match} ORDERS")
+        how = f"pbem play {match} ORDERS" if once else f"{match} ORDERS"
+        click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
 
 
 def _wait(table: Table, stop: threading.Event, pause: float, *, typing: bool) -> bool:

@@ -31,12 +31,12 @@ _LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and whe
     help="witness.toml; witness.example.toml in the folder of examples explains every setting.",
 )
 @click.option("--once", is_flag=True, help="Look into the mailbox once, answer, and end: for cron.")
-@click.option("--refused", is_flag=True, help="Print the notes that were refused, and end.")
+@click.option("--refused", is_flag=True, help="Print what was refused, with the notes cosigned before, and end.")
 def witness(config_file: Path, *, once: bool, refused: bool) -> None:
-    """Witness the logs of servers: see that each tells everybody the same story.
+    """Witness the logs of servers: see that none takes back what it said.
 
-    A server mails its checkpoints; each one is cosigned if it continues the last one. A server that told two stories
-    cannot go on with both, and is refused. It prints the key by which its cosignatures are known, and runs until
+    A server mails its checkpoints; each one is cosigned if it continues the last one. A server that replaces what it
+    said has another log, and is refused. It prints the key by which its cosignatures are known, and runs until
     SIGTERM or SIGINT.
     """
     stop = threading.Event()
@@ -49,8 +49,8 @@ def witness(config_file: Path, *, once: bool, refused: bool) -> None:
         found = Witness(settings)
         try:
             if refused:
-                for time, note in found.refused():
-                    click.echo(f"{time}\n\n{note}")
+                for time, said in found.refused():
+                    click.echo(f"{time}\n{said}")
                 return
             click.echo(f"cosigning as {found.verifier}")
             _run(found, settings, stop, once=once)

@@ -73,13 +73,24 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
         decide(desk, partial(desk.letters.send_digests, now))
         digest = desk.letters.next_digest()
     kept = desk.housekeeping.look(now)
-    log = witnesses.look(desk, now)
+    log = _see_to_log(desk, now)
     return min(filter(None, [from_db(due) if due else None, recovery, following, digest, kept, log]), default=None)
 
 
 def beat(desk: Desk, now: datetime) -> None:
     """Note that the server is at work."""
     desk.time.beat(now, partial(_tell_of_step, desk), partial(decide, desk))
+
+
+def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
+    """Look at the log of all heads; when to do so again. No match waits for it, whatever is wrong there."""
+    try:
+        return witnesses.look(desk, now)
+    except StoreError:
+        raise
+    except Exception as error:
+        _LOG.error("log failed", exc_info=error)
+        return now + _TRY_AGAIN
 
 
 def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:

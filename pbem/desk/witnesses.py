@@ -20,7 +20,7 @@ from pbem.phrase import Phrase
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, Request
 from pbem.tlog.note import NotANote, Note, Signature, holds, signed
-from pbem.tlog.witness import Known, answer, answer_text
+from pbem.tlog.witness import REPEATED, Known, answer, answer_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -40,9 +40,6 @@ _AT_ONCE = 200
 
 _AGAIN = timedelta(hours=1)
 """When a witness is asked again that did not answer."""
-
-_A_DAY = 300
-"""At most how many letters a day a witness, or a log, makes us write: there is one each ten minutes."""
 
 _ACCUSED = 3
 """At most how often a day the operator is told that a witness refused."""
@@ -147,7 +144,8 @@ def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[s
     witness = next((one for one in desk.config.witness.cosigners if one.address.lower() == sender), None)
     if witness is None:
         return "answer of no witness of ours"
-    if said[1] == "behind":
+    latest = desk.log.latest()
+    if said[1] == "behind" and latest is not None and int(said[3]) <= latest.size:
         return _behind(desk, witness, int(said[3]), now)
     _LOG.error("witness refused", witness=witness.key.name, inbox=row.id, why=said[1])
     if desk.config.operator and desk.today(f"witness {witness.key.name} refused", now) <= _ACCUSED:
@@ -159,23 +157,23 @@ def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[s
 
 
 def _cosigned(desk: Desk, found: CheckpointRow, text: str, now: datetime) -> str:
-    note = Note.read(found.note)
-    fresh = []
+    note = before = Note.read(found.note)
+    names = []
     for line in text.splitlines():
         try:
             signature = Signature.read(line.strip())
         except NotANote:
             continue
-        for witness in desk.config.witness.cosigners:
-            if (witness.key.name, witness.key.id) == (signature.name, signature.id) and not note.by(witness.key):
-                if not holds(witness.key, note.text, signature):
-                    return "cosignature does not hold"
-                fresh.append(signature)
-                _knows(desk, witness, found.size, now)
-    if not fresh:
-        return "cosignature known, or of no witness of ours"
-    desk.log.cosign(found.size, str(note.with_(*fresh)))
-    return f"checkpoint {found.size} cosigned by {', '.join(one.name for one in fresh)}"
+        by = (signature.name, signature.id)
+        witness = next((one for one in desk.config.witness.cosigners if (one.key.name, one.key.id) == by), None)
+        if witness and not note.by(witness.key) and holds(witness.key, note.text, signature):
+            note = note.with_(signature)
+            names.append(signature.name)
+            _knows(desk, witness, found.size, now)
+    if note == before:
+        return "no new cosignature of a witness of ours"
+    desk.log.cosign(found.size, str(note))
+    return f"checkpoint {found.size} cosigned by {', '.join(names)}"
 
 
 def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None:
@@ -189,16 +187,18 @@ def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None
 
 def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str:
     """A witness knows another size than we believed: it is asked from there, once for each size that it says."""
-    asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
-    if asked is None or latest is None or asked.size == size or size > latest.size:
+    asked = desk.log.asked(witness.key.name)
+    if asked is None or asked.size == size:
         return f"witness knows {size}"
+    if desk.today(f"witness {witness.key.name} behind", now) > REPEATED:
+        desk.log.ask(witness.key.name, size, asked.wanted, asked.asked)
+        return f"witness knows {size}, asked from there at its time"
     _ask(desk, witness, size, now)
     return f"witness knows {size}, asked from there"
 
 
 def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: datetime) -> None:
-    if desk.today(f"witness {to.address.lower()}", now) <= _A_DAY:
-        desk.letters.send(to.address, OutgoingLetter(subject, text), now)
+    desk.letters.send(to.address, OutgoingLetter(subject, text), now)
 
 
 # The logs of others.
@@ -223,5 +223,7 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
         desk.log.remember(origin, str(made.note), now)
     if made.outcome == "forked":
         _LOG.error("a log forked", log=origin)
+    if not made.grew and desk.today(f"log {origin} repeated", now) > REPEATED:
+        return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
     _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), answer_text(made, origin, before or ""), now)
     return f"checkpoint of {origin}: {made.outcome}"

@@ -407,7 +407,8 @@ class Agent:
         found = self._secrets(standing, game)
         if found is None:
             raise Impossible(
-                f"Your secrets of {standing['match']} are not on this machine, and no note opens with your six words."
+                f"Your secrets of {standing['match']} are not on this machine, and its six words open no note."
+                " Take over those that you wrote down: pbem play words WORD WORD ..."
             )
         return found
 

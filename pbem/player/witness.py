@@ -26,7 +26,7 @@ from pbem.player.bulletin import LIMITS
 from pbem.player.memory import Sent
 from pbem.tlog.checkpoint import Request
 from pbem.tlog.note import NotANote, Note
-from pbem.tlog.witness import Known, answer, answer_text
+from pbem.tlog.witness import REPEATED, Known, answer, answer_text
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.mail.message import Letter
-    from pbem.tlog.witness import Answer
 
 __all__ = ["Settings", "Witness", "load"]
 
@@ -147,22 +146,35 @@ class Witness:
             return "a checkpoint of no log that is witnessed here"
         if made.outcome == "cosigned":
             self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
-        elif made.note is not None:  # what convicts a log is kept
+        text = answer_text(made, origin, str(known.note) if known else "")
+        if made.outcome in {"forked", "unproved"}:  # both notes: the one known now will be forgotten
             self._database.execute(
-                "INSERT INTO refused (time, note) VALUES (?, ?)", (now.isoformat(), str(made.note))
+                "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING", (now.isoformat(), text)
             )
-        raw = self._reply(made, origin, str(known.note) if known else "", letter, now)
+        said = f"{made.outcome}: {origin} {made.size}"
+        if not made.grew and self._repeated(origin, now) > REPEATED:
+            return f"{said}; not answered any more today"
+        raw = self._reply(log, f"Checkpoint {made.size} of {origin}: {made.outcome}", text, letter, now)
         self._database.execute("INSERT INTO replies (address, raw) VALUES (?, ?)", (log.address, raw))
-        return f"{made.outcome}: {origin} {made.size}"
+        return said
 
-    def _reply(self, made: Answer, origin: str, before: str, letter: Letter, now: datetime) -> bytes:
+    def _repeated(self, origin: str, now: datetime) -> int:
+        """How often today a log, or whoever has its notes, wrote without anything new, this time included."""
+        day = now.date().isoformat()
+        self._database.execute("DELETE FROM repeated WHERE day <> ?", (day,))
+        self._database.execute(
+            "INSERT INTO repeated VALUES (?, ?, 1) ON CONFLICT (origin) DO UPDATE SET times = times + 1",
+            (origin, day),
+        )
+        row = self._row("SELECT times FROM repeated WHERE origin = ?", origin)
+        return int(row[0]) if row else 0
+
+    def _reply(self, log: Correspondent, subject: str, text: str, letter: Letter, now: datetime) -> bytes:
         out = EmailMessage(policy=SMTP)
         out["From"] = self._settings.address
-        log = next(log for log in self._logs if log.key.name == origin)
         out["To"] = log.address
-        out["Subject"] = f"Checkpoint {made.size} of {origin}: {made.outcome}"
+        out["Subject"] = subject
         out["Date"] = format_datetime(now)
-        text = answer_text(made, origin, before)
         name = sha256_hex(f"{letter.message_id}\n{text}".encode())[:32]
         out["Message-ID"] = f"<{name}@{self._settings.address.rpartition('@')[2]}>"
         out["Auto-Submitted"] = "auto-replied"
@@ -181,9 +193,9 @@ class Witness:
         self._database.execute("DELETE FROM replies WHERE id = ?", (sent.id,))
 
     def refused(self) -> list[tuple[str, str]]:
-        """When which note was refused, oldest first: with what was cosigned before it, it proves what a log did."""
-        with closing(self._database.execute("SELECT time, note FROM refused ORDER BY id")) as rows:
-            return [(time, note) for time, note in rows]
+        """When what was refused, oldest first, as the log was told: with the note that was cosigned before."""
+        with closing(self._database.execute("SELECT time, said FROM refused ORDER BY id")) as rows:
+            return [(time, said) for time, said in rows]
 
     def _row(self, query: str, *values: object) -> tuple[str, ...] | None:
         with closing(self._database.execute(query, values)) as rows:
@@ -205,6 +217,7 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS seen (handle TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS logs (origin TEXT PRIMARY KEY, note TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS refused (id INTEGER PRIMARY KEY, time TEXT NOT NULL, note TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS replies (id INTEGER PRIMARY KEY, address TEXT NOT NULL, raw BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS refused (id INTEGER PRIMARY KEY, time TEXT NOT NULL, said TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS repeated (origin TEXT PRIMARY KEY, day TEXT NOT NULL, times INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS replies (id INTEGER PRIMARY KEY AUTOINCREMENT, address TEXT NOT NULL, raw BLOB NOT NULL);
 """

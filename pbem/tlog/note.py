@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 
 __all__ = ["NotANote", "Note", "Signature", "cosigned", "holds", "signed"]
-
-MOST_SIGNATURES = 16
-"""So many a reader must take; more are refused."""
 
 _LINE = re.compile(r"— ([^\s+]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pbem.tlog.checkpoint import Checkpoint
 from pbem.tlog.note import NotANote, Note, cosigned
-from pbem.tlog.tree import is_consistent
+from pbem.tlog.tree import EMPTY, is_consistent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from pbem.tlog.checkpoint import Request
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["Answer", "Known", "answer", "answer_text"]
+__all__ = ["REPEATED", "Answer", "Known", "answer", "answer_text"]
+
+REPEATED = 50
+"""How many letters a day that show nothing new are answered: anybody who has a note of a log can write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,16 @@ class Answer:
     """What a witness says to a request.
 
     `cosigned`: `note` is to be remembered, with the cosignature. `behind`: the log is to begin with the size that the
-    witness knows. `forked`: the log signed two trees of which neither is the beginning of the other; both notes prove
-    it to everybody. `unproved`: the proof does not show that the tree only grew. `refused`: not a note of this log.
+    witness knows. `forked`: the log signed two trees of one size; both notes prove it to everybody. `unproved`: the
+    proof does not show that the tree only grew; nobody is convicted by that, as who carries a letter can spoil its
+    proof. `refused`: not a note of this log. `grew`: the log has a later checkpoint than the witness knew, which only
+    the log itself can bring about; anything else anybody can who has one of its notes.
     """
 
     outcome: Literal["cosigned", "behind", "forked", "unproved", "refused"]
     note: Note | None = None
     size: int = 0
+    grew: bool = False
 
 
 def answer(
@@ -58,20 +64,19 @@ def answer(
         found = Checkpoint.read(request.note.text)
     except NotANote:
         return Answer("refused")
-    log = next((log for log in logs if log.name == found.origin and request.note.by(log)), None)
-    if log is None:
+    own = next((own for log in logs if log.name == found.origin and (own := request.note.by(log))), None)
+    if own is None:
         return Answer("refused")
-    before = known.checkpoint if known else Checkpoint(found.origin, 0, b"")
+    note = Note(request.note.text, (own,))  # anybody can add lines to a note
+    before = known.checkpoint if known else Checkpoint(found.origin, 0, EMPTY)
     if found.size == before.size and found.root != before.root:
-        return Answer("forked", request.note, before.size)
+        return Answer("forked", note, before.size)
     if request.old != before.size or found.size < before.size:
         return Answer("behind", None, before.size)
     if not is_consistent(before.size, before.root, found.size, found.root, request.proof):
-        return Answer("unproved", request.note, before.size)
-    own = request.note.by(log)
-    assert own is not None
-    note = Note(request.note.text, (own, cosigned(name, key, request.note.text, time)))
-    return Answer("cosigned", note, found.size)
+        return Answer("unproved", note, before.size)
+    note = note.with_(cosigned(name, key, note.text, time))
+    return Answer("cosigned", note, found.size, grew=found.size > before.size)
 
 
 def answer_text(made: Answer, origin: str, before: str) -> str:

@@ -81,7 +81,7 @@ def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bo
         shown = terminal.run("agent", "--once")
         if "m1: verified" in shown:
             break
-        if turn := re.search(r"^m1, turn (\d+): your orders\? m1 ORDERS$", shown, re.MULTILINE):
+        if turn := re.search(r"^m1, turn (\d+): your orders\? pbem play m1 ORDERS$", shown, re.MULTILINE):
             assert "Your space" in shown
             asked += 1
             view = view_of(terminal)
@@ -107,8 +107,10 @@ def test_what_is_not_legal_is_not_signed(referee: Referee, terminal: Terminal, b
     for _ in range(3):
         while bob.look():
             pass
-        if "your orders?" in terminal.run("agent", "--once"):
+        if "turn 1: your orders? pbem play m1 ORDERS" in terminal.run("agent", "--once"):
             break
+    else:
+        pytest.fail("nobody was asked")
     assert "Not legal; nothing was signed or sent" in terminal("m1", "Rv9", "--yes", status=1)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import email
 import email.policy
+import itertools
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +26,10 @@ from pbem.player import signing
 from pbem.player.witness import Settings, Witness
 from pbem.proof.kept_letters import kept
 from pbem.tlog.checkpoint import Checkpoint, Request
-from pbem.tlog.note import Note, cosigned
+from pbem.tlog.note import Note, cosigned, signed
+from pbem.tlog.proof import InclusionProof
+from pbem.tlog.tree import EMPTY
+from pbem.tlog.witness import REPEATED, answer
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -35,6 +40,7 @@ LOG_KEY = VerifierKey(
     SERVER, LOG, Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()
 )
 TEN = timedelta(minutes=10)
+NUMBERS = itertools.count()
 
 
 class Desk(Referee):
@@ -188,7 +194,9 @@ def test_a_server_that_forks_is_refused_and_both_stories_stand_in_the_report(
         assert "w.example" in told
         assert told.count(f"\n{SERVER}\n") == 2, "both notes"
         ((_, refused),) = watching.witness.refused()
-        assert Note.read(refused).by(LOG_KEY)
+        before, now = (part.partition(":\n\n")[2] for part in refused.split("This ")[1:])
+        assert Note.read(before.rstrip("\n") + "\n").by(LOG_KEY)
+        assert Note.read(now).by(LOG_KEY)
         (logged,) = kept("x", ann.letters.came[-1]).logged
         assert logged.seq == 2, "nothing of the fork was seen by anybody"
         # It goes on all the same, further than the first story: that is no continuation, either.
@@ -199,7 +207,7 @@ def test_a_server_that_forks_is_refused_and_both_stories_stand_in_the_report(
             for sent in list(watching.witness.unsent()):
                 watching.witness.has_left(sent)
                 double.deliver(sent.raw, ADDRESS)
-        assert len(watching.witness.refused()) == 2
+        assert [said.split()[0] for _, said in watching.witness.refused()] == ["forked", "unproved"]
 
 
 def test_a_witness_that_lost_its_memory_and_a_server_that_lost_the_answer(watching: Watching) -> None:
@@ -256,7 +264,6 @@ def test_what_others_write_about_the_log_changes_nothing(watching: Watching) -> 
         (ADDRESS, f"cosigned {SERVER} {size}\n{forged}\n{at_hand}\n"),
         (ADDRESS, f"cosigned {SERVER} 999\n{line}\n"),
         (ADDRESS, f"behind {SERVER} 0\n"),
-        (ADDRESS, f"behind {SERVER} 999\n"),
         ("mallory@mail.example", f"behind {SERVER} 1\n"),
         ("mallory@mail.example", f"forked {SERVER} 1\n"),
         ("mallory@mail.example", "old 0\n\nx\n"),
@@ -268,6 +275,145 @@ def test_what_others_write_about_the_log_changes_nothing(watching: Watching) -> 
     referee.send(ann, "status m1\n")
     assert not kept("x", ann.letters.came[-1]).logged
     assert not referee.people["operator@play.example"].letters
+
+
+def arrives(referee: Referee, text: str, sender: str = ADDRESS) -> None:
+    """A letter in anybody's name."""
+    head = f"From: {sender}\nMessage-ID: <{next(NUMBERS)}@x>\nContent-Type: text/plain; charset=utf-8\n\n"
+    referee.deliver((head + text).replace("\n", "\r\n").encode(), sender)
+
+
+def test_a_cosignature_counts_once_and_one_that_does_not_hold_hides_no_other(watching: Watching) -> None:
+    """A witness that writes its line often would leave a note that nobody can read."""
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.witness.receive(referee.requests[0], "0", referee.now)
+    (sent,) = watching.witness.unsent()
+    said, line, *_ = body(email.message_from_bytes(sent.raw, policy=email.policy.default)).splitlines()
+    spoilt = f"{line[:-8]}AAAAAA=="
+    arrives(referee, "\n".join([said, spoilt, *[line] * 20, spoilt, ""]))
+    found = referee.desk.log.witnessed()
+    assert found is not None
+    assert len(Note.read(found.note).signatures) == 2
+    referee.turn((ann, ""), (bob, ""))
+    assert len(InclusionProof.read(kept("x", ann.letters.came[-1]).logged[0].proof).note.signatures) == 2
+
+
+def test_a_log_that_is_shorter_than_what_a_witness_saw_is_told_to_the_operator(watching: Watching) -> None:
+    """As after a backup was restored."""
+    referee = watching.referee
+    referee.begun("keys: demanded")
+    arrives(referee, f"behind {SERVER} 999\n")
+    assert "behind" in body(referee.people["operator@play.example"].find("refuses"))
+    assert sizes(referee.requests) == [(0, 1)]
+
+
+def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watching: Watching) -> None:
+    referee = watching.referee
+    referee.begun("keys: demanded")
+    watching.post()
+    watching.wait()
+    asked = len(referee.requests)
+    for number in range(REPEATED + 20):
+        arrives(referee, f"behind {SERVER} {number % 2}\n")
+    assert len(referee.requests) == asked + REPEATED
+    watching.read = len(referee.requests)
+    referee.wait(timedelta(days=1))
+    for _ in range(3):
+        watching.wait(timedelta(hours=1))
+    asked_last = referee.desk.log.asked("w.example")
+    assert asked_last is not None
+    assert asked_last.size == referee.match().seq
+
+
+def test_who_has_a_note_of_a_log_cannot_make_a_witness_write_without_end(watching: Watching) -> None:
+    """Notes stand in letters; with one, anybody can write a request."""
+    referee, witness = watching.referee, watching.witness
+    referee.begun("keys: demanded")
+    watching.post()
+    first = referee.requests[0]
+    said = [witness.receive(first, f"again {number}", referee.now) for number in range(REPEATED + 20)]
+    assert len(list(witness.unsent())) == REPEATED
+    assert said[-1].endswith("not answered any more today")
+    for sent in list(witness.unsent()):
+        witness.has_left(sent)
+    watching.wait()
+    assert watching.said[-1] == f"cosigned: {SERVER} {referee.match().seq}", "what is new is answered"
+    witness.receive(first, "tomorrow", referee.now + timedelta(days=1))
+    assert len(list(witness.unsent())) == 1
+
+
+def test_a_spoilt_proof_is_kept_once_without_lines_that_others_added(watching: Watching) -> None:
+    referee, witness = watching.referee, watching.witness
+    referee.begun("keys: demanded")
+    watching.post()
+    referee.wait(TEN)
+    text = body(email.message_from_bytes(referee.requests[-1], policy=email.policy.default)).strip()
+    request = Request.read(text + "\n")
+    head = b"From: m@x.example\r\nMessage-ID: <1@x>\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n"
+    for number in range(3):
+        stranger = cosigned("x.example", Ed25519PrivateKey.generate(), request.note.text, number)
+        spoilt = Request(request.old, (bytes(32), bytes(32)), request.note.with_(stranger))
+        assert witness.receive(head + str(spoilt).encode(), str(number), referee.now).startswith("unproved")
+    assert len(witness.refused()) == 1
+    watching.post()
+    assert watching.said[-1] == f"cosigned: {SERVER} {referee.match().seq}", "the log did not fork"
+
+
+def test_a_proof_that_was_altered_shows_nothing(
+    watching: Watching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    watching.wait()
+    referee.turn((ann, ""), (bob, ""))
+    raw = ann.letters.came[-1]
+    referee.send(bob, "resign m1 match\n")
+    referee.send(ann, "transcript m1\n")
+    (tmp_path / "m1.zip").write_bytes(attachment(ann.last, ".zip"))
+    (tmp_path / "letter.eml").write_bytes(raw)
+    words = [str(tmp_path / "m1.zip"), "--witness", str(watching.witness.verifier), "--against"]
+    found = kept("x", raw)
+    (logged,) = found.logged
+    text = logged.proof
+    at = text.index("— w.example")
+    spoilt = f"{text[at:-9]}AAAAAA==\n"
+    for changed, said in (
+        (logged, "seen by w.example"),
+        (replace(logged, proof=text.replace("@v1", "@v2")), "no proof of a transparency log"),
+        (replace(logged, proof=text.replace("index 1", "index 0")), "the proof does not lead to the bundle's"),
+        (replace(logged, seq=3), "the proof does not lead to the bundle's"),
+        (replace(logged, seq=99), "the bundle has no such entry"),
+        (replace(logged, proof=text.replace("\n2\n", "\n3\n")), "its checkpoint is not signed with the bundle's key"),
+        (replace(logged, proof=text[:at]), "cosigned by no witness that was named"),
+        (replace(logged, proof=text[:at] + spoilt), "cosigned by no witness that was named"),
+        (replace(logged, proof=text + text[at:] * 20), "too many signatures"),
+    ):
+        letter = replace(found, logged=(changed,))
+        monkeypatch.setattr("pbem.cli.verify.kept", lambda _source, _raw, letter=letter: letter)
+        done = CliRunner().invoke(verify, [*words, str(tmp_path / "letter.eml")])
+        assert said in done.output
+        assert done.exit_code == (0 if changed == logged else 3)
+        assert ("w.example saw entry 2" in done.output) == (changed == logged)
+
+
+def test_an_empty_log_is_cosigned() -> None:
+    own, key = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    log = VerifierKey("l.example", LOG, own.public_key().public_bytes_raw())
+    text = str(Checkpoint("l.example", 0, EMPTY))
+    request = Request(0, (), Note(text, (signed("l.example", own, text),)))
+    assert answer(request, [log], None, "w.example", key, 1).outcome == "cosigned"
+
+
+def test_matches_go_on_when_the_log_cannot(watching: Watching) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    referee.wait(TEN)
+    referee.database.execute("UPDATE checkpoints SET note = 'spoilt'")
+    referee.wait(timedelta(hours=2))
+    referee.turn((ann, ""), (bob, ""))
+    assert referee.match().seq == 3
 
 
 def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
@@ -293,6 +439,12 @@ def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
             assert Note.read(found.note).by(key)
             one.turn((ann, ""), (bob, ""))
         assert sizes(one.requests) == [(0, 1), (0, 2), (2, 3)]
+        # What is known already is not answered without end: here a cosignature that is asked for again.
+        came = len(two.people[f"pbem@{SERVER}"].letters)
+        for number in range(REPEATED + 1):
+            again = one.requests[-1].replace(b"Message-ID: <", b"Message-ID: <%d." % number)
+            two.deliver(again, f"pbem@{SERVER}", "pbem@two.example")
+        assert len(two.people[f"pbem@{SERVER}"].letters) == came + REPEATED
         # A log that is not witnessed there, and one whose key is another's, get no answer.
         came = len(two.people[f"pbem@{SERVER}"].letters)
         two.config = msgspec.structs.replace(
