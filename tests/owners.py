@@ -58,6 +58,9 @@ class Owner(Side):
         standing = self.letters.standing(match)
         self.decided += 1
         game, where = standing["rules"], (standing["game"], standing["turn"], standing["seat"])
+        if self.agent.owes(standing) == ["reveal"]:
+            self.agent.reveal(match, self.referee.now)
+            return
         if standing["phase"] == "setup":
             options = self.letters.setup_options(match)
             rnd = Random(f"{self.person.name} {self.chance} {where}")

@@ -94,7 +94,7 @@ def _ask(table: Table, standing: JsonObject, asked: dict[str, object], *, once: 
         return
     asked[match] = where
     show(table, standing)
-    if standing["phase"] == "playing":
+    if standing["phase"] == "playing" and "reveal" not in table.agent.owes(standing):
         how = f"pbem play {match} ORDERS" if once else f"{match} ORDERS"
         click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
 

@@ -413,6 +413,9 @@ def _whose(table: Table, standing: JsonObject) -> str:
     what = f"turn {standing['turn']}" if phase == "playing" else f"setup of game {standing['game']}"
     said = "your move" if standing["asked"] else "waiting for the others"
     if standing.get("sealed"):
+        revealing = "reveal" in table.agent.owes(standing)
+        if revealing and table.agent.asks(match):
+            return f"The server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
         said = "your move" if table.agent.asks(match) else said.replace("your move", "yours is on its way")
     elif standing["asked"] and (sent := letters.pending(match)) is not None:
         said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
@@ -811,6 +814,26 @@ for _name, _help, _argument in (
     ("clear", "Withdraw your orders for this turn, or your setup.", ""),
 ):
     _sentence(_name, _help, _argument)
+
+
+@play.command()
+@click.argument("match")
+@_yes
+@_table
+def reveal(table: Table, match: str, yes: bool) -> None:
+    """Lay your secrets open after a sealed game that was ended otherwise than by its rules, as by resignation."""
+    with troubles():
+        table.fetch()
+        standing = table.letters.standing(match)
+        click.echo(f"{_title(table.letters, standing)}: {DOUBTFUL}")
+        _ask(table, yes, standing)
+        table.settle(table.agent.reveal(match, _now()))
+
+
+DOUBTFUL = (
+    "By what was told, the game goes on. Lay your secrets open only if it was ended otherwise, as by resignation."
+)
+"""What is to be thought of where the server alone says that a sealed game is over."""
 
 
 @play.command()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.match.transcript import canonical, written
+from pbem.match.transcript import canonical, sha256_hex, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
@@ -120,11 +120,14 @@ class Agent:
 
     def _check(self, standing: JsonObject) -> None:
         """Hold what the last letters tell against all that is known; raises `Contradiction`, `Impossible`."""
+        if standing["phase"] == "setup":
+            self._check_agreed(standing)
         if standing["phase"] != "playing":
             return
         match, game = standing["match"], self.game(standing)
         if game.prev != standing["prev"] and game.told.owes:
             raise Impossible("a letter about it has not come")
+        self._check_unrevealed(standing)
         if self._passed.get(match) is game:
             return
         self._check_keys(match, game.told)
@@ -146,11 +149,26 @@ class Agent:
                 raise Impossible(
                     f"what {game.players[first.seat - 1]} signed has not come; `pbem play ask report {match}` asks"
                 )
-            self.memory.know(fact, str(steps[-1].seq))
+            self.memory.know(fact, str(at + len(steps)))
         secrets = self._secrets(standing, game)
         if secrets is not None:
             self._check_own(game, secrets)
         self._passed[match] = game
+
+    def _check_agreed(self, standing: JsonObject) -> None:
+        """A setup is committed to at the own seat, and under the terms agreed to: else it could not be opened."""
+        agreed = self.letters.agreed(standing["match"])
+        if agreed is None:
+            return  # it was proposed from here, or agreed to elsewhere
+        hashed = agreed.hash(self._server, standing["match"])
+        if self._asked(standing).terms != hashed or agreed.players[standing["seat"] - 1] != standing["player"]:
+            raise Contradiction("the setup is asked for under other terms, or at another seat, than were agreed on")
+
+    def _check_unrevealed(self, standing: JsonObject) -> None:
+        """A game in which a reveal was asked for is over: else whoever asked for it knew what is secret."""
+        revealed = self.memory.sent("reveal", standing["match"], f"game {standing['game']}")
+        if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
+            raise Contradiction("the server had you lay your secrets open, and now the game goes on")
 
     def _check_keys(self, match: str, told: Told) -> None:
         """The keys of others are those that were told first: who changes them without a word is no longer they."""
@@ -173,19 +191,34 @@ class Agent:
         self.memory.know(fact, now)
 
     def _check_heads(self, standing: JsonObject, game: SealedGame) -> None:
-        """What was told once stays so: each step with its head, and each head with its entry."""
+        """What was told once stays so: how the game began, each step with its head, and each head with its entry.
+
+        Papers are told of late steps alone, so that they are held against each other where both letters have them.
+        """
         match, steps = standing["match"], game.told.steps
+        begun = sha256_hex(canonical([game.told.terms, game.told.commitments, dict(game.options.changed)]))
+        if self._known(f"begun {match} game {standing['game']}", begun) != begun:
+            raise Contradiction("this game began otherwise, by what was told before: terms, options, commitments")
         fact = f"steps {match} game {standing['game']}"
-        now = [[step.seq, step.head] for step in steps]
+        now = [[step.seq, step.head, step.said, step.paper] for step in steps]
         before = json.loads(self.memory.fact(fact) or "[]")
-        if now[: len(before)] != before[: len(now)]:
-            raise Contradiction("the steps of this game are other ones than were told before")
-        if len(now) > len(before):
-            self.memory.know(fact, json.dumps(now))
+        for then, told in zip(before, now, strict=False):
+            if then[:3] != told[:3] or (then[3] and told[3] and then[3] != told[3]):
+                raise Contradiction("the steps of this game are other ones than were told before")
+            told[3] = told[3] or then[3]
+        if (told_so_far := now + before[len(now) :]) != before:
+            self.memory.know(fact, json.dumps(told_so_far))
         for step in steps:
             shown = self.memory.head(match, step.seq)
             if shown is not None and shown != step.head:
                 raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
+
+    def _known(self, fact: str, value: str) -> str:
+        """What is known by this name; the value, from now on, where nothing was."""
+        found = self.memory.fact(fact)
+        if found is None:
+            self.memory.know(fact, value)
+        return value if found is None else found
 
     def _check_own(self, game: SealedGame, secrets: Secrets) -> None:
         """What is told under our own name we said."""
@@ -247,7 +280,9 @@ class Agent:
                 return False
             if standing["phase"] == "setup":
                 return not self._alive("seal", match, _setup_place(standing)) and self._setup(standing) is None
-            return self.owes(standing)[0] != "reveal" and self.shown(match).asked
+            if self.owes(standing)[0] == "reveal":
+                return not self._alive("reveal", match, f"game {standing['game']}") and not self._is_over(standing)
+            return self.shown(match).asked
         except (Impossible, Contradiction, Refused):
             return False
 
@@ -278,7 +313,7 @@ class Agent:
             self._demand_unrefused(standing, "seal", _setup_place(standing))
             return self._seal(standing, secrets, now)
         if self.owes(standing)[0] == "reveal":
-            return self._reveal(standing, now)
+            return self._reveal(standing, now) if self._is_over(standing) else None
         game = self._checked(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing["prev"])
@@ -354,6 +389,7 @@ class Agent:
         match, place = standing["match"], _setup_place(standing)
         if (sent := self._alive("seal", match, place)) is not None:
             return self.letters.again(sent)
+        self._check(standing)
         value = commitment(self._asked(standing).terms, secrets)
         return self.letters.seal(match, place, value, self._note(secrets), now)
 
@@ -364,6 +400,31 @@ class Agent:
         self._demand_unrefused(standing, "reveal", place)
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
+
+    def _is_over(self, standing: JsonObject) -> bool:
+        """Whether the game has ended by what was told and checked, or by a resignation that was signed here.
+
+        All else the server alone says, and a server in league with the opponent would like to see what is secret.
+        """
+        match, place = standing["match"], f"; game {standing['game']} "
+        resigned = [
+            sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
+        ]
+        game = self._checked(standing)
+        return bool(resigned) or game.table.result is not None
+
+    def reveal(self, match: str, now: datetime) -> Sent:
+        """Lay everything open although nothing that was told ends the game: its player knows better.
+
+        Raises `Impossible`, `Contradiction`.
+        """
+        standing = self.letters.standing(match)
+        self._demand_unaccused(match)
+        if self.owes(standing)[:1] != ["reveal"]:
+            raise Impossible(f"Nothing is to be revealed in {match} now.")
+        self._check(standing)
+        with self.vault.alone():
+            return self._reveal(standing, now)
 
     def _alive(self, command: str, match: str, place: str) -> Sent | None:
         """What was prepared there, and was not refused."""

@@ -276,10 +276,22 @@ class Correspondence:
         if (wrong := self._head(number, match, item.get("head"), heard.key)) is not None:
             self.memory.alarm(written(now), match, wrong)
             return [Event("contradiction", letter.subject, match, wrong)]
+        if (wrong := self._unsealed(item)) is not None:
+            self.memory.alarm(written(now), match, wrong)
+            return [Event("contradiction", letter.subject, match, wrong)]
         known = self.memory.standing(match)
         if known is None or _age(item, heard.time) >= _age(known[1], known[0]):
             self.memory.stand(match, heard.time, item)
         return [Event("news", letter.subject, match)]
+
+    def _unsealed(self, item: JsonObject) -> str | None:
+        """What is wrong where a sealed match is told of as if it were none: its setup would be asked for openly."""
+        fact = f"sealed {item['match']}"
+        if item.get("sealed") or (item["agreement"] or {}).get("sealed"):
+            self.memory.know(fact, "yes")
+        elif self.memory.fact(fact):
+            return "it was agreed on as a sealed match, and the server tells of it as of one that is not"
+        return None
 
     def _head(self, number: int, match: str, head: object, key: str) -> str | None:
         """What is wrong with a signed head, if anything; a good one is remembered."""
@@ -571,6 +583,11 @@ class Correspondence:
             )
         return found
 
+    def agreed(self, match: str) -> Terms | None:
+        """The terms that were agreed to from here; None where no such letter was written."""
+        known = self.memory.fact(f"agreed {match}")
+        return Terms.read(json.loads(known)) if known else None
+
     def accept(self, match: str, now: datetime, comment: str = "") -> Sent:
         """Prepare to agree to a proposal, by the hash of its terms; what is signed may have lines of comment."""
         standing = self.standing(match)
@@ -579,6 +596,7 @@ class Correspondence:
         if standing["accepted"]:
             raise Impossible(f"You have agreed to {match}; others have not yet.")
         self.terms(match)
+        self.memory.know(f"agreed {match}", json.dumps(standing["agreement"]))
         before = self.memory.sent("accept", match, standing["hash"])
         if before and before[-1].state != "refused":
             return self.again(before[-1])

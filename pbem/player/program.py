@@ -258,7 +258,9 @@ class Program:
             return not self.agent.owes(standing) and self._claim(standing, place, now)
         if self._early(standing, place, now):
             return True
-        if standing["phase"] == "setup":
+        if "reveal" in self.agent.owes(standing):
+            self.agent.reveal(match, now)  # nobody is here whom it could ask whether that is so
+        elif standing["phase"] == "setup":
             self.agent.set_up(match, plan.setup(game, self._options(standing), standing["seat"]), now)
         elif wish == "resign":
             self._say(match, f"resign {match} game {game}", now)

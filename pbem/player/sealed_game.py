@@ -16,6 +16,7 @@ from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, Step, sealed_rules
 from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper
 from pbem.match.signed import Section
+from pbem.match.transcript import canonical, sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +55,11 @@ class ToldStep(msgspec.Struct, frozen=True):
     paper: _Hash | None = None
     mail: _Hash | None = None
     letter: _Line | None = None
+
+    @property
+    def said(self) -> str:
+        """The hash of what it says; that is told of each step, as long as its game lasts."""
+        return sha256_hex(canonical([self.turn, self.seat, self.step, self.lines]))
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -192,6 +198,8 @@ class SealedGame:
             raise Contradiction(f"{where}: its paper is not the one that is named")
         if told.step == _OPEN and (named := self.commits.get(told.seat)) is not None and named != value:
             raise Contradiction(f"{where}: it opens another paper than the one committed to")
+        if kind.name == SETUP and value != self.told.commitments.get(str(told.seat)):
+            raise Contradiction(f"{where}: it is another setup than the one committed to")
         links = self._links(kind, told.seat, told.turn)
         for head, wanted in links.items():
             if heads[head] != wanted:

@@ -33,7 +33,10 @@ _HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
 
 
 def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
-    """The letters of others, each as the place of its first step and its steps, that came after entry `proved`."""
+    """The letters of others, each as the place of its first step and its steps, but for the first `proved` steps.
+
+    They are counted as they are told, for their numbers are what the server likes to say.
+    """
     steps = game.told.steps
     at = 0
     while at < len(steps):
@@ -41,7 +44,7 @@ def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[Told
         end = at + 1
         while end < len(steps) and first.mail is not None and steps[end].mail == first.mail:
             end += 1
-        if first.seat != game.place.seat and first.seq > proved:
+        if first.seat != game.place.seat and end > proved:
             yield at, steps[at:end]
         at = end
 

@@ -519,8 +519,8 @@ class Against:
         if match is None:
             yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
             return
-        made = {"turn": match.position.turn if match.position else 0, "view": match.view(seat)}
-        if _same(document, json.loads(canonical(made))):
+        made = {"turn": match.position.turn if match.position else 0, "view": match.view(seat), **_told(match)}
+        if _same(document, json.loads(canonical(made))) and _ends(match, document):
             yield Finding("agrees", what, "", seq)
         else:
             reason = f"{attached.name} shows another position than follows from the letters and the rules"
@@ -727,6 +727,31 @@ def _holds(key: str, signature: str, message: bytes) -> bool:
         return ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), message)
     except ValueError:
         return False
+
+
+def _told(match: Match) -> dict[str, object]:
+    """What letters tell of the steps of a sealed game."""
+    if match.sealed_game is None:
+        return {}
+    steps = [
+        {
+            "turn": filed.turn,
+            "seat": filed.seat,
+            "step": filed.step,
+            "lines": filed.lines,
+            "seq": filed.seq,
+            "head": filed.head,
+        }
+        for filed in match.sealed_game.steps
+    ]
+    return {"sealed": {"steps": steps}}
+
+
+def _ends(match: Match, document: JsonObject) -> bool:
+    """Whether secrets were asked for only where a sealed game was over; `owes` may be empty for other reasons."""
+    sealed = document.get("sealed")
+    owes = sealed.get("owes") if isinstance(sealed, dict) else None
+    return not isinstance(owes, list) or not owes or ("reveal" in owes) == match.revealing
 
 
 def _same(told: object, made: object) -> bool:

@@ -77,6 +77,7 @@ const STEPS = (() => {
     if (secrets.setup && await commitment(found, secrets) !== found.sealed.commitments[found.seat]) throw new Error(say("the commitment that it shows for your setup is not yours"));
     for (const [at, each] of steps.entries()) {
       if (!await isPaper(found, each)) throw new Error(say("turn {turn}: a paper of seat {seat} is not what its hash says", each));
+      if (each.step === "setup" && each.paper && each.paper !== found.sealed.commitments[each.seat]) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
       const opened = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === SEALED.opens);
       if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
     }

@@ -94,6 +94,29 @@ def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bo
     assert "closed: " in terminal()
 
 
+def test_secrets_are_laid_open_when_their_owner_says_so(referee: Referee, terminal: Terminal, bob: Owner) -> None:
+    """The server alone says that bob has resigned."""
+    begun(referee, terminal, bob)
+    while bob.look():
+        pass
+    bob.letters.say("m1", "resign m1 game 1", referee.now)
+    bob.flush()
+    for _ in range(2):
+        shown = terminal.run("agent", "--once")
+        assert "The server asks for your secrets. By what was told, the game goes on." in shown.replace("\n", " ")
+        assert not revealed(referee)
+    assert "ended otherwise, as by resignation" in terminal("reveal", "m1", "--yes")
+    assert revealed(referee) == [2]
+    assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
+
+
+def revealed(referee: Referee) -> list[int]:
+    """The seats that have revealed."""
+    game = referee.match().sealed_game
+    assert game is not None
+    return list(game.reveals)
+
+
 def view_of(terminal: Terminal) -> dict[str, Any]:
     """What ann sees on her boards."""
     state = terminal.home / ".local/state/pbem"

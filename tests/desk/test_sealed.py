@@ -13,6 +13,7 @@ from material import IN_FORCE, KEYS
 from referee import SERVER, Referee, attachment, body, confirming
 from sealed_seats import SealedSeat, agreed, document, play
 from signers import WAYS, pasted
+from stores import of_sqlite
 
 from pbem import identity
 from pbem.identity import parse_key, ssh
@@ -474,6 +475,7 @@ class World:
         return b"\n".join(found)
 
 
+@of_sqlite  # PostgreSQL has times of its own
 def test_what_is_not_told_leaves_no_trace_on_the_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = World(tmp_path / "one", "Yz1 Yz2 Yz3", capsys)
     other = World(tmp_path / "other", "Bz1 Bz2 Bz3", capsys)

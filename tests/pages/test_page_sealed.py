@@ -320,3 +320,14 @@ def test_of_several_letters_the_one_that_was_sent_binds() -> None:
     table.secrets[1]["tried"] = []
     with pytest.raises(Failed, match="does not know the orders that you committed to"):
         table.open(1)
+
+
+def test_a_setup_is_the_one_that_was_committed_to() -> None:
+    """In Shoot 'em up a player in league with the server could wait for the other's setup, and choose one then."""
+    table = Table("shoot-em-up", 3)
+    while not any(step["step"] == "setup" and step["seat"] != 1 for step in table.steps):
+        table.play_on()
+    found = table.found(1)
+    found["sealed"]["commitments"]["2"] = "00" * 32
+    with pytest.raises(Failed, match="opened something else than it had committed to"):
+        table.page.evaluate("([found, secrets]) => STEPS.check(found, secrets)", [found, table.secrets[1]])

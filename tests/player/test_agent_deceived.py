@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from owners import RAW, Owner, live, propose
 
-from pbem.desk import sealed_state
+from pbem.desk import bulletin, sealed_state
+from pbem.desk.outgoing import LetterWriter
 from pbem.games.sealed import COMMIT
 from pbem.match.sealed_documents import Place, paper
 from pbem.player import sealed
@@ -174,6 +175,29 @@ def another_setup_than_ann_committed_to(told: dict[str, Any], _match: Match) -> 
     return True
 
 
+def a_commitment_under_an_old_number(told: dict[str, Any], match: Match) -> bool:
+    """An entry before the one that was checked last would count as checked."""
+    return a_commitment_that_nobody_signed(told, match) and instead(told, seq=0)
+
+
+def a_commitment_exchanged_under_its_head(told: dict[str, Any], _match: Match) -> bool:
+    """Ann signed the first one, and bob has opened: now she would open another paper than she was bound to."""
+    if not last(told, seat=BOB, step="open", turn=2):
+        return False
+    told["steps"][-2] = {**told["steps"][-2], "paper": OTHER}
+    return True
+
+
+def an_old_answer_told_otherwise(told: dict[str, Any], _match: Match) -> bool:
+    """No papers are told of turns long past, so that their hashes do not show it."""
+    for at, step in enumerate(told["steps"]):
+        lines = [line.replace("miss", "hit") for line in step["lines"]]
+        if "values" not in step and (step["seat"], step["step"]) == (1, "answers") and lines != step["lines"]:
+            told["steps"][at] = {**step, "lines": lines}
+            return True
+    return False
+
+
 def another_setup_from_the_second_turn_on(told: dict[str, Any], _match: Match) -> bool:
     """When letters do not bring the letter of her commitment any more."""
     if not last(told, seat=1, step=COMMIT, turn=2):
@@ -193,6 +217,9 @@ ACCUSED = [
     words_put_into_bobs_mouth,
     steps_told_otherwise_later,
     another_key,
+    a_commitment_under_an_old_number,
+    a_commitment_exchanged_under_its_head,
+    an_old_answer_told_otherwise,
 ]
 
 
@@ -202,9 +229,9 @@ def test_a_lying_server_is_accused_and_learns_nothing(
 ) -> None:
     liar = Liar(monkeypatch, lie)
     propose(referee, owners, "spaceships")
-    for _ in live(owners):
-        pass
     ann, bob = owners
+    for _ in live([ann, bob, bob]):  # he reads what answers his own letter before what ann writes
+        pass
     assert liar.said is not None, "there was nothing to lie about"
     assert bob.accusations
     assert not ann.accusations
@@ -234,3 +261,150 @@ def test_without_the_signed_text_nothing_is_opened(
             pass
     assert steps_of(referee.match(), BOB) == 0
     assert steps_of(referee.match(), 1) == 1
+
+
+def test_another_setup_than_the_one_committed_to_is_no_setup(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Shoot 'em up setups are opened first: ann could have waited for bob's."""
+
+    def another(told: dict[str, Any], _match: Match) -> bool:
+        told["commitments"]["1"] = OTHER
+        return True
+
+    Liar(monkeypatch, another)
+    propose(referee, owners, "shoot-em-up")
+    for _ in live(owners):
+        pass
+    assert "it is another setup than the one committed to" in " ".join(owners[1].accusations)
+    assert steps_of(referee.match(), BOB) <= 1
+
+
+class Asking(Liar):
+    """A desk that tells bob, but nobody else, that the game is over, from turn 2 on and as long as it likes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(monkeypatch, self.ask)
+        self.asks = True
+        self._of_match = bulletin.of_match
+        monkeypatch.setattr(bulletin, "of_match", self.of_match)
+
+    def is_time(self, match: Match) -> bool:
+        return self.asks and match.phase == "playing" and match.turn >= 2 and not match.revealing
+
+    def ask(self, told: dict[str, Any], match: Match) -> bool:
+        if self.is_time(match):
+            told["owes"] = ["reveal"]
+        return self.is_time(match)
+
+    def of_match(self, match: Match, row: Any, seat: int, *rest: Any) -> Any:
+        found = self._of_match(match, row, seat, *rest)
+        if seat == BOB and self.is_time(match):
+            found["sealed"] = {"owes": {"1": ["reveal"], "2": ["reveal"]}}
+        return found
+
+
+class Careful(Owner):
+    """A player who lays nothing open that the agent does not."""
+
+    def decide(self, match: str) -> None:
+        if self.agent.owes(self.letters.standing(match)) != ["reveal"]:
+            super().decide(match)
+
+
+def test_nothing_is_revealed_because_the_server_says_so(
+    referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With bob's secrets, server and opponent would play on; once he was deceived, he says nothing more."""
+    ann, bob = (Careful(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob"))
+    desk = Asking(monkeypatch)
+    for owner in (ann, bob):
+        owner.register()
+    propose(referee, [ann, bob], "spaceships")
+    for _ in live([ann, bob]):
+        pass
+    assert desk.said is not None
+    assert not bob.memory.prepared("reveal", "m1")
+    assert bob.agent.asks("m1")
+
+    bob.agent.reveal("m1", referee.now)
+    bob.flush()
+    desk.asks = False
+    before = steps_of(referee.match(), BOB)
+    bob.letters.ask("report m1", referee.now)
+    for _ in live([ann, bob]):
+        pass
+    assert "the server had you lay your secrets open, and now the game goes on" in " ".join(bob.accusations)
+    assert steps_of(referee.match(), BOB) == before
+    for owner in (ann, bob):
+        owner.close()
+
+
+def test_who_resigned_or_is_told_of_it_reveals(referee: Referee, owners: list[Owner]) -> None:
+    """Who resigned knows; the other one is asked."""
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    for owner in live(owners):
+        if owner is bob and referee.match().turn > 1:
+            break
+    ann.agent.hear(ann.receive(), referee.now)
+    ann.letters.say("m1", "resign m1 game 1", referee.now)
+    ann.flush()
+    before = bob.decided
+    for _ in live(owners):
+        pass
+    assert not ann.accusations + bob.accusations
+    assert bob.decided == before + 1
+    assert referee.match().phase == "closed"
+    assert referee.match().games[-1].reason == "resignation"
+
+
+def test_a_sealed_match_is_never_told_of_as_another(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The setup would be asked for openly: bob's program would send it, signed."""
+    told = bulletin.of_match
+
+    def of_match(match: Match, *rest: Any) -> Any:
+        found = told(match, *rest)
+        if match.phase == "setup":
+            del found["sealed"]
+        return found
+
+    monkeypatch.setattr(bulletin, "of_match", of_match)
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        pass
+    bob = owners[1]
+    assert "it was agreed on as a sealed match" in " ".join(bob.accusations)
+    with pytest.raises(Impossible):
+        bob.letters.set_up("m1", "MD Rv1 Rv2 Rv3\nMD Ow1 Ow2 Ow3", referee.now)
+    assert not bob.memory.prepared("setup", "m1")
+
+
+@pytest.mark.parametrize("other", [{"terms": OTHER}, {"seat": 1}], ids=["terms", "seat"])
+def test_a_setup_is_committed_to_as_was_agreed(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
+) -> None:
+    """A commitment under other terms, or for another seat, is one that bob could never open: he would be silent."""
+    told, of_seat, asked = bulletin.of_match, sealed_state.of_seat, LetterWriter._setup_document
+
+    def of_match(match: Match, row: Any, seat: int, *rest: Any) -> Any:
+        found = told(match, row, seat, *rest)
+        return found | ({"seat": other["seat"]} if seat == BOB and match.phase == "setup" and "seat" in other else {})
+
+    def sealed_of_seat(match: Match, seat: int, *rest: Any) -> Any:
+        found = of_seat(match, seat, *rest)
+        return found | ({"terms": other["terms"]} if seat == BOB and "terms" in other else {})
+
+    def setup_document(self: LetterWriter, match: Match, row: Any, seat: int, out: Any) -> Any:
+        return {**asked(self, match, row, seat, out), **({"seat": other.get("seat", BOB)} if seat == BOB else {})}
+
+    monkeypatch.setattr(bulletin, "of_match", of_match)
+    monkeypatch.setattr(sealed_state, "of_seat", sealed_of_seat)
+    monkeypatch.setattr(LetterWriter, "_setup_document", setup_document)
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        pass
+    assert not owners[1].memory.prepared("seal", "m1")
+    assert owners[1].accusations

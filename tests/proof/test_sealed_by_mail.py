@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from forgers import holds
@@ -10,7 +10,10 @@ from honest import accused, bundles_now
 from referee import Referee
 from sealed_seats import agreed, play
 
+from pbem.desk import sealed_state
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -35,3 +38,37 @@ def test_the_store_tells_the_same_again_at_every_point(referee: Referee) -> None
     while play(referee, seats, 1):
         referee.read_three_ways()
     assert referee.match().phase == "closed"
+
+
+def a_step_told_otherwise(told: dict[str, Any]) -> None:
+    told["steps"][0]["head"] = "0" * 64
+
+
+def a_step_kept_back(told: dict[str, Any]) -> None:
+    del told["steps"][-1]
+
+
+def an_end_that_was_none(told: dict[str, Any]) -> None:
+    told["owes"] = ["reveal"]
+
+
+@pytest.mark.parametrize("lie", [a_step_told_otherwise, a_step_kept_back, an_end_that_was_none])
+def test_what_one_player_was_told_of_the_steps_is_held_against_the_bundle(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, lie: Callable[[dict[str, Any]], None]
+) -> None:
+    seats = agreed(referee, "ann", "bob", game="spaceships")
+    while not (referee.match().phase == "playing" and referee.match().turn > 1 and referee.match().owes(1)):
+        assert play(referee, seats, 1)
+    of_seat = sealed_state.of_seat
+
+    def told(*what: Any) -> Any:
+        found = of_seat(*what)
+        lie(found)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sealed_state, "of_seat", told)
+        referee.send(seats[1].box, "report m1\n")
+    play(referee, seats)
+    assert referee.match().phase == "closed"
+    assert "shows another position than follows" in str(accused(referee))
