@@ -21,6 +21,7 @@ from pbem.player.correspondence import Impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from referee import Referee
 
