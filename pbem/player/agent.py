@@ -264,7 +264,9 @@ class Agent:
         game = self.game(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing["prev"])
-        asked = isinstance(found, Asked) and bool(self.owes(standing))
+        # What is on its way is owed no more, though the server tells of it later than of what others sent.
+        said = self._alive("step", match, _place(game)) is not None
+        asked = isinstance(found, Asked) and bool(self.owes(standing)) and not said
         if isinstance(found, Asked):
             own, table = found.own, found.table
         else:
@@ -367,7 +369,7 @@ class Agent:
         match = standing["match"]
         sent = self._alive("step", match, _place(game))
         if sent is not None:
-            raise Impossible(f"Your orders for {match} are signed, and cannot be changed.")
+            raise Impossible(f"What you owe in {match} is signed, and cannot be changed.")
         if not self.owes(standing):
             raise Impossible(f"It is not your move in {match}.")
         found = game.letter(secrets, standing["prev"])
