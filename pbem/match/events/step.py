@@ -78,7 +78,7 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
     ask_for_steps(step, by=seat)
     for other in match.seats:
         if other != seat:
-            step.notices.append(Notice("step", other, step.match, {"told": told, "signed": signed}))
+            step.notices.append(Notice("step", other, step.match, {"told": told}))
     if step.match.table.result is not None:
         end_game(step, step.match.table.result)
     return told
