@@ -391,6 +391,7 @@ class LetterWriter:
             "turn": match.turn,
             "kind": match.terms.kind,
             "phase": match.phase,
+            "revealing": match.revealing,
             "paused": match.paused,
             "terms": match.terms,
             "settling": duration(match.terms.settle),
@@ -540,7 +541,7 @@ class LetterWriter:
         deadline = match.clocks[seat].deadline if seat in match.clocks else None
         if deadline is None:
             return []
-        what = f"turn-{match.turn}" if match.phase == "playing" else "setup"
+        what = "reveal" if match.revealing else f"turn-{match.turn}" if match.phase == "playing" else "setup"
         name = f"{match.id}-game-{match.game}-{what}"
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=_asked_for(match))
         address = self._composer.sub_address(match.id)
@@ -789,7 +790,7 @@ class LetterWriter:
         for turn in turns:
             file = self._archive.matches.paper(row.number, f"reports/game-{game}-turn-{turn}-seat-{seat}.json")
             if file is None:
-                return None
+                continue  # what the secrets of a sealed game show, nobody was told
             name = f"{match.id}-game-{game}-turn-{turn}.json"
             out.attachments.append((name, "application/json", file))
             again.append(
@@ -927,6 +928,8 @@ def _result(match: Match, ended: Ended, seat: int) -> Phrase:
 
 
 def _asked_for(match: Match) -> Phrase:
+    if match.revealing:
+        return Phrase("reveal")
     return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
 
 

@@ -46,7 +46,7 @@ def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
     step.match = replace(step.match, sealed_game=game, missed=match.missed - {seat})
     answered(step, seat, signed)
     for other in match.seats:
-        if other != seat:
+        if step.match.asked(other) and other not in step.match.missed:  # else the verdict says more at once
             step.notices.append(Notice("revealed", other, step.match, {"seat": seat}))
 
 
