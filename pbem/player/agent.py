@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.match.transcript import canonical, sha256_hex, written
+from pbem.match.transcript import canonical, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
-from pbem.player.signed_steps import check, check_seal, unproved
+from pbem.player.told_checks import check_agreed, check_own, check_told, check_unrevealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,7 +105,7 @@ class Agent:
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
             standing = self.letters.standing(match)
-            if not standing.get("sealed") or self.memory.fact(f"accused {match}"):
+            if not standing.get("sealed") or self._accusation(match):
                 continue
             try:
                 self._check(standing)
@@ -118,120 +118,27 @@ class Agent:
                 found.append(Event("contradiction", match=match, said=str(wrong)))
         return found
 
+    def _accusation(self, match: str) -> str | None:
+        """What was found wrong with what came of a match; nothing more is told in it then."""
+        return self.memory.fact(f"accused {match}")
+
     def _check(self, standing: JsonObject) -> None:
         """Hold what the last letters tell against all that is known; raises `Contradiction`, `Impossible`."""
         if standing["phase"] == "setup":
-            self._check_agreed(standing)
+            check_agreed(self.letters, standing, self._asked(standing).terms)
         if standing["phase"] != "playing":
             return
         match, game = standing["match"], self.game(standing)
         if game.prev != standing["prev"] and game.told.owes:
             raise Impossible("a letter about it has not come")
-        self._check_unrevealed(standing)
+        check_unrevealed(self.memory, standing)
         if self._passed.get(match) is game:
             return
-        self._check_keys(match, game.told)
-        self._check_heads(standing, game)
-        fact = f"proved {match} game {standing['game']}"
-        proved = int(self.memory.fact(fact) or 0)
-        for seat, name in game.told.seals.items():
-            seal = self.memory.signed_text(match, name)
-            if seal is not None:
-                check_seal(game, int(seat), seal)
-        self._check_commitments(match, game)
-        heads = self.memory.heads(match) | {step.seq: step.head for step in game.told.steps}
-        for at, steps in unproved(game, proved):
-            first = steps[0]
-            content = self.memory.signed_text(match, first.letter) if first.letter else None
-            if content is not None:
-                check(game, at, steps, content, heads)
-            elif steps[-1].turn >= game.table.turn - 1:
-                raise Impossible(
-                    f"what {game.players[first.seat - 1]} signed has not come; `pbem play ask report {match}` asks"
-                )
-            self.memory.know(fact, str(at + len(steps)))
+        check_told(self.memory, game)
         secrets = self._secrets(standing, game)
         if secrets is not None:
-            self._check_own(game, secrets)
+            check_own(game, secrets)
         self._passed[match] = game
-
-    def _check_agreed(self, standing: JsonObject) -> None:
-        """A setup is committed to at the own seat, and under the terms agreed to: else it could not be opened."""
-        agreed = self.letters.agreed(standing["match"])
-        if agreed is None:
-            return  # it was proposed from here, or agreed to elsewhere
-        hashed = agreed.hash(self._server, standing["match"])
-        if self._asked(standing).terms != hashed or agreed.players[standing["seat"] - 1] != standing["player"]:
-            raise Contradiction("the setup is asked for under other terms, or at another seat, than were agreed on")
-
-    def _check_unrevealed(self, standing: JsonObject) -> None:
-        """A game in which a reveal was asked for is over: else whoever asked for it knew what is secret."""
-        revealed = self.memory.sent("reveal", standing["match"], f"game {standing['game']}")
-        if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
-            raise Contradiction("the server had you lay your secrets open, and now the game goes on")
-
-    def _check_keys(self, match: str, told: Told) -> None:
-        """The keys of others are those that were told first: who changes them without a word is no longer they."""
-        fact = f"keys {match}"
-        known: dict[str, list[str]] = json.loads(self.memory.fact(fact) or "{}")
-        for seat, keys in told.keys.items():
-            if not known.setdefault(seat, keys) or not keys:
-                raise Contradiction(f"seat {seat} has no key")
-            if not set(known[seat]) & set(keys):
-                raise Contradiction(f"seat {seat} has other keys than before, and none of the old ones")
-            known[seat] = keys
-        self.memory.know(fact, json.dumps(known))
-
-    def _check_commitments(self, match: str, game: SealedGame) -> None:
-        """What seats committed to is told alike in all letters."""
-        fact = f"commitments {match} game {game.place.game}"
-        now = json.dumps(game.told.commitments, sort_keys=True)
-        if (self.memory.fact(fact) or now) != now:
-            raise Contradiction("other commitments to setups are told than before")
-        self.memory.know(fact, now)
-
-    def _check_heads(self, standing: JsonObject, game: SealedGame) -> None:
-        """What was told once stays so: how the game began, each step with its head, and each head with its entry.
-
-        Papers are told of late steps alone, so that they are held against each other where both letters have them.
-        """
-        match, steps = standing["match"], game.told.steps
-        begun = sha256_hex(canonical([game.told.terms, game.told.commitments, dict(game.options.changed)]))
-        if self._known(f"begun {match} game {standing['game']}", begun) != begun:
-            raise Contradiction("this game began otherwise, by what was told before: terms, options, commitments")
-        fact = f"steps {match} game {standing['game']}"
-        now = [[step.seq, step.head, step.said, step.paper] for step in steps]
-        before = json.loads(self.memory.fact(fact) or "[]")
-        for then, told in zip(before, now, strict=False):
-            if then[:3] != told[:3] or (then[3] and told[3] and then[3] != told[3]):
-                raise Contradiction("the steps of this game are other ones than were told before")
-            told[3] = told[3] or then[3]
-        if (told_so_far := now + before[len(now) :]) != before:
-            self.memory.know(fact, json.dumps(told_so_far))
-        for step in steps:
-            shown = self.memory.head(match, step.seq)
-            if shown is not None and shown != step.head:
-                raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
-
-    def _known(self, fact: str, value: str) -> str:
-        """What is known by this name; the value, from now on, where nothing was."""
-        found = self.memory.fact(fact)
-        if found is None:
-            self.memory.know(fact, value)
-        return value if found is None else found
-
-    def _check_own(self, game: SealedGame, secrets: Secrets) -> None:
-        """What is told under our own name we said."""
-        seat = game.place.seat
-        given = secrets.by_turn
-        steps = [step for step in game.steps if step.seat != seat or step.turn in given or step.turn == 0]
-        if steps != list(game.steps):
-            return  # another machine of ours went on, and its note has not come
-        false = game.rules.first_false(game.options, seat, secrets.setup, given, steps)
-        if false is not None:
-            raise Contradiction(
-                f"turn {false.turn}, {false.step}: that is told under your name, and you did not say it"
-            )
 
     # How things stand.
 
@@ -278,7 +185,7 @@ class Agent:
         """Whether its player has something to decide: a setup, or orders."""
         standing = self.letters.standing(match)
         try:
-            if self.memory.fact(f"accused {match}") or not self.owes(standing):
+            if self._accusation(match) or not self.owes(standing):
                 return False
             if standing["phase"] == "setup":
                 return not self._alive("seal", match, _setup_place(standing)) and self._setup(standing) is None
@@ -450,7 +357,7 @@ class Agent:
         return self.game(standing)
 
     def _demand_unaccused(self, match: str) -> None:
-        if (said := self.memory.fact(f"accused {match}")) is not None:
+        if (said := self._accusation(match)) is not None:
             raise Impossible(f"Nothing more is told in {match}, for what came of it cannot be: {said}")
 
     # Secrets.
