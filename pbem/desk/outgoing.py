@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
-    from pbem.match.events.step import Told
+    from pbem.match.events.step import Entered
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
     from pbem.store.digest_queue import DigestQueue
@@ -708,7 +708,7 @@ class LetterWriter:
         self._position(match, row, seat, facts["view"], out, reports)
         return facts
 
-    def steps(self, match: Match, seat: int, told: Told) -> tuple[dict[str, Any], list[Attachment]]:
+    def steps(self, match: Match, seat: int, told: Entered) -> tuple[dict[str, Any], list[Attachment]]:
         """What a letter of a sealed match came to, as a seat is told; the reports of each turn that it finished."""
         turns: list[dict[str, object]] = []
         files: list[Attachment] = []

@@ -18,7 +18,7 @@ from pbem.games import Refused, rules
 from pbem.match.transcript import canonical, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
-from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
+from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedState, ToldGame, commitment
 from pbem.player.told_checks import check_agreed, check_own, check_told, check_unrevealed
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ class Agent:
         self._random = random
         self._at = failpoint
         self._code: Code | None = None
-        self._games: dict[str, tuple[JsonObject, SealedGame]] = {}
+        self._games: dict[str, tuple[JsonObject, ToldGame]] = {}
         """By match the file that told of its game last, and what that says."""
-        self._passed: dict[str, SealedGame] = {}
+        self._passed: dict[str, ToldGame] = {}
         """By match what was checked last, and held."""
 
     # The six words.
@@ -142,23 +142,23 @@ class Agent:
 
     # How things stand.
 
-    def game(self, standing: JsonObject) -> SealedGame:
+    def game(self, standing: JsonObject) -> ToldGame:
         """The game that is being played; raises `Contradiction`, or `Impossible` where a letter is missing."""
         position = self.letters.sealed_position(standing["match"])
         if position is None:
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
         known = self._games.get(standing["match"])
         if known is None or known[0] != position:
-            known = self._games[standing["match"]] = position, SealedGame.of(standing, self._server, position)
+            known = self._games[standing["match"]] = position, ToldGame.of(standing, self._server, position)
         return known[1]
 
     @property
     def _server(self) -> str:
         return self.letters.party.server
 
-    def _asked(self, standing: JsonObject) -> Told:
+    def _asked(self, standing: JsonObject) -> SealedState:
         """What the letter says that asks for the setup."""
-        return Told.read(self.letters.setup_asked(standing["match"]).get("sealed"))
+        return SealedState.read(self.letters.setup_asked(standing["match"]).get("sealed"))
 
     def owes(self, standing: JsonObject) -> Sequence[str]:
         """What this player owes now."""
@@ -271,7 +271,7 @@ class Agent:
                 raise Impossible(f"It is not your move in {match}.")
             return self._step(standing, game, found, now)
 
-    def _asking(self, standing: JsonObject, game: SealedGame, secrets: Secrets) -> Asked:
+    def _asking(self, standing: JsonObject, game: ToldGame, secrets: Secrets) -> Asked:
         """What is to be decided; orders that no letter holds yet are to be decided anew. Raises `Impossible`."""
         match = standing["match"]
         sent = self._alive("step", match, _place(game))
@@ -286,7 +286,7 @@ class Agent:
             raise Impossible(f"There is nothing to order in {match} now: `pbem play` answers by itself.")
         return found
 
-    def _step(self, standing: JsonObject, game: SealedGame, letter: Letter, now: datetime) -> Sent:
+    def _step(self, standing: JsonObject, game: ToldGame, letter: Letter, now: datetime) -> Sent:
         match, place = standing["match"], _place(game)
         if (sent := self._alive("step", match, place)) is not None:
             return self.letters.again(sent)
@@ -351,7 +351,7 @@ class Agent:
         self.vault.keep(secrets)
         self._at("secrets kept")
 
-    def _checked(self, standing: JsonObject) -> SealedGame:
+    def _checked(self, standing: JsonObject) -> ToldGame:
         """The game, once all that was told of it is checked; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
@@ -373,7 +373,7 @@ class Agent:
         found = self.vault.secrets(standing["match"], standing["game"])
         return found or self._noted(standing, self._asked(standing).note)
 
-    def _demanded(self, standing: JsonObject, game: SealedGame) -> Secrets:
+    def _demanded(self, standing: JsonObject, game: ToldGame) -> Secrets:
         found = self._secrets(standing, game)
         if found is None:
             raise Impossible(
@@ -382,7 +382,7 @@ class Agent:
             )
         return found
 
-    def _secrets(self, standing: JsonObject, game: SealedGame) -> Secrets | None:
+    def _secrets(self, standing: JsonObject, game: ToldGame) -> Secrets | None:
         """The secrets that what was told agrees with: of the vault, or of the note, if another machine went on."""
         kept = self.vault.secrets(standing["match"], standing["game"])
         if kept is not None and game.agrees(kept):
@@ -404,7 +404,7 @@ class Agent:
             return None
 
 
-def _place(game: SealedGame) -> str:
+def _place(game: ToldGame) -> str:
     """Where a letter of ours stands: behind so many steps of ours in this game."""
     own = sum(step.seat == game.place.seat for step in game.told.steps)
     return f"game {game.place.game} turn {game.table.turn} step {own + 1}"

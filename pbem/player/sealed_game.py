@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.sealed import Secrets
 
-__all__ = ["Asked", "Contradiction", "Letter", "SealedGame", "Told", "ToldStep", "commitment"]
+__all__ = ["Asked", "Contradiction", "Letter", "SealedState", "ToldGame", "ToldStep", "commitment"]
 
 _OPEN = "open"
 """The step that brings the paper which `commit` named."""
@@ -62,7 +62,7 @@ class ToldStep(msgspec.Struct, frozen=True):
         return sha256_hex(canonical([self.turn, self.seat, self.step, self.lines]))
 
 
-class Told(msgspec.Struct, frozen=True):
+class SealedState(msgspec.Struct, frozen=True):
     """What a letter's file says of a sealed game, beside its position or its setup."""
 
     owes: list[str]
@@ -78,7 +78,7 @@ class Told(msgspec.Struct, frozen=True):
     steps: list[ToldStep] = []
 
     @classmethod
-    def read(cls, document: object) -> Told:
+    def read(cls, document: object) -> SealedState:
         """Of the `sealed` of such a file; raises `Contradiction`."""
         try:
             return msgspec.convert(document, cls)
@@ -126,7 +126,7 @@ class _Papers(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SealedGame:
+class ToldGame:
     """A sealed game: the table as it was told, with the hashes of this turn's papers."""
 
     rules: SealedRules
@@ -135,7 +135,7 @@ class SealedGame:
     place: Place
     """The own one."""
     players: Sequence[str]
-    told: Told
+    told: SealedState
     prev: str
     """The head that the next letter cites, whoever writes it."""
     table: Table
@@ -146,9 +146,9 @@ class SealedGame:
     """By seat the hash of a paper of this turn that was not opened yet."""
 
     @classmethod
-    def of(cls, standing: JsonObject, server: str, document: JsonObject) -> SealedGame:
+    def of(cls, standing: JsonObject, server: str, document: JsonObject) -> ToldGame:
         """The game that a position's file tells of; raises `Contradiction`."""
-        told = Told.read(document.get("sealed"))
+        told = SealedState.read(document.get("sealed"))
         name, seat = standing["rules"], standing["seat"]
         found = sealed_rules(name)
         if found is None:
@@ -162,7 +162,7 @@ class SealedGame:
             game = game._entered(step)
         return game
 
-    def _entered(self, told: ToldStep) -> SealedGame:
+    def _entered(self, told: ToldStep) -> ToldGame:
         """The game after a step that was told; raises `Contradiction`."""
         where = f"turn {told.turn}, seat {told.seat}, {told.step}"
         owed = self.rules.owed(self.table, told.seat) if told.seat <= len(self.players) else ()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
     from pbem.player.sealed import Secrets
-    from pbem.player.sealed_game import SealedGame, Told
+    from pbem.player.sealed_game import SealedState, ToldGame
 
 __all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed"]
 
@@ -42,7 +42,7 @@ def check_unrevealed(memory: Memory, standing: JsonObject) -> None:
         raise Contradiction("the server had you lay your secrets open, and now the game goes on")
 
 
-def check_told(memory: Memory, game: SealedGame) -> None:
+def check_told(memory: Memory, game: ToldGame) -> None:
     """Keys, steps and commitments are told as before, and are what their players signed; raises `Impossible`, too."""
     match = game.place.match
     _check_keys(memory, match, game.told)
@@ -56,7 +56,7 @@ def check_told(memory: Memory, game: SealedGame) -> None:
     _check_signed(memory, game)
 
 
-def _check_keys(memory: Memory, match: str, told: Told) -> None:
+def _check_keys(memory: Memory, match: str, told: SealedState) -> None:
     """The keys of others are those that were told first: who changes them without a word is no longer they."""
     fact = f"keys {match}"
     known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
@@ -69,7 +69,7 @@ def _check_keys(memory: Memory, match: str, told: Told) -> None:
     memory.know(fact, json.dumps(known))
 
 
-def _check_begun(memory: Memory, game: SealedGame) -> None:
+def _check_begun(memory: Memory, game: ToldGame) -> None:
     """How the game began stays so."""
     told = game.told
     begun, fact = (
@@ -83,7 +83,7 @@ def _check_begun(memory: Memory, game: SealedGame) -> None:
         raise Contradiction("this game began otherwise, by what was told before: terms, options, commitments")
 
 
-def _check_steps(memory: Memory, game: SealedGame) -> None:
+def _check_steps(memory: Memory, game: ToldGame) -> None:
     """Each step stays as it was told, with its head.
 
     Papers are told of late steps alone, so that they are held against each other where both letters have them.
@@ -99,7 +99,7 @@ def _check_steps(memory: Memory, game: SealedGame) -> None:
         memory.know(fact, json.dumps(told_so_far))
 
 
-def _check_heads(memory: Memory, game: SealedGame) -> None:
+def _check_heads(memory: Memory, game: ToldGame) -> None:
     """Each entry has one head, in whatever letter."""
     for step in game.told.steps:
         shown = memory.head(game.place.match, step.seq)
@@ -107,7 +107,7 @@ def _check_heads(memory: Memory, game: SealedGame) -> None:
             raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
 
 
-def _check_signed(memory: Memory, game: SealedGame) -> None:
+def _check_signed(memory: Memory, game: ToldGame) -> None:
     """What others told they signed: that of this turn and the last must have come."""
     match, fact = game.place.match, _named("proved", game)
     heads = memory.heads(match) | {step.seq: step.head for step in game.told.steps}
@@ -123,12 +123,12 @@ def _check_signed(memory: Memory, game: SealedGame) -> None:
         memory.know(fact, str(at + len(steps)))
 
 
-def _named(fact: str, game: SealedGame) -> str:
+def _named(fact: str, game: ToldGame) -> str:
     """What a fact about this game is called."""
     return f"{fact} {game.place.match} game {game.place.game}"
 
 
-def check_own(game: SealedGame, secrets: Secrets) -> None:
+def check_own(game: ToldGame, secrets: Secrets) -> None:
     """What is told under our own name we said."""
     seat = game.place.seat
     given = secrets.by_turn
