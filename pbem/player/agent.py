@@ -188,7 +188,7 @@ class Agent:
             if self._accusation(match) or not self.owes(standing):
                 return False
             if standing["phase"] == "setup":
-                return not self._alive("seal", match, _setup_place(standing)) and self._setup(standing) is None
+                return self._committed(standing) is None and self._setup_to_send(standing) is None
             if self.owes(standing)[0] == "reveal":
                 return not self._alive("reveal", match, f"game {standing['game']}") and not self._is_over(standing)
             return self.shown(match).asked
@@ -216,7 +216,7 @@ class Agent:
     def _act(self, standing: JsonObject, now: datetime) -> Sent | None:
         self._demand_unaccused(standing["match"])
         if standing["phase"] == "setup":
-            secrets = self._setup(standing)
+            secrets = self._setup_to_send(standing)
             if secrets is None:
                 return None
             self._demand_unrefused(standing, "seal", _setup_place(standing))
@@ -240,7 +240,7 @@ class Agent:
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
-            if before is not None and self._alive("seal", match, _setup_place(standing)):
+            if before is not None and self._committed(standing):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
             place = {**standing, "server": self._server}
             secrets = Secrets.begun(place, judged.text, self._random)
@@ -296,7 +296,7 @@ class Agent:
 
     def _seal(self, standing: JsonObject, secrets: Secrets, now: datetime) -> Sent:
         match, place = standing["match"], _setup_place(standing)
-        if (sent := self._alive("seal", match, place)) is not None:
+        if (sent := self._committed(standing)) is not None:
             return self.letters.again(sent)
         self._check(standing)
         value = commitment(self._asked(standing).terms, secrets)
@@ -335,6 +335,11 @@ class Agent:
         with self.vault.alone():
             return self._reveal(standing, now)
 
+    def _committed(self, standing: JsonObject) -> Sent | None:
+        """The commitment to a setup that stands, or is on its way; what is asked for again was withdrawn."""
+        sent = self._alive("seal", standing["match"], _setup_place(standing))
+        return None if sent is not None and sent.state == "done" and self.owes(standing) else sent
+
     def _alive(self, command: str, match: str, place: str) -> Sent | None:
         """What was prepared there, and was not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
@@ -372,6 +377,11 @@ class Agent:
         """The secrets of a game whose setup is asked for: those of the vault, or of the note that came back."""
         found = self.vault.secrets(standing["match"], standing["game"])
         return found or self._noted(standing, self._asked(standing).note)
+
+    def _setup_to_send(self, standing: JsonObject) -> Secrets | None:
+        """The same, unless its player withdrew it, who is asked then whether it is still the one."""
+        withdrawn = self._alive("seal", standing["match"], _setup_place(standing)) and not self._committed(standing)
+        return None if withdrawn else self._setup(standing)
 
     def _demanded(self, standing: JsonObject, game: ToldGame) -> Secrets:
         found = self._secrets(standing, game)

@@ -64,6 +64,34 @@ def test_nothing_is_asked_while_a_letter_is_on_its_way(referee: Referee, owners:
     assert ann.agent.shown("m1").turn == 1
 
 
+def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, owners: list[Owner]) -> None:
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    bob.receive()
+    bob.letters.accept("m1", referee.now)
+    bob.flush()
+    ann.look()
+    ann.agent.hear(ann.receive(), referee.now)
+    assert "You have committed to your setup" in ann.texts[-1]
+    assert not ann.agent.asks("m1")
+    with pytest.raises(Impossible, match="cannot be changed"):
+        ann.agent.set_up("m1", "MD Yz1 Yz2 Yz3\nLG Rv1", referee.now)
+    ann.letters.say("m1", "clear m1", referee.now)
+    ann.flush()
+    ann.agent.hear(ann.receive(), referee.now)
+    assert ann.agent.asks("m1")
+    assert not ann.agent.act(referee.now), "nothing is committed to again by itself"
+    ann.chance = "another"
+    for _ in live(owners):
+        pass
+    assert not ann.accusations
+    assert not ann.refusals
+    assert ann.letters.standing("m1")["phase"] == "closed"
+    proof = prove(ann.memory, "m1")
+    assert proof is not None
+    assert proof.holds, proof.checks[-1]
+
+
 @pytest.mark.parametrize("game", RAW)
 def test_the_house_plays_sealed_matches_blind(
     referee: Referee, owners: list[Owner], tmp_path: Path, game: str
