@@ -851,9 +851,6 @@ _LINK = 8000
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
-_BY_A_SEAT = frozenset({"substituted", "step", "revealed"})
-"""The letters whose subject names the player of a seat."""
-
 _OF_SEALED = frozenset({"step", "reveals", "revealed"})
 """The letters of sealed matches alone."""
 
@@ -901,7 +898,7 @@ def _subject(notice: Notice, *, observed: bool = False) -> Phrase:
     assert subject is not None, "a notice of a match says what it is about"
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
     told = notice.facts.get("told", notice)
-    who = match.name(notice.facts.get("seat", told.seat)) if notice.kind in _BY_A_SEAT else ""
+    who = match.name(notice.facts.get("seat", told.seat))
     turn = told.turn if notice.kind == "step" else match.turn
     facts = {
         "who": who,

@@ -52,12 +52,7 @@ def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
 
 def remake(replay: TranscriptReplay) -> Step:
     """The reveal again, and the verdict if it was the last."""
-    seat = replay.seat()
-    path = f"letters/reveal-{replay.entry.seq}-seat-{seat}.eml"
-    signed = replay.named(path, replay.entry.body)
-    form = replay.form("reveal", seat, path, signed, None)
-    step = replay.at_work()
-    replay.judged(path, reveal, step, seat, form, signed)
+    step = replay.brought("reveal", reveal)
     replay.advance(step)
     return step
 

@@ -118,12 +118,7 @@ def _finish(step: Step, table: Table, told: Entered) -> Entered:
 
 def remake(replay: TranscriptReplay) -> Step:
     """The steps of a letter again."""
-    seat = replay.seat()
-    path = f"letters/step-{replay.entry.seq}-seat-{seat}.eml"
-    signed = replay.named(path, replay.entry.body)
-    form = replay.form("step", seat, path, signed, None)
-    step = replay.at_work()
-    replay.judged(path, take, step, seat, form, signed)
+    step = replay.brought("step", take)
     for paper in step.papers:
         if paper.path.startswith("reports/") and not SALT.fullmatch(salt_in(paper.content)):
             raise replay.untrue(paper.path, "has no salt")
