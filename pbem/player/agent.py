@@ -18,7 +18,7 @@ from pbem.games import Refused, rules
 from pbem.match.transcript import canonical, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
-from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedState, ToldGame, commitment
+from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
 from pbem.player.told_checks import check_agreed, check_own, check_told, check_unrevealed
 
 if TYPE_CHECKING:
@@ -173,8 +173,8 @@ class Agent:
         found = game.letter(secrets, standing["prev"])
         # What is on its way is owed no more, though the server tells of it later than of what others sent.
         said = self._alive("step", match, _place(game)) is not None
-        asked = isinstance(found, Asked) and bool(self.owes(standing)) and not said
-        if isinstance(found, Asked):
+        asked = isinstance(found, OrdersAsked) and bool(self.owes(standing)) and not said
+        if isinstance(found, OrdersAsked):
             own, table = found.own, found.table
         else:
             own, table = game.own(secrets), game.table
@@ -226,7 +226,7 @@ class Agent:
         game = self._checked(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing["prev"])
-        if not isinstance(found, Letter):
+        if not isinstance(found, NextLetter):
             return None
         self._demand_unrefused(standing, "step", _place(game))
         return self._step(standing, game, found, now)
@@ -267,11 +267,11 @@ class Agent:
             canonical = game.rules.order(asked.own, text)
             secrets = secrets.with_orders(asked.table.turn, canonical)
             found = game.letter(secrets, standing["prev"])
-            if not isinstance(found, Letter):
+            if not isinstance(found, NextLetter):
                 raise Impossible(f"It is not your move in {match}.")
             return self._step(standing, game, found, now)
 
-    def _asking(self, standing: JsonObject, game: ToldGame, secrets: Secrets) -> Asked:
+    def _asking(self, standing: JsonObject, game: ToldGame, secrets: Secrets) -> OrdersAsked:
         """What is to be decided; orders that no letter holds yet are to be decided anew. Raises `Impossible`."""
         match = standing["match"]
         sent = self._alive("step", match, _place(game))
@@ -280,13 +280,13 @@ class Agent:
         if not self.owes(standing):
             raise Impossible(f"It is not your move in {match}.")
         found = game.letter(secrets, standing["prev"])
-        if isinstance(found, Letter):
+        if isinstance(found, NextLetter):
             found = game.letter(secrets.without_orders(found.ordered), standing["prev"])
-        if not isinstance(found, Asked):
+        if not isinstance(found, OrdersAsked):
             raise Impossible(f"There is nothing to order in {match} now: `pbem play` answers by itself.")
         return found
 
-    def _step(self, standing: JsonObject, game: ToldGame, letter: Letter, now: datetime) -> Sent:
+    def _step(self, standing: JsonObject, game: ToldGame, letter: NextLetter, now: datetime) -> Sent:
         match, place = standing["match"], _place(game)
         if (sent := self._alive("step", match, place)) is not None:
             return self.letters.again(sent)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.sealed import Secrets
 
-__all__ = ["Asked", "Contradiction", "Letter", "SealedState", "ToldGame", "ToldStep", "commitment"]
+__all__ = ["Contradiction", "NextLetter", "OrdersAsked", "SealedState", "ToldGame", "ToldStep", "commitment"]
 
 _OPEN = "open"
 """The step that brings the paper which `commit` named."""
@@ -87,13 +87,11 @@ class SealedState(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class NextLetter:
     """The sections of the next letter, and what must be on the disk before it leaves."""
 
     sections: tuple[Section, ...]
     secrets: Secrets
-    steps: tuple[str, ...]
-    """The names of its steps."""
     turn: int
     """That of its first step."""
     ordered: int
@@ -101,7 +99,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OrdersAsked:
     """Orders are needed before anything can be said; how things stand for who decides on them."""
 
     own: Any
@@ -246,23 +244,22 @@ class ToldGame:
         after = secrets.after.get(str(self.table.turn))
         return named is None or (after is not None and self._bound(secrets, after) == named)
 
-    def letter(self, secrets: Secrets, prev: str) -> Letter | Asked | None:
+    def letter(self, secrets: Secrets, prev: str) -> NextLetter | OrdersAsked | None:
         """The next letter, which cites `prev`; what must be decided before; None where nothing is due."""
         seat = self.place.seat
-        game, sections, steps, ordered = self, list[Section](), list[str](), 0
+        game, sections, ordered = self, list[Section](), 0
         while owed := game.rules.owed(game.table, seat):
             step, turn = owed[0], game.table.turn
             own = game.own(secrets)
             if game.rules.asks(own, game.table):
-                return Asked(own, game.table)
+                return OrdersAsked(own, game.table)
             section, value, lines, secrets = game._made(step, secrets, prev)
             sections.append(section)
-            steps.append(step)
             ordered = turn if game._binds(step) and seat not in game.commits else ordered
             papers = game.papers if step == COMMIT else game.papers.and_(turn, seat, step, value)
             table = game.rules.enter(game.table, seat, step, lines)
             game = replace(game, table=table, papers=papers)
-        return Letter(tuple(sections), secrets, tuple(steps), self.table.turn, ordered) if sections else None
+        return NextLetter(tuple(sections), secrets, self.table.turn, ordered) if sections else None
 
     def _made(self, step: str, secrets: Secrets, prev: str) -> tuple[Section, str, tuple[str, ...], Secrets]:
         """The section of a step that is owed, the hash of its paper, its lines, and the secrets that it needs."""
