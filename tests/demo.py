@@ -228,7 +228,7 @@ class AtAgent:
             shown = agent.shown(MATCH)
         position = Position(shown.options, standing["seat"], shown.view, shown.reports)
         chance = self.terminal._chance.of(f"turn {turn}")
-        orders = strategy(standing["rules"]).orders(LEVEL, chance, position).splitlines()
+        orders = strategy(standing["rules"]).orders(LEVEL, chance, position).splitlines() or ["--nothing"]
         print(f"{self.terminal.name}, at pbem agent, turn {turn}: {MATCH} {'; '.join(orders)}", flush=True)
         assert self._process.stdin is not None
         self._process.stdin.write(f"{MATCH} {'; '.join(orders)}\n")

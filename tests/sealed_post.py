@@ -12,7 +12,7 @@ from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.sealed_documents import Place, hashed, paper
 from pbem.player.sealed import Secrets
-from pbem.player.sealed_game import Letter, SealedGame, commitment
+from pbem.player.sealed_game import NextLetter, ToldGame, commitment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,11 +73,11 @@ class Post:
         }
         return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": told}
 
-    def side(self, seat: int) -> SealedGame:
+    def side(self, seat: int) -> ToldGame:
         """The game as this seat knows it."""
-        return SealedGame.of(self.standing(seat), "play.example", self.document(seat))
+        return ToldGame.of(self.standing(seat), "play.example", self.document(seat))
 
-    def take(self, seat: int, letter: Letter) -> None:
+    def take(self, seat: int, letter: NextLetter) -> None:
         """Enter the steps of a letter."""
         self.letters += 1
         self.secrets[seat] = letter.secrets

@@ -33,6 +33,8 @@ __all__ = ["agent"]
 _SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after letters came, and at most
 _AGAIN = 30.0  # when it cannot be reached
 _PATIENCE = 20.0
+_NOTHING = "--nothing"
+"""What is typed in the place of orders where there are none, as for `pbem play`."""
 
 
 @click.command()
@@ -48,7 +50,8 @@ def agent(account: str, secrets: Path | None, once: bool) -> None:
 
     It reads and sends as `pbem play` does, with the same account. What is asked for is printed with its boards;
     answer here, with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` where orders have lines), or with `pbem
-    play m17 Gx3 bRv1Rv3` elsewhere. It runs until SIGTERM or Ctrl-C.
+    play m17 Gx3 bRv1Rv3` elsewhere. `m17 --nothing` orders nothing; `m17` alone shows the boards again. It runs until
+    SIGTERM or Ctrl-C.
     """
     stop = threading.Event()
     for number in () if once else (signal.SIGTERM, signal.SIGINT):
@@ -120,7 +123,10 @@ def _typed(table: Table, match: str, orders: str) -> None:
         return
     try:
         standing = table.letters.standing(match)
-        lines = "\n".join(line.strip() for line in orders.split(";"))
+        if not orders.strip():
+            show(table, standing)
+            return
+        lines = "" if orders == _NOTHING else "\n".join(line.strip() for line in orders.split(";"))
         text = read_back(table, standing, list(dict.fromkeys([lines, "\n".join(lines.split())])))
         table.agent.order(match, text, datetime.now(UTC))
         table.send()

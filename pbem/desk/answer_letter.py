@@ -79,7 +79,7 @@ def write(
         for letter in reply.letters:
             letter.language = language
             letter_writer.send(caller.address, letter, caller.now)
-        out.attachments += reply.attachments
+        out.attachments += [file for file in reply.attachments if file not in out.attachments]
         draft = letter_writer.draft(f"answers/{reply.template}.txt", **reply.facts)
         items += _items(caller.letter.message_id, command, reply, partial(letter_writer.write, language=language))
         echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."

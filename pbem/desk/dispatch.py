@@ -240,7 +240,8 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
             form = proposing(command, desk.config.server, caller.player.name)
     told = [escaped(fault) for fault in faults]
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
-    facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level}
+    sealed = at is not None and at.match.terms.sealed
+    facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "sealed": sealed}
     return Reply("refused", facts, at=at, outcome="refused")
 
 

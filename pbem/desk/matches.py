@@ -12,6 +12,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
+from pbem.mail.commands.sections import SECTIONS
 from pbem.match.changed import replace
 from pbem.match.clock import Clock
 from pbem.match.documents import Opening, Receipt
@@ -296,7 +297,7 @@ class _Rows:
         evidence: bytes = b"",
         received: str = "",
     ) -> SignedForm:
-        if kind in _SEALED:  # whose words nothing else holds
+        if kind in SECTIONS:  # whose words nothing else holds
             return Letters({}).form(match, kind, seat, letter, paper, evidence, received)
         if not isinstance(paper, Opening | Receipt):
             return replace(here(match, seat, 0), rev=None)
@@ -319,9 +320,6 @@ class _Rows:
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Our own entries were judged when the letters came."""
 
-
-_SEALED = ("seal", "step", "reveal")
-"""What letters of sealed matches bring."""
 
 _OF_DEFAULTS = -1
 """The turn in the rows of default orders, where 0 is that of setups."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
-    from pbem.match.events.step import Told
+    from pbem.match.events.step import Entered
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
     from pbem.store.digest_queue import DigestQueue
@@ -391,6 +391,7 @@ class LetterWriter:
             "turn": match.turn,
             "kind": match.terms.kind,
             "phase": match.phase,
+            "revealing": match.revealing,
             "paused": match.paused,
             "terms": match.terms,
             "settling": duration(match.terms.settle),
@@ -540,7 +541,7 @@ class LetterWriter:
         deadline = match.clocks[seat].deadline if seat in match.clocks else None
         if deadline is None:
             return []
-        what = f"turn-{match.turn}" if match.phase == "playing" else "setup"
+        what = "reveal" if match.revealing else f"turn-{match.turn}" if match.phase == "playing" else "setup"
         name = f"{match.id}-game-{match.game}-{what}"
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=_asked_for(match))
         address = self._composer.sub_address(match.id)
@@ -707,7 +708,7 @@ class LetterWriter:
         self._position(match, row, seat, facts["view"], out, reports)
         return facts
 
-    def steps(self, match: Match, seat: int, told: Told) -> tuple[dict[str, Any], list[Attachment]]:
+    def steps(self, match: Match, seat: int, told: Entered) -> tuple[dict[str, Any], list[Attachment]]:
         """What a letter of a sealed match came to, as a seat is told; the reports of each turn that it finished."""
         turns: list[dict[str, object]] = []
         files: list[Attachment] = []
@@ -789,7 +790,7 @@ class LetterWriter:
         for turn in turns:
             file = self._archive.matches.paper(row.number, f"reports/game-{game}-turn-{turn}-seat-{seat}.json")
             if file is None:
-                return None
+                continue  # what the secrets of a sealed game show, nobody was told
             name = f"{match.id}-game-{game}-turn-{turn}.json"
             out.attachments.append((name, "application/json", file))
             again.append(
@@ -850,9 +851,6 @@ _LINK = 8000
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
-_BY_A_SEAT = frozenset({"substituted", "step", "revealed"})
-"""The letters whose subject names the player of a seat."""
-
 _OF_SEALED = frozenset({"step", "reveals", "revealed"})
 """The letters of sealed matches alone."""
 
@@ -900,7 +898,7 @@ def _subject(notice: Notice, *, observed: bool = False) -> Phrase:
     assert subject is not None, "a notice of a match says what it is about"
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
     told = notice.facts.get("told", notice)
-    who = match.name(notice.facts.get("seat", told.seat)) if notice.kind in _BY_A_SEAT else ""
+    who = match.name(notice.facts.get("seat", told.seat))
     turn = told.turn if notice.kind == "step" else match.turn
     facts = {
         "who": who,
@@ -927,6 +925,8 @@ def _result(match: Match, ended: Ended, seat: int) -> Phrase:
 
 
 def _asked_for(match: Match) -> Phrase:
+    if match.revealing:
+        return Phrase("reveal")
     return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
 
 

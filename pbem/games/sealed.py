@@ -182,9 +182,6 @@ class SealedRules(Protocol):
     def orders(self, own: Any, turn: int) -> str:
         """The canonical text of the orders of a turn, as its paper has it; raises KeyError if they are unknown."""
 
-    def setup(self, own: Any) -> str:
-        """The canonical text of the setup, as its paper has it."""
-
     def own_view(self, own: Any, table: Table) -> Mapping[str, object]:
         """All that this player knows at the start of the turn that is due: the `view` of the refereed game."""
 

@@ -72,11 +72,11 @@ class Source(Protocol):
     ) -> SignedForm:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
-        `kind` is "agreed", "setup", "orders", "clear", "resign game", "resign match", "extend" and its seconds,
-        "claim", "draw" or "annul" and its word, or "substitute", who is to have whose seat, and the newcomer's hash
-        of the rules. `paper` is what names the letter; `evidence` stands for the signature of a letter at
-        level `mailbox`. A revision of None is one that the letter left to its reply address. `received` is when it is
-        said to have come; empty in bundles of version 1.
+        `kind` is "agreed", "setup", "orders", "seal", "step", "reveal", "clear", "resign game", "resign match",
+        "extend" and its seconds, "claim", "draw" or "annul" and its word, or "substitute", who is to have whose seat,
+        and the newcomer's hash of the rules. `paper` is what names the letter; `evidence` stands for the signature of
+        a letter at level `mailbox`. A revision of None is one that the letter left to its reply address. `received`
+        is when it is said to have come; empty in bundles of version 1.
         """
 
     def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
@@ -297,6 +297,16 @@ class TranscriptReplay:
         elif form.rev is None:
             form = replace(form, rev=int(body["rev"]))
         return seat, form, signed
+
+    def brought(self, kind: str, event: Callable[[Step, int, SignedForm, Signed], object]) -> Step:
+        """The step to which the letter of this entry leads, of this kind, signed by the seat that the entry names."""
+        seat = self.seat()
+        path = f"letters/{kind}-{self.entry.seq}-seat-{seat}.eml"
+        signed = self.named(path, self.entry.body)
+        form = self.form(kind, seat, path, signed, None)
+        step = self.at_work()
+        self.judged(path, event, step, seat, form, signed)
+        return step
 
     def named(self, path: str, body: JsonObject) -> Signed:
         """The letter that an entry or a paper names."""

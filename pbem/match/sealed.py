@@ -7,7 +7,7 @@ it is true, the reveal shows. Nothing here enters a transcript: that is for the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pbem.games import Fault, Refused
 from pbem.games.sealed import COMMIT
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pbem.match.signed import Section, Signed, SignedForm
     from pbem.match.state import Match
     from pbem.match.step import Step
+
+_Kept: TypeAlias = "tuple[str, Place, int, Mapping[str, str]]"
+"""Of a paper that its owner kept the name, the place, the turn and the head."""
 
 __all__ = ["Taken", "judge_reveal", "judge_steps", "place", "receipt_path", "refuse_paused", "seal", "verdict"]
 
@@ -60,7 +63,19 @@ def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
         raise Refused(*faults)
     if same := again(before, form, found[0]):
         return same
-    receipt = Receipt(
+    aside = before.aside if before else ()
+    submission = Submission(
+        form.rev or 1, found[0], _receipt(step, seat, form, signed).text(), signed.raw, aside=aside
+    )
+    step.match = replace(match, setups={**match.setups, seat: submission})
+    answered(step, seat, signed)
+    return submission
+
+
+def _receipt(step: Step, seat: int, form: SignedForm, signed: Signed) -> Receipt:
+    """What names the letter by which a seat commits to its setup."""
+    match = step.match
+    return Receipt(
         match.server,
         match.id,
         match.game,
@@ -74,11 +89,6 @@ def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
         step.world.salt(receipt_path(match.game, seat)),
         received=signed.received,
     )
-    aside = before.aside if before else ()
-    submission = Submission(form.rev or 1, found[0], receipt.text(), signed.raw, aside=aside)
-    step.match = replace(match, setups={**match.setups, seat: submission})
-    answered(step, seat, signed)
-    return submission
 
 
 def refuse_paused(match: Match, what: str) -> None:
@@ -102,14 +112,14 @@ def judge_steps(match: Match, seat: int, form: SignedForm, mail: str, letter: st
 
     `mail` is the hash of the letter, `letter` where it will lie in the bundle.
     """
-    bench = _Bench(match, seat, form, mail, letter)
-    taken = [bench.take(section) for section in form.sections if section.name != "note"]
+    judge = _StepJudge(match, seat, form, mail, letter)
+    taken = [judge.take(section) for section in form.sections if section.name != "note"]
     if not taken:
-        raise Refused(Fault("step", None, bench.due()))
+        raise Refused(Fault("step", None, judge.due()))
     return taken
 
 
-class _Bench:
+class _StepJudge:
     """A letter's steps being judged, each at the table after the one before it."""
 
     def __init__(self, match: Match, seat: int, form: SignedForm, mail: str, letter: str) -> None:
@@ -207,33 +217,49 @@ def judge_reveal(match: Match, seat: int, form: SignedForm) -> tuple[Revealed, d
     if not seeds or (SETUP,) not in found:
         raise Refused(Fault("reveal", None, Phrase("`seed` and `setup` are due")))
     seed, where = bytes.fromhex(seeds[0]), place(match, seat)
+    setup, orders, papers, faults = "", dict[int, str](), dict[str, str](), list[Fault]()
+    try:
+        setup, papers[path(SETUP, where, 0)] = _setup_opened(match, where, seed, found[SETUP,])
+    except Refused as refused:
+        faults += refused.faults
     commitment = match.sealed_game.commitments[seat]
-    head = {"rules": match.rules_hash, "salt": salt(seed, where, 0, SETUP)}
-    papers, faults = {}, []
-    setup = _opened((SETUP, where, 0, head), commitment, _setups(match, seat, found[SETUP,]))
-    if setup is None:
-        says = Phrase("seed and setup are not those that you committed to with {hash}", hash=commitment)
-        faults.append(Fault("reveal", "setup", says))
-    else:
-        papers[path(SETUP, where, 0)] = setup[1]
-    orders: dict[int, str] = {}
     for turn, expected in named_orders(match.sealed_game, seat):
-        text = found.get((ORDERS, str(turn)))
-        if text is None:
-            faults.append(Fault("reveal", None, Phrase("the orders of turn {turn} are missing", turn=turn)))
-            continue
         head = {"setup": commitment, "salt": salt(seed, where, turn, ORDERS)}
-        opened = _opened((ORDERS, where, turn, head), expected, _texts(text))
-        if opened is None:
-            says = Phrase(
-                "the orders of turn {turn} are not those that you committed to with {hash}", turn=turn, hash=expected
-            )
-            faults.append(Fault("reveal", f"orders {turn}", says))
-            continue
-        orders[turn], papers[path(ORDERS, where, turn)] = opened
-    if faults or setup is None:
+        try:
+            opened = _orders_opened((ORDERS, where, turn, head), expected, found.get((ORDERS, str(turn))))
+        except Refused as refused:
+            faults += refused.faults
+        else:
+            orders[turn], papers[path(ORDERS, where, turn)] = opened
+    if faults:
         raise Refused(*faults)
-    return Revealed(setup[0], orders), papers
+    return Revealed(setup, orders), papers
+
+
+def _setup_opened(match: Match, where: Place, seed: bytes, text: str) -> tuple[str, str]:
+    """The setup that a seat committed to, and its paper; raises `Refused` for another one."""
+    assert match.sealed_game is not None
+    commitment = match.sealed_game.commitments[where.seat]
+    head = {"rules": match.rules_hash, "salt": salt(seed, where, 0, SETUP)}
+    found = _opened((SETUP, where, 0, head), commitment, _setups(match, where.seat, text))
+    if found is None:
+        says = Phrase("seed and setup are not those that you committed to with {hash}", hash=commitment)
+        raise Refused(Fault("reveal", "setup", says))
+    return found
+
+
+def _orders_opened(what: _Kept, expected: str, text: str | None) -> tuple[str, str]:
+    """The orders of a turn whose paper has this hash, and that paper; raises `Refused` for others."""
+    turn = what[2]
+    if text is None:
+        raise Refused(Fault("reveal", None, Phrase("the orders of turn {turn} are missing", turn=turn)))
+    found = _opened(what, expected, _texts(text))
+    if found is None:
+        says = Phrase(
+            "the orders of turn {turn} are not those that you committed to with {hash}", turn=turn, hash=expected
+        )
+        raise Refused(Fault("reveal", f"orders {turn}", says))
+    return found
 
 
 def named_orders(game: SealedGame, seat: int) -> Iterator[tuple[int, str]]:
@@ -243,9 +269,7 @@ def named_orders(game: SealedGame, seat: int) -> Iterator[tuple[int, str]]:
             yield filed.turn, filed.values[ORDERS]
 
 
-def _opened(
-    what: tuple[str, Place, int, Mapping[str, str]], expected: str, texts: Iterator[str]
-) -> tuple[str, str] | None:
+def _opened(what: _Kept, expected: str, texts: Iterator[str]) -> tuple[str, str] | None:
     """The text, of several that a letter may mean, whose paper has this hash, and that paper."""
     for text in texts:
         written = paper(*what, text.split("\n") if text else [])

@@ -55,8 +55,8 @@ OPTIONS: Mapping[str, Phrase] = {
     "bank": Phrase("a time bank for the whole match, such as 21d, drawn on when the pace is over; none by default"),
     "keys": Phrase("optional (default) or demanded: whether every player must sign with a key, or a mailbox will do"),
     "sealed": Phrase(
-        "no (default), or yes: we never see a setup or orders before the game is over; each player keeps them,"
-        " answers for them, and lays them open in the end (`help sealed`)"
+        "no (default), or yes: we see no setup and no orders before they are laid open; each player keeps them, and"
+        " answers for them (`help sealed`)"
     ),
 }
 """The options of a match and what they mean: help and the parser both read this table."""

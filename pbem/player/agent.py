@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.match.transcript import canonical, sha256_hex, written
+from pbem.match.transcript import canonical, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
-from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
-from pbem.player.signed_steps import check, check_seal, unproved
+from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
+from pbem.player.told_checks import check_agreed, check_own, check_told, check_unrevealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -72,9 +72,9 @@ class Agent:
         self.vault = vault
         self._random = random
         self._at = failpoint
-        self._games: dict[str, tuple[JsonObject, SealedGame]] = {}
+        self._games: dict[str, tuple[JsonObject, ToldGame]] = {}
         """By match the file that told of its game last, and what that says."""
-        self._passed: dict[str, SealedGame] = {}
+        self._passed: dict[str, ToldGame] = {}
         """By match what was checked last, and held."""
 
     # The six words.
@@ -105,7 +105,7 @@ class Agent:
         """Check what came of sealed matches; what contradicts itself is an event of its own, and stops the match."""
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
-            if not self.letters.standing(match).get("sealed") or self.memory.fact(f"accused {match}"):
+            if not self.letters.standing(match).get("sealed") or self._accusation(match):
                 continue
             try:
                 with self.memory.transaction():  # `pbem play` may take letters in beside the agent
@@ -119,140 +119,47 @@ class Agent:
                 found.append(Event("contradiction", match=match, said=str(wrong)))
         return found
 
+    def _accusation(self, match: str) -> str | None:
+        """What was found wrong with what came of a match; nothing more is told in it then."""
+        return self.memory.fact(f"accused {match}")
+
     def _check(self, standing: JsonObject) -> None:
         """Hold what the last letters tell against all that is known; raises `Contradiction`, `Impossible`."""
         if standing["phase"] == "setup":
-            self._check_agreed(standing)
+            check_agreed(self.letters, standing, self._asked(standing).terms)
         if standing["phase"] != "playing":
             return
         match, game = standing["match"], self.game(standing)
         if game.prev != standing["prev"] and game.told.owes:
             raise Impossible("a letter about it has not come")
-        self._check_unrevealed(standing)
+        check_unrevealed(self.memory, standing)
         if self._passed.get(match) is game:
             return
-        self._check_keys(match, game.told)
-        self._check_heads(standing, game)
-        fact = f"proved {match} game {standing['game']}"
-        proved = int(self.memory.fact(fact) or 0)
-        for seat, name in game.told.seals.items():
-            seal = self.memory.signed_text(match, name)
-            if seal is not None:
-                check_seal(game, int(seat), seal)
-        self._check_commitments(match, game)
-        heads = self.memory.heads(match) | {step.seq: step.head for step in game.told.steps}
-        for at, steps in unproved(game, proved):
-            first = steps[0]
-            content = self.memory.signed_text(match, first.letter) if first.letter else None
-            if content is not None:
-                check(game, at, steps, content, heads)
-            elif steps[-1].turn >= game.table.turn - 1:
-                raise Impossible(
-                    f"what {game.players[first.seat - 1]} signed has not come; `pbem play ask report {match}` asks"
-                )
-            self.memory.know(fact, str(at + len(steps)))
+        check_told(self.memory, game)
         secrets = self._secrets(standing, game)
         if secrets is not None:
-            self._check_own(game, secrets)
+            check_own(game, secrets)
         self._passed[match] = game
-
-    def _check_agreed(self, standing: JsonObject) -> None:
-        """A setup is committed to at the own seat, and under the terms agreed to: else it could not be opened."""
-        agreed = self.letters.agreed(standing["match"])
-        if agreed is None:
-            return  # it was proposed from here, or agreed to elsewhere
-        hashed = agreed.hash(self._server, standing["match"])
-        if self._asked(standing).terms != hashed or agreed.players[standing["seat"] - 1] != standing["player"]:
-            raise Contradiction("the setup is asked for under other terms, or at another seat, than were agreed on")
-
-    def _check_unrevealed(self, standing: JsonObject) -> None:
-        """A game in which a reveal was asked for is over: else whoever asked for it knew what is secret."""
-        revealed = self.memory.sent("reveal", standing["match"], f"game {standing['game']}")
-        if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
-            raise Contradiction("the server had you lay your secrets open, and now the game goes on")
-
-    def _check_keys(self, match: str, told: Told) -> None:
-        """The keys of others are those that were told first: who changes them without a word is no longer they."""
-        fact = f"keys {match}"
-        known: dict[str, list[str]] = json.loads(self.memory.fact(fact) or "{}")
-        for seat, keys in told.keys.items():
-            if not known.setdefault(seat, keys) or not keys:
-                raise Contradiction(f"seat {seat} has no key")
-            if not set(known[seat]) & set(keys):
-                raise Contradiction(f"seat {seat} has other keys than before, and none of the old ones")
-            known[seat] = keys
-        self.memory.know(fact, json.dumps(known))
-
-    def _check_commitments(self, match: str, game: SealedGame) -> None:
-        """What seats committed to is told alike in all letters."""
-        fact = f"commitments {match} game {game.place.game}"
-        now = json.dumps(game.told.commitments, sort_keys=True)
-        if (self.memory.fact(fact) or now) != now:
-            raise Contradiction("other commitments to setups are told than before")
-        self.memory.know(fact, now)
-
-    def _check_heads(self, standing: JsonObject, game: SealedGame) -> None:
-        """What was told once stays so: how the game began, each step with its head, and each head with its entry.
-
-        Papers are told of late steps alone, so that they are held against each other where both letters have them.
-        """
-        match, steps = standing["match"], game.told.steps
-        begun = sha256_hex(canonical([game.told.terms, game.told.commitments, dict(game.options.changed)]))
-        if self._known(f"begun {match} game {standing['game']}", begun) != begun:
-            raise Contradiction("this game began otherwise, by what was told before: terms, options, commitments")
-        fact = f"steps {match} game {standing['game']}"
-        now = [[step.seq, step.head, step.said, step.paper] for step in steps]
-        before = json.loads(self.memory.fact(fact) or "[]")
-        for then, told in zip(before, now, strict=False):
-            if then[:3] != told[:3] or (then[3] and told[3] and then[3] != told[3]):
-                raise Contradiction("the steps of this game are other ones than were told before")
-            told[3] = told[3] or then[3]
-        if (told_so_far := now + before[len(now) :]) != before:
-            self.memory.know(fact, json.dumps(told_so_far))
-        for step in steps:
-            shown = self.memory.head(match, step.seq)
-            if shown is not None and shown != step.head:
-                raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
-
-    def _known(self, fact: str, value: str) -> str:
-        """What is known by this name; the value, from now on, where nothing was."""
-        found = self.memory.fact(fact)
-        if found is None:
-            self.memory.know(fact, value)
-        return value if found is None else found
-
-    def _check_own(self, game: SealedGame, secrets: Secrets) -> None:
-        """What is told under our own name we said."""
-        seat = game.place.seat
-        given = secrets.by_turn
-        steps = [step for step in game.steps if step.seat != seat or step.turn in given or step.turn == 0]
-        if steps != list(game.steps):
-            return  # another machine of ours went on, and its note has not come
-        false = game.rules.first_false(game.options, seat, secrets.setup, given, steps)
-        if false is not None:
-            raise Contradiction(
-                f"turn {false.turn}, {false.step}: that is told under your name, and you did not say it"
-            )
 
     # How things stand.
 
-    def game(self, standing: JsonObject) -> SealedGame:
+    def game(self, standing: JsonObject) -> ToldGame:
         """The game that is being played; raises `Contradiction`, or `Impossible` where a letter is missing."""
         position = self.letters.sealed_position(standing["match"])
         if position is None:
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
         known = self._games.get(standing["match"])
         if known is None or known[0] != position:
-            known = self._games[standing["match"]] = position, SealedGame.of(standing, self._server, position)
+            known = self._games[standing["match"]] = position, ToldGame.of(standing, self._server, position)
         return known[1]
 
     @property
     def _server(self) -> str:
         return self.letters.party.server
 
-    def _asked(self, standing: JsonObject) -> Told:
+    def _asked(self, standing: JsonObject) -> SealedState:
         """What the letter says that asks for the setup."""
-        return Told.read(self.letters.setup_asked(standing["match"]).get("sealed"))
+        return SealedState.read(self.letters.setup_asked(standing["match"]).get("sealed"))
 
     def owes(self, standing: JsonObject) -> Sequence[str]:
         """What this player owes now."""
@@ -265,8 +172,10 @@ class Agent:
         game = self.game(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing["prev"])
-        asked = isinstance(found, Asked) and bool(self.owes(standing))
-        if isinstance(found, Asked):
+        # What is on its way is owed no more, though the server tells of it later than of what others sent.
+        said = self._alive("step", match, _place(game)) is not None
+        asked = isinstance(found, OrdersAsked) and bool(self.owes(standing)) and not said
+        if isinstance(found, OrdersAsked):
             own, table = found.own, found.table
         else:
             own, table = game.own(secrets), game.table
@@ -277,10 +186,10 @@ class Agent:
         """Whether its player has something to decide: a setup, or orders."""
         standing = self.letters.standing(match)
         try:
-            if self.memory.fact(f"accused {match}") or not self.owes(standing):
+            if self._accusation(match) or not self.owes(standing):
                 return False
             if standing["phase"] == "setup":
-                return not self._alive("seal", match, _setup_place(standing)) and self._setup(standing) is None
+                return self._committed(standing) is None and self._setup_to_send(standing) is None
             if self.owes(standing)[0] == "reveal":
                 return not self._alive("reveal", match, f"game {standing['game']}") and not self._is_over(standing)
             return self.shown(match).asked
@@ -313,7 +222,7 @@ class Agent:
             return None  # another program of the same player's was first
         self._demand_unaccused(standing["match"])
         if standing["phase"] == "setup":
-            secrets = self._setup(standing)
+            secrets = self._setup_to_send(standing)
             if secrets is None:
                 return None
             self._demand_unrefused(standing, "seal", _setup_place(standing))
@@ -325,7 +234,7 @@ class Agent:
         if secrets != self.vault.secrets(standing["match"], standing["game"]):
             self._keep(secrets)  # another machine went on, and its note came back
         found = game.letter(secrets, standing["prev"])
-        if not isinstance(found, Letter):
+        if not isinstance(found, NextLetter):
             return None
         self._demand_unrefused(standing, "step", _place(game))
         return self._step(standing, game, found, now)
@@ -339,7 +248,7 @@ class Agent:
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
-            if before is not None and self._alive("seal", match, _setup_place(standing)):
+            if before is not None and self._committed(standing):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
             place = {**standing, "server": self._server}
             secrets = Secrets.begun(place, judged.text, self._random)
@@ -366,26 +275,26 @@ class Agent:
             canonical = game.rules.order(asked.own, text)
             secrets = secrets.with_orders(asked.table.turn, canonical)
             found = game.letter(secrets, standing["prev"])
-            if not isinstance(found, Letter):
+            if not isinstance(found, NextLetter):
                 raise Impossible(f"It is not your move in {match}.")
             return self._step(standing, game, found, now)
 
-    def _asking(self, standing: JsonObject, game: SealedGame, secrets: Secrets) -> Asked:
+    def _asking(self, standing: JsonObject, game: ToldGame, secrets: Secrets) -> OrdersAsked:
         """What is to be decided; orders that no letter holds yet are to be decided anew. Raises `Impossible`."""
         match = standing["match"]
         sent = self._alive("step", match, _place(game))
         if sent is not None:
-            raise Impossible(f"Your orders for {match} are signed, and cannot be changed.")
+            raise Impossible(f"What you owe in {match} is signed, and cannot be changed.")
         if not self.owes(standing):
             raise Impossible(f"It is not your move in {match}.")
         found = game.letter(secrets, standing["prev"])
-        if isinstance(found, Letter):
+        if isinstance(found, NextLetter):
             found = game.letter(secrets.without_orders(found.ordered), standing["prev"])
-        if not isinstance(found, Asked):
+        if not isinstance(found, OrdersAsked):
             raise Impossible(f"There is nothing to order in {match} now: `pbem play` answers by itself.")
         return found
 
-    def _step(self, standing: JsonObject, game: SealedGame, letter: Letter, now: datetime) -> Sent:
+    def _step(self, standing: JsonObject, game: ToldGame, letter: NextLetter, now: datetime) -> Sent:
         match, place = standing["match"], _place(game)
         if (sent := self._alive("step", match, place)) is not None:
             return self.letters.again(sent)
@@ -395,7 +304,7 @@ class Agent:
 
     def _seal(self, standing: JsonObject, secrets: Secrets, now: datetime) -> Sent:
         match, place = standing["match"], _setup_place(standing)
-        if (sent := self._alive("seal", match, place)) is not None:
+        if (sent := self._committed(standing)) is not None:
             return self.letters.again(sent)
         self._check(standing)
         value = commitment(self._asked(standing).terms, secrets)
@@ -434,6 +343,11 @@ class Agent:
             self._check(standing)
             return self._reveal(standing, now)
 
+    def _committed(self, standing: JsonObject) -> Sent | None:
+        """The commitment to a setup that stands, or is on its way; what is asked for again was withdrawn."""
+        sent = self._alive("seal", standing["match"], _setup_place(standing))
+        return None if sent is not None and sent.state == "done" and self.owes(standing) else sent
+
     def _alive(self, command: str, match: str, place: str) -> Sent | None:
         """What was prepared there, and was not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
@@ -450,13 +364,13 @@ class Agent:
         self.vault.keep(secrets)
         self._at("secrets kept")
 
-    def _checked(self, standing: JsonObject) -> SealedGame:
+    def _checked(self, standing: JsonObject) -> ToldGame:
         """The game, once all that was told of it is checked; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
 
     def _demand_unaccused(self, match: str) -> None:
-        if (said := self.memory.fact(f"accused {match}")) is not None:
+        if (said := self._accusation(match)) is not None:
             raise Impossible(f"Nothing more is told in {match}, for what came of it cannot be: {said}")
 
     # Secrets.
@@ -472,7 +386,12 @@ class Agent:
         found = self.vault.secrets(standing["match"], standing["game"])
         return found or self._noted(standing, self._asked(standing).note)
 
-    def _demanded(self, standing: JsonObject, game: SealedGame) -> Secrets:
+    def _setup_to_send(self, standing: JsonObject) -> Secrets | None:
+        """The same, unless its player withdrew it, who is asked then whether it is still the one."""
+        withdrawn = self._alive("seal", standing["match"], _setup_place(standing)) and not self._committed(standing)
+        return None if withdrawn else self._setup(standing)
+
+    def _demanded(self, standing: JsonObject, game: ToldGame) -> Secrets:
         found = self._secrets(standing, game)
         if found is None:
             raise Impossible(
@@ -481,7 +400,7 @@ class Agent:
             )
         return found
 
-    def _secrets(self, standing: JsonObject, game: SealedGame) -> Secrets | None:
+    def _secrets(self, standing: JsonObject, game: ToldGame) -> Secrets | None:
         """The secrets that what was told agrees with: of the vault, or of the note, if another machine went on."""
         kept = self.vault.secrets(standing["match"], standing["game"])
         if kept is not None and game.agrees(kept):
@@ -501,7 +420,7 @@ class Agent:
             return None
 
 
-def _place(game: SealedGame) -> str:
+def _place(game: ToldGame) -> str:
     """Where a letter of ours stands: behind so many steps of ours in this game."""
     own = sum(step.seat == game.place.seat for step in game.told.steps)
     return f"game {game.place.game} turn {game.table.turn} step {own + 1}"

@@ -398,7 +398,7 @@ class Correspondence:
         if not place:
             return None
         alive = [sent for sent in self.memory.sent(command, match, place) if sent.state not in {"refused", "asked"}]
-        return alive[-1] if alive else None
+        return alive[-1] if alive and not _is_past(standing, alive[-1]) else None
 
     # Judging, by the games' own rules, on what letters brought.
 
@@ -486,7 +486,7 @@ class Correspondence:
         """A form that stands until a higher revision replaces it."""
         match, place = standing["match"], _due(standing)[1]
         before = self.memory.sent(command, match, place)
-        if before and before[-1].state != "refused":
+        if before and before[-1].state != "refused" and not _is_past(standing, before[-1]):
             fields = self._fields(standing, before[-1].rev)
             if before[-1].form == forms.block(head, fields, text, final=final):
                 return self.again(before[-1])
@@ -558,8 +558,9 @@ class Correspondence:
         before = self.memory.sent(command, match, place)
         if before and before[-1].state not in {"refused", "done"}:
             return self.again(before[-1])
-        said = int(standing["said"].get(command, 0))
-        rev = max([said + 1, *(sent.rev + 1 for sent in before)])
+        # What withdraws something has the next revision of just that.
+        said = standing["rev"] - 1 if COMMANDS[command].withdraws else standing["said"].get(command, 0)
+        rev = max([int(said) + 1, *(sent.rev + 1 for sent in before)])
         turn = {"turn": standing["turn"]} if standing["phase"] == "playing" else {"game": standing["game"]}
         where: dict[str, object] = {"server": self.party.server, "player": self.party.name, **turn}
         form = forms.sentence(words, {**where, "prev": standing["prev"], "rev": rev})
@@ -830,6 +831,11 @@ def _due(standing: JsonObject) -> tuple[str, str]:
 def _spoken(standing: JsonObject, words: str) -> str:
     """The place of a sentence: it is said again when the match stands otherwise."""
     return f"{words}; {_due(standing)[1]}; {standing['prev']}"
+
+
+def _is_past(standing: JsonObject, sent: Sent) -> bool:
+    """Whether a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
+    return int(standing["rev"]) > sent.rev + 1
 
 
 def _noted(note: str | None) -> list[Read]:

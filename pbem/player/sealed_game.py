@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.sealed import Secrets
 
-__all__ = ["Asked", "Contradiction", "Letter", "SealedGame", "Told", "ToldStep", "commitment"]
+__all__ = ["Contradiction", "NextLetter", "OrdersAsked", "SealedState", "ToldGame", "ToldStep", "commitment"]
 
 _OPEN = "open"
 """The step that brings the paper which `commit` named."""
@@ -62,7 +62,7 @@ class ToldStep(msgspec.Struct, frozen=True):
         return sha256_hex(canonical([self.turn, self.seat, self.step, self.lines]))
 
 
-class Told(msgspec.Struct, frozen=True):
+class SealedState(msgspec.Struct, frozen=True):
     """What a letter's file says of a sealed game, beside its position or its setup."""
 
     owes: list[str]
@@ -78,7 +78,7 @@ class Told(msgspec.Struct, frozen=True):
     steps: list[ToldStep] = []
 
     @classmethod
-    def read(cls, document: object) -> Told:
+    def read(cls, document: object) -> SealedState:
         """Of the `sealed` of such a file; raises `Contradiction`."""
         try:
             return msgspec.convert(document, cls)
@@ -87,13 +87,11 @@ class Told(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class NextLetter:
     """The sections of the next letter, and what must be on the disk before it leaves."""
 
     sections: tuple[Section, ...]
     secrets: Secrets
-    steps: tuple[str, ...]
-    """The names of its steps."""
     turn: int
     """That of its first step."""
     ordered: int
@@ -101,7 +99,7 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OrdersAsked:
     """Orders are needed before anything can be said; how things stand for who decides on them."""
 
     own: Any
@@ -126,7 +124,7 @@ class _Papers(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SealedGame:
+class ToldGame:
     """A sealed game: the table as it was told, with the hashes of this turn's papers."""
 
     rules: SealedRules
@@ -135,7 +133,7 @@ class SealedGame:
     place: Place
     """The own one."""
     players: Sequence[str]
-    told: Told
+    told: SealedState
     prev: str
     """The head that the next letter cites, whoever writes it."""
     table: Table
@@ -146,9 +144,9 @@ class SealedGame:
     """By seat the hash of a paper of this turn that was not opened yet."""
 
     @classmethod
-    def of(cls, standing: JsonObject, server: str, document: JsonObject) -> SealedGame:
+    def of(cls, standing: JsonObject, server: str, document: JsonObject) -> ToldGame:
         """The game that a position's file tells of; raises `Contradiction`."""
-        told = Told.read(document.get("sealed"))
+        told = SealedState.read(document.get("sealed"))
         name, seat = standing["rules"], standing["seat"]
         found = sealed_rules(name)
         if found is None:
@@ -162,7 +160,7 @@ class SealedGame:
             game = game._entered(step)
         return game
 
-    def _entered(self, told: ToldStep) -> SealedGame:
+    def _entered(self, told: ToldStep) -> ToldGame:
         """The game after a step that was told; raises `Contradiction`."""
         where = f"turn {told.turn}, seat {told.seat}, {told.step}"
         owed = self.rules.owed(self.table, told.seat) if told.seat <= len(self.players) else ()
@@ -246,23 +244,22 @@ class SealedGame:
         after = secrets.after.get(str(self.table.turn))
         return named is None or (after is not None and self._bound(secrets, after) == named)
 
-    def letter(self, secrets: Secrets, prev: str) -> Letter | Asked | None:
+    def letter(self, secrets: Secrets, prev: str) -> NextLetter | OrdersAsked | None:
         """The next letter, which cites `prev`; what must be decided before; None where nothing is due."""
         seat = self.place.seat
-        game, sections, steps, ordered = self, list[Section](), list[str](), 0
+        game, sections, ordered = self, list[Section](), 0
         while owed := game.rules.owed(game.table, seat):
             step, turn = owed[0], game.table.turn
             own = game.own(secrets)
             if game.rules.asks(own, game.table):
-                return Asked(own, game.table)
+                return OrdersAsked(own, game.table)
             section, value, lines, secrets = game._made(step, secrets, prev)
             sections.append(section)
-            steps.append(step)
             ordered = turn if game._binds(step) and seat not in game.commits else ordered
             papers = game.papers if step == COMMIT else game.papers.and_(turn, seat, step, value)
             table = game.rules.enter(game.table, seat, step, lines)
             game = replace(game, table=table, papers=papers)
-        return Letter(tuple(sections), secrets, tuple(steps), self.table.turn, ordered) if sections else None
+        return NextLetter(tuple(sections), secrets, self.table.turn, ordered) if sections else None
 
     def _made(self, step: str, secrets: Secrets, prev: str) -> tuple[Section, str, tuple[str, ...], Secrets]:
         """The section of a step that is owed, the hash of its paper, its lines, and the secrets that it needs."""

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from pbem.identity import Key
     from pbem.mail.commands import Command
-    from pbem.player.sealed_game import SealedGame, ToldStep
+    from pbem.player.sealed_game import ToldGame, ToldStep
 
 __all__ = ["check", "check_seal", "unproved"]
 
 _HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
 
 
-def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
+def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
     """The letters of others, each as the place of its first step and its steps, but for the first `proved` steps.
 
     They are counted as they are told, for their numbers are what the server likes to say.
@@ -49,7 +49,7 @@ def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[Told
         at = end
 
 
-def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, heads: Mapping[int, str]) -> None:
+def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, heads: Mapping[int, str]) -> None:
     """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
 
     `heads`: those that are known, by their entries. Raises `Contradiction`; `Impossible` where the letter cites a
@@ -58,12 +58,7 @@ def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, 
     first = steps[0]
     where = f"turn {first.turn}, seat {first.seat}, {first.step}"
     command = _signed(game, first.seat, content, where)
-    place = {"server": game.place.server, "player": game.players[first.seat - 1]}
-    turn = command.arguments.get("turn")
-    named = (command.name, command.match, command.arguments.get("game"), turn)
-    if named != ("step", game.place.match, game.place.game, first.turn) or any(
-        command.fields.get(name) != value for name, value in place.items()
-    ):
+    if _place_of(command) != _place(game, first.seat, "step", first.turn):
         raise Contradiction(f"{where}: what was signed belongs elsewhere")
     prev = command.fields.get("prev")
     seq = next((seq for seq, head in heads.items() if head == prev), None)
@@ -84,28 +79,42 @@ def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, 
             raise Contradiction(f"{where}: something else was signed than told")
 
 
-def check_seal(game: SealedGame, seat: int, content: bytes) -> None:
+def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
     """Whether a signed text commits a seat to the setup that was told; raises `Contradiction`."""
     where = f"game {game.place.game}, seat {seat}, setup"
     command = _signed(game, seat, content, where)
-    place = {"server": game.place.server, "player": game.players[seat - 1]}
-    named = (command.name, command.match, command.arguments.get("game"))
-    if named != ("seal", game.place.match, game.place.game) or any(
-        command.fields.get(name) != value for name, value in place.items()
-    ):
+    if _place_of(command) != _place(game, seat, "seal"):
         raise Contradiction(f"{where}: what was signed belongs elsewhere")
     if ("commitment", (game.told.commitments.get(str(seat)),), "") not in command.sections:
         raise Contradiction(f"{where}: something else was signed than told")
 
 
-def _values(game: SealedGame, told: ToldStep) -> list[str | None]:
+def _place(game: ToldGame, seat: int, command: str, turn: int | None = None) -> tuple[object, ...]:
+    """Where such a letter of a seat belongs."""
+    return command, game.place.match, game.place.game, turn, game.place.server, game.players[seat - 1]
+
+
+def _place_of(command: Command) -> tuple[object, ...]:
+    """Where it says that it belongs."""
+    given, fields = command.arguments, command.fields
+    return (
+        command.name,
+        command.match,
+        given.get("game"),
+        given.get("turn"),
+        fields.get("server"),
+        fields.get("player"),
+    )
+
+
+def _values(game: ToldGame, told: ToldStep) -> list[str | None]:
     """The words of a step's section before its lines."""
     if told.step == COMMIT:
         return [told.paper]
     return [(told.values or {}).get(head) for head in game.rules.papers[told.step].values]
 
 
-def _since(game: SealedGame, at: int) -> int:
+def _since(game: ToldGame, at: int) -> int:
     """The entry since which the seat of the step at this place owed it: its letter may cite heads from there on."""
     steps, seat = game.told.steps, game.told.steps[at].seat
     while at and game.rules.owed(game.tables[at - 1], seat) and steps[at - 1].seat != seat:
@@ -113,7 +122,7 @@ def _since(game: SealedGame, at: int) -> int:
     return steps[at - 1].seq if at else 0
 
 
-def _signed(game: SealedGame, seat: int, content: bytes, where: str) -> Command:
+def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
     """The one command that a text signs with a key of this seat."""
     try:
         keys = [_key(public) for public in game.told.keys.get(str(seat), ())]

@@ -30,5 +30,5 @@ const PAPERS = (() => {
   const setup = (place, rules, salt, text) => paper("setup", place, 0, [["rules", rules], ["salt", salt]], held(text));
   const orders = (place, turn, setup, salt, text) => paper("orders", place, turn, [["setup", setup], ["salt", salt]], held(text));
 
-  return { hex, bytes, utf8, sha256, salt, paper, setup, orders };
+  return { hex, utf8, sha256, salt, paper, setup, orders };
 })();

@@ -40,7 +40,7 @@ const STEPS = (() => {
   async function made(found, secrets, steps, turn, step, lines, after) {
     const { name, heads, to } = SEALED.papers[step];
     const values = {
-      rules: found.sealed.terms, setup: HASH.test(found.sealed.terms) && heads.includes("setup") ? await commitment(found, secrets) : "", after,
+      rules: found.sealed.terms, setup: heads.includes("setup") ? await commitment(found, secrets) : "", after,
       orders: heads.includes("orders") ? await ordersHash(found, secrets, turn, secrets.orders[turn] || "") : "",
       to: cited(steps, turn, 3 - found.seat, to), own: cited(steps, turn, found.seat, [SEALED.opens]),
       salt: heads.includes("salt") ? await PAPERS.salt(secrets.seed, place(found), turn, name) : "",
@@ -174,5 +174,5 @@ const STEPS = (() => {
       ...turns.map((turn) => section(["orders", turn], secrets.orders[turn].split("\n"))));
   }
 
-  return { plain, commitment, check, heard, bound, answered, replayed, seal, step, reveal };
+  return { plain, check, heard, bound, answered, replayed, seal, step, reveal };
 })();

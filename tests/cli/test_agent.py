@@ -14,8 +14,11 @@ from referee import SERVER, Referee
 from table import TO
 from terminal import Terminal
 
+from pbem.cli.agent import _typed
+from pbem.cli.play import Table
 from pbem.games import rules
 from pbem.player import sealed
+from pbem.player.account import places
 from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence, Party
 from pbem.player.memory import Memory
@@ -135,6 +138,25 @@ def test_what_is_not_legal_is_not_signed(referee: Referee, terminal: Terminal, b
     else:
         pytest.fail("nobody was asked")
     assert "Not legal; nothing was signed or sent" in terminal("m1", "Rv9", "--yes", status=1)
+
+
+def test_a_match_typed_alone_is_shown_and_nothing_is_ordered(
+    referee: Referee, terminal: Terminal, bob: Owner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun(referee, terminal, bob)
+    while "turn 1: your orders? pbem play m1 ORDERS" not in terminal.run("agent", "--once"):
+        assert bob.look()
+    folders = places({"HOME": str(terminal.home)})
+    table = Table(folders, "", 1.0)
+    with table.afterwards:
+        vault = Vault(folders.secrets(table.account.id))
+        for typed, orders in (("", {}), ("--nothing", {1: ""})):
+            capsys.readouterr()
+            _typed(table, "m1", typed)
+            assert ("Your space" in capsys.readouterr().out) == (not typed)
+            secrets = vault.secrets("m1", 1)
+            assert secrets is not None
+            assert secrets.by_turn == orders
 
 
 def test_words_are_taken_over_and_strange_ones_are_refused(terminal: Terminal) -> None:

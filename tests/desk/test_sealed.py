@@ -195,6 +195,54 @@ def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
     assert referee.match().phase == "closed"
 
 
+def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 1)
+    referee.send(ann.box, "resign m1 game 1\n")
+    asked = ann.box.find("lay your secrets open")
+    assert "You lose the game if nothing is here by" in body(asked)
+    assert "claim" not in body(asked)
+    assert [part.get_filename() for part in asked.iter_attachments()][-1] == "m1-game-1-reveal.ics"
+    referee.send(bob.box, "status m1\nstatus\n")
+    assert "match m1: the end; what was secret is laid open" in bob.box.text
+    assert "game 1, reveal" in bob.box.text
+    assert "turn 2" not in bob.box.text
+    assert bob.write(referee)
+    referee.wait(timedelta(days=6, hours=1))
+    assert "game 1, reveal: a reminder" in str(ann.box.find("a reminder")["Subject"])
+    referee.wait(timedelta(days=5))
+    told = body(ann.box.find("the end: you lost"))
+    assert "because you laid nothing open" in told
+    assert "You missed the deadline and the grace period for the reveal.\nThis loses the game\n" in told
+    assert "may claim" not in told
+
+
+def test_reports_again_are_counted_and_the_state_is_brought_once(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    referee.send(ann.box, "report m1\n")
+    assert "How the game stands is attached, for your program." in ann.box.text
+    assert "sent again" not in ann.box.text
+    turns(referee, (ann, bob), 2)
+    referee.send(ann.box, "report m1\nreport m1 all\n")
+    assert "2 reports are sent again" in ann.box.text
+    names = [part.get_filename() for part in ann.box.last.iter_attachments()]
+    assert "m1-game-1-position.json" in names
+    assert len(names) == len(set(names))
+
+
+def test_turns_of_which_nobody_was_told_do_not_keep_others_from_being_sent_again(referee: Referee) -> None:
+    """A game that its secrets lengthen, as nobody could choose any more, has more turns than reports."""
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 2)
+    match, archive = referee.match(), referee.desk.archive
+    row = archive.matches.row(1)
+    assert row is not None
+    again = referee.desk.letters.old_turns(match, row, 1, 1, [1, 2, 3])
+    assert again is not None
+    assert [name for name, _, _ in again.attachments] == ["m1-game-1-turn-1.json", "m1-game-1-turn-2.json"]
+    assert referee.desk.letters.old_turns(match, row, 1, 1, [3]) is None
+
+
 @pytest.mark.parametrize("words", ["resign m1 game 1", "draw m1 offer"])
 def test_sentences_are_as_ever_and_what_was_secret_is_laid_open(referee: Referee, words: str) -> None:
     ann, bob = begun(referee)
@@ -239,6 +287,8 @@ def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) ->
     instructions.give("pause", 1, "the server moves", "root", referee.now)
     referee.work()
     assert "Until it resumes, nothing is entered" in body(bob.box.find("the match is paused"))
+    referee.send(bob.box, "status m1\n")
+    assert "The match is paused; nothing is entered until it resumes." in bob.box.text
     text, before = ann.letter(), stands(referee)
     assert text is not None
     referee.send(ann.box, text, follow=False)
@@ -269,6 +319,7 @@ def test_nothing_secret_is_to_come_here(referee: Referee, text: str) -> None:
     before = stands(referee)
     referee.send(ann.box, text.format(server=SERVER, prev=ann.look()["prev"]))
     assert "this match is sealed: keep your secrets" in " ".join(ann.box.text.split())
+    assert "still stands" not in ann.box.text
     assert stands(referee) == before
 
 

@@ -194,7 +194,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
             edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public",
             pace=259200, grace=86400, miss="pass", weekends="free", bank=1814400, sealed=False,
         ),
-        "pace": "3 days", "grace": "1 day", "bank": "21 days", "time": TIME, "remains": True,
+        "pace": "3 days", "grace": "1 day", "bank": "21 days", "time": TIME, "remains": True, "revealing": False,
         "settling": "none", "rules_hash": "45" * 32, "options": {},
     }  # fmt: skip
     return {

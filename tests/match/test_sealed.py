@@ -118,7 +118,6 @@ def test_what_is_told_is_told_to_the_others() -> None:
     told = notices[-1].facts["told"]
     assert told.files.keys() == told.reports.keys() == {1}
     assert told.files[1][1] == table.papers["reports/game-1-turn-1-seat-1.json"]
-    assert all(notice.facts["signed"].raw == table.papers[notice.facts["told"].steps[0].letter] for notice in notices)
 
 
 def test_steps_cite_each_others_papers() -> None:
@@ -256,6 +255,16 @@ def test_lines_broken_by_mail_programs_open_all_the_same() -> None:
 def test_nothing_is_revealed_before_the_end() -> None:
     table = small(1)
     assert "before the game is over" in refused(lambda: table.reveal(table.owners[0]))
+
+
+def test_a_reveal_is_told_of_to_whom_owes_the_same() -> None:
+    table = over()
+    first, last = table.owners
+    table.reveal(first)
+    assert [(notice.kind, notice.seat) for notice in table.notices[-1:]] == [("revealed", last.seat)]
+    known = len(table.notices)
+    table.reveal(last)
+    assert {notice.kind for notice in table.notices[known:]} == {"ended", "closed"}, "which say it all"
 
 
 @pytest.mark.parametrize("silent", [1, 2])

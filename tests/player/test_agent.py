@@ -10,6 +10,7 @@ from machine import Machine
 from owners import RAW, Owner, live, propose
 
 from pbem.player.blind import replayed, seeds
+from pbem.player.correspondence import Impossible
 from pbem.player.proving import prove
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
@@ -40,6 +41,55 @@ def test_a_whole_match_between_two_agents(referee: Referee, owners: list[Owner],
         proof = prove(owner.memory, "m1")
         assert proof is not None
         assert proof.holds, proof.checks[-1]
+
+
+def test_nothing_is_asked_while_a_letter_is_on_its_way(referee: Referee, owners: list[Owner]) -> None:
+    """In Shoot 'em up both open their setups at once: one's own may come back later than the other's."""
+    ann, bob = owners
+    propose(referee, owners, "shoot-em-up")
+    while referee.match().sealed_game is None:
+        ann.look()
+        bob.look()
+    ann.agent.hear(ann.receive(), referee.now)
+    (ours,) = ann.agent.act(referee.now)
+    bob.look()
+    ann.agent.hear(ann.receive(), referee.now)
+    assert ours in ann.memory.in_state("ready")
+    assert not ann.agent.asks("m1")
+    with pytest.raises(Impossible, match="is signed, and cannot be changed"):
+        ann.agent.judge_orders("m1", "A: FMS")
+    ann.flush()
+    ann.agent.hear(ann.receive(), referee.now)
+    assert ann.agent.asks("m1")
+    assert ann.agent.shown("m1").turn == 1
+
+
+def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, owners: list[Owner]) -> None:
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    bob.receive()
+    bob.letters.accept("m1", referee.now)
+    bob.flush()
+    ann.look()
+    ann.agent.hear(ann.receive(), referee.now)
+    assert "You have committed to your setup" in ann.texts[-1]
+    assert not ann.agent.asks("m1")
+    with pytest.raises(Impossible, match="cannot be changed"):
+        ann.agent.set_up("m1", "MD Yz1 Yz2 Yz3\nLG Rv1", referee.now)
+    ann.letters.say("m1", "clear m1", referee.now)
+    ann.flush()
+    ann.agent.hear(ann.receive(), referee.now)
+    assert ann.agent.asks("m1")
+    assert not ann.agent.act(referee.now), "nothing is committed to again by itself"
+    ann.chance = "another"
+    for _ in live(owners):
+        pass
+    assert not ann.accusations
+    assert not ann.refusals
+    assert ann.letters.standing("m1")["phase"] == "closed"
+    proof = prove(ann.memory, "m1")
+    assert proof is not None
+    assert proof.holds, proof.checks[-1]
 
 
 @pytest.mark.parametrize("game", RAW)

@@ -54,6 +54,15 @@ class TestAMatch:
         assert not playing.memory.alarms()
         assert {event.kind for event in playing.events} <= {"news", "answer", "challenge", "account"}
 
+    def test_what_stands_is_withdrawn_and_given_anew(self, playing: Side, referee: Referee) -> None:
+        for cell in ("Rv1", "Rv3", "Rv3"):
+            events = playing.post(playing.letters.order("m1", cell, referee.now))
+            assert [event.said for event in events if event.kind == "answer"] == ["done"]
+            events = playing.post(playing.letters.say("m1", "clear m1", referee.now))
+            assert [event.said for event in events if event.kind == "answer"] == ["done"]
+            assert playing.letters.standing("m1")["asked"]
+            assert playing.letters.pending("m1") is None
+
     def test_orders_are_judged_before_anything_is_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
         with pytest.raises(Refused, match="strike"):

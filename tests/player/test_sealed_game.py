@@ -12,7 +12,7 @@ from sealed_post import Post
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT
-from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame
+from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, ToldGame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,11 +45,11 @@ def play(post: Post, most: int = 400, seed: int = 2, orders: Callable[..., str] 
         side = post.side(seat)
         assert side.agrees(post.secrets[seat])
         found = side.letter(post.secrets[seat], post.prev)
-        if isinstance(found, Asked):
+        if isinstance(found, OrdersAsked):
             decided += 1
             text = side.rules.order(found.own, give(rnd, dict(side.rules.own_view(found.own, found.table))))
             found = side.letter(post.secrets[seat].with_orders(found.table.turn, text), post.prev)
-        assert isinstance(found, Letter)
+        assert isinstance(found, NextLetter)
         post.take(seat, found)
     return decided
 
@@ -78,9 +78,9 @@ def test_what_is_said_is_said_alike_again() -> None:
     (seat,) = post.table.due
     side, secrets = post.side(seat), post.secrets[seat]
     found = side.letter(secrets, post.prev)
-    if isinstance(found, Asked):
+    if isinstance(found, OrdersAsked):
         found = side.letter(secrets.with_orders(found.table.turn, ""), post.prev)
-    assert isinstance(found, Letter)
+    assert isinstance(found, NextLetter)
     assert side.letter(found.secrets, post.prev) == found
 
 
@@ -117,7 +117,7 @@ def test_whatever_is_told_otherwise_is_found_out() -> None:
         for at, values in changed.items():
             told["sealed"]["steps"][at].update(values)
         try:
-            SealedGame.of(standing, "play.example", told)
+            ToldGame.of(standing, "play.example", told)
         except Contradiction:
             continue
         believed.append(what)
@@ -133,7 +133,7 @@ def test_whatever_is_told_otherwise_is_found_out() -> None:
 def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     post = begun(SPACESHIPS)
     with pytest.raises(Contradiction):
-        SealedGame.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
+        ToldGame.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
 
 
 def test_secrets_of_another_game_or_turn_do_not_agree() -> None:

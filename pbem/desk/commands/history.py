@@ -27,13 +27,14 @@ from pbem.phrase import Phrase
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
+    from pbem.letters.draft import Enclosed
     from pbem.mail.commands import Command
     from pbem.match.state import Submission
 
@@ -158,14 +159,14 @@ def report(desk: Desk, caller: Caller, command: Command) -> Reply:
     if command.arguments.get("all"):
         wanted = list(range(1, last + 1))
     letter = desk.letters.old_turns(match, seated.row, seated.seat, game, wanted)
+    files: Sequence[Enclosed] = ()
     if match.terms.sealed and match.phase in RUNNING and game == match.game:
         # Whose machine was lost goes on from here: all steps of the game, and the note to oneself.
         files = desk.letters.sealed_files(match, seated.row, seated.seat)
-        letters = [letter] if letter else []
-        return Reply("report", {"count": len(letters)} | seated.facts(), files, seated, letters)
-    if letter is None:
+    elif letter is None:
         raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
-    return Reply("report", {"count": len(wanted)} | seated.facts(), at=seated, letters=[letter])
+    facts = {"count": len(letter.attachments) if letter else 0, "state": bool(files)}
+    return Reply("report", facts | seated.facts(), files, seated, [letter] if letter else [])
 
 
 def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:

@@ -250,14 +250,8 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
 
 
 def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met]]) -> Iterator[Fault]:
-    """What answers cannot tell: pieces elsewhere, pieces left out, the same square told in two ways."""
-    named = table.options.pieces
-    told = {
-        square: [slot for place, slot in met if place == square]
-        for checked, met in zip(table.queue, table.met, strict=False)
-        if checked.seat != seat
-        for square in checked.path(named)
-    }
+    """What answers cannot tell: pieces elsewhere, left out or too many, the same square told in two ways."""
+    named, told = table.options.pieces, _told_of(table, seat)
     places = {slot: square for square, here in told.items() for slot in here}
     for line, checked, met in found:
         path = checked.path(named)
@@ -277,6 +271,21 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
             if missing or odd or told.setdefault(square, here) != here:
                 what = NAMES[square]
                 yield Fault("15", line, Phrase("{cell}: something else was told of it before", cell=what))
+    asteroids = sum(_AN_ASTEROID in here for here in told.values())
+    if asteroids > ASTEROIDS - table.pieces[seat - 1].asteroids.bit_count():
+        yield Fault(
+            "2", None, Phrase("{word}: there are only {asteroids} asteroids", word=ASTEROID, asteroids=ASTEROIDS)
+        )
+
+
+def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
+    """What a seat told in this turn of the squares on the paths that it has looked along, in their order."""
+    return {
+        square: [slot for place, slot in met if place == square]
+        for checked, met in zip(table.queue, table.met, strict=False)
+        if checked.seat != seat
+        for square in checked.path(table.options.pieces)
+    }
 
 
 def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
@@ -541,10 +550,6 @@ class SealedDuelingMasters:
     def orders(self, own: Own, turn: int) -> str:
         """The canonical text of the order of a turn; raises KeyError."""
         return own.given[turn].text
-
-    def setup(self, own: Own) -> str:
-        """The canonical text of the setup."""
-        return own.side.setup.text
 
     def own_view(self, own: Own, table: games.State) -> View:
         """All that this player knows, as in the refereed game."""

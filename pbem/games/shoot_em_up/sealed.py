@@ -201,10 +201,6 @@ class SealedShootEmUp:
         """The canonical text of the orders of the turn that is due; raises KeyError."""
         return own.given[turn].text
 
-    def setup(self, own: Own) -> str:
-        """The canonical text of the setup."""
-        return own.written.text
-
     def own_view(self, own: Own, table: games.State) -> View:
         """All that this player knows, which is what everybody knows."""
         return self.view(table, own.seat)

@@ -542,10 +542,6 @@ class SealedSpaceships:
         """The canonical text of the orders of a turn; raises KeyError."""
         return own.given[turn].text
 
-    def setup(self, own: Own) -> str:
-        """The canonical text of the setup."""
-        return own.side.setup.text
-
     def own_view(self, own: Own, table: games.State) -> View:
         """All that this player knows, as in the refereed game."""
         position = cast("Table", table)

@@ -187,10 +187,6 @@ def _turn(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _turn_or_none(words: Words, given: Arguments) -> Phrase | None:
-    return _turn(words, given) if words.low() == "turn" else None
-
-
 def _step_turn(words: Words, given: Arguments) -> Phrase | None:
     if words.low() == "turn" and words.bare(1) == "0":  # in which setups are opened, where a game does that
         given["turn"] = 0

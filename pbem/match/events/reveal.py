@@ -46,18 +46,13 @@ def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
     step.match = replace(step.match, sealed_game=game, missed=match.missed - {seat})
     answered(step, seat, signed)
     for other in match.seats:
-        if other != seat:
+        if step.match.asked(other) and other not in step.match.missed:  # else the verdict says more at once
             step.notices.append(Notice("revealed", other, step.match, {"seat": seat}))
 
 
 def remake(replay: TranscriptReplay) -> Step:
     """The reveal again, and the verdict if it was the last."""
-    seat = replay.seat()
-    path = f"letters/reveal-{replay.entry.seq}-seat-{seat}.eml"
-    signed = replay.named(path, replay.entry.body)
-    form = replay.form("reveal", seat, path, signed, None)
-    step = replay.at_work()
-    replay.judged(path, reveal, step, seat, form, signed)
+    step = replay.brought("reveal", reveal)
     replay.advance(step)
     return step
 

@@ -30,26 +30,17 @@ def begin(step: Step) -> None:
     assert match.options is not None
     assert match.sealed_rules is not None
     open_to_all = match.game - 1  # as what was revealed before: nothing in it is secret
-    seals = {}
-    for seat, submission in sorted(match.setups.items()):
-        step.papers.append(Document(receipt_path(match.game, seat), submission.paper.encode(), open_to_all, seat))
-        letter = f"game-{match.game}-seal-seat-{seat}"
-        step.file_letter(letter, submission.letter, submission.evidence, open_to_all, seat)
-        seals[seat] = f"letters/{letter}.eml"
+    seals = _file_seals(step, open_to_all)
     trace = file_trace(step, "setup", open_to_all)
-    commitments = {seat: submission.text for seat, submission in sorted(match.setups.items())}
-    step.append_entry(
-        "sealed",
-        {
-            **trace,
-            "game": match.game,
-            "options": dict(match.options.changed),
-            "commitments": {str(seat): commitment for seat, commitment in commitments.items()},
-            "receipts": {
-                str(seat): sha256_hex(submission.paper.encode()) for seat, submission in sorted(match.setups.items())
-            },
-        },
-    )
+    setups = sorted(match.setups.items())
+    commitments = {seat: submission.text for seat, submission in setups}
+    body = {
+        "game": match.game,
+        "options": dict(match.options.changed),
+        "commitments": {str(seat): commitment for seat, commitment in commitments.items()},
+        "receipts": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in setups},
+    }
+    step.append_entry("sealed", trace | body)
     step.match = replace(
         step.match,
         phase="playing",
@@ -62,6 +53,17 @@ def begin(step: Step) -> None:
     )
     ask_for_steps(step)
     step.notify("begin")
+
+
+def _file_seals(step: Step, game: int) -> dict[int, str]:
+    """Keep letters of seals, and their receipts, with the papers of this game; where the letters lie, by seat."""
+    match, seals = step.match, {}
+    for seat, submission in sorted(match.setups.items()):
+        step.papers.append(Document(receipt_path(match.game, seat), submission.paper.encode(), game, seat))
+        letter = f"game-{match.game}-seal-seat-{seat}"
+        step.file_letter(letter, submission.letter, submission.evidence, game, seat)
+        seals[seat] = f"letters/{letter}.eml"
+    return seals
 
 
 def remake(replay: TranscriptReplay) -> Step:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Entered:
     """What a letter with steps came to, for the letters that tell of it."""
 
     seat: int
@@ -47,24 +47,15 @@ class Told:
     """By turn that it finished."""
 
 
-def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
+def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Entered:
     """The steps of a letter, all or none of them. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)
-    if match.sealed_rules is None:
-        raise Refused(Fault("step", match.id, Phrase("this match is not sealed")))
-    if match.sealed_game is None or match.phase != "playing" or match.revealing:
-        raise Refused(Fault("step", match.id, Phrase("no step is due")))
-    refuse_paused(match, "step")
-    said = replace(form, rev=0)  # what is an entry at once needs no revision
-    if form.prev in match.sealed_game.printed.get(seat, ()):
-        said = replace(said, prev=match.prev)
-    if faults := step.misplaced(said, seat, None, game=match.game, turn=match.turn):
-        raise Refused(*faults)
+    _demand_due(step, seat, form)
     name = f"step-{match.seq + 1}-seat-{seat}"
     taken = judge_steps(match, seat, form, signed.hash, f"letters/{name}.eml")
     step.file_letter(name, signed.raw, signed.evidence, match.game - 1, seat)
-    told = Told(seat, match.turn)
+    told = Entered(seat, match.turn)
     for one in taken:
         if one.paper:
             step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
@@ -78,10 +69,25 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
     ask_for_steps(step, by=seat)
     for other in match.seats:
         if other != seat:
-            step.notices.append(Notice("step", other, step.match, {"told": told, "signed": signed}))
+            step.notices.append(Notice("step", other, step.match, {"told": told}))
     if step.match.table.result is not None:
         end_game(step, step.match.table.result)
     return told
+
+
+def _demand_due(step: Step, seat: int, form: SignedForm) -> None:
+    """Refuse a letter for which it is not the time, or that belongs elsewhere."""
+    match = step.match
+    if match.sealed_rules is None:
+        raise Refused(Fault("step", match.id, Phrase("this match is not sealed")))
+    if match.sealed_game is None or match.phase != "playing" or match.revealing:
+        raise Refused(Fault("step", match.id, Phrase("no step is due")))
+    refuse_paused(match, "step")
+    said = replace(form, rev=0)  # what is an entry at once needs no revision
+    if form.prev in match.sealed_game.printed.get(seat, ()):
+        said = replace(said, prev=match.prev)
+    if faults := step.misplaced(said, seat, None, game=match.game, turn=match.turn):
+        raise Refused(*faults)
 
 
 def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
@@ -97,7 +103,7 @@ def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
     return filed
 
 
-def _finish(step: Step, table: Table, told: Told) -> Told:
+def _finish(step: Step, table: Table, told: Entered) -> Entered:
     """Let the match have this table, with an entry for each turn that was finished by it."""
     before = step.match
     step.match = replace(before, position=table)
@@ -112,12 +118,7 @@ def _finish(step: Step, table: Table, told: Told) -> Told:
 
 def remake(replay: TranscriptReplay) -> Step:
     """The steps of a letter again."""
-    seat = replay.seat()
-    path = f"letters/step-{replay.entry.seq}-seat-{seat}.eml"
-    signed = replay.named(path, replay.entry.body)
-    form = replay.form("step", seat, path, signed, None)
-    step = replay.at_work()
-    replay.judged(path, take, step, seat, form, signed)
+    step = replay.brought("step", take)
     for paper in step.papers:
         if paper.path.startswith("reports/") and not SALT.fullmatch(salt_in(paper.content)):
             raise replay.untrue(paper.path, "has no salt")

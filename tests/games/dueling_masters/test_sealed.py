@@ -101,6 +101,8 @@ def test_departures(told: dict[str, Any], text: str, rule: str) -> None:
         ({}, "check Z1 E3 *", "15"),
         ({"asteroids": "F5 F6 F7 F8 F9 J1 J2"}, "check Z1 F3 *", "15"),
         ({"asteroids": "F5 F6 F7 F8 F9 J1"}, "check Z1 F3 *", ""),
+        ({"asteroids": "F5 F6 F7 F8 F9 J1"}, "check Z1 F3 * G3 *", "2"),
+        ({"asteroids": "F5 F6 F7 F8 F9"}, "check Z1 F3 * G3 *", ""),
         ({}, "check Z2 none", "sealed"),
         ({}, "check Z1", "sealed"),
         ({}, "check Z1 F3", "sealed"),
