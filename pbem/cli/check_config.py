@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check_config(config_file: Path) -> None:
     """Report everything that is wrong with the configuration and what it names; status 1 if anything is.
 
-    Nothing is made or changed, and no connection is opened.
+    It makes and changes nothing, and opens no connection.
     """
     wrong, config = faults(config_file)
     for fault in wrong:

@@ -43,17 +43,19 @@ PROVIDERS = {
     type=click.Choice(KINDS),
     prompt="Do letters lie in a mailbox at a provider, or have you a domain with a mail server",
     default=KINDS[0],
-    help="Letters lie in a mailbox at a provider, or come by the mail server of your own domain.",
+    help="Letters are in a mailbox at a provider, or come through the mail server of your own domain.",
 )
 @click.option("--address", prompt="The address that players write to", help="The address that players write to.")
-@click.option("--operator", prompt="Your own address, for reports of trouble", help="Who is told of trouble.")
-@click.option("--server", help="The server's name for good; otherwise made from the address.")
+@click.option(
+    "--operator", prompt="Your own address, for reports of trouble", help="The address that is told of trouble."
+)
+@click.option("--server", help="The server's permanent name; by default made from the address.")
 @click.option("--imap", help="The provider's IMAP server; otherwise guessed.")
 @click.option("--submission", help="The provider's submission server; otherwise guessed.")
 def init(
     folder: Path, kind: str, address: str, operator: str, server: str | None, imap: str | None, submission: str | None
 ) -> None:
-    """Write the configuration of a new server into FOLDER, and say what is left to do.
+    """Write the configuration of a new server into FOLDER, and list what remains to be done.
 
     For a mailbox: pbem.toml and a unit for systemd. For a domain: pbem.toml, units, the lines for Postfix, and the
     DNS records to add. Nothing is overwritten.

@@ -141,7 +141,7 @@ def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
 
 
 _reason = click.option(
-    "--reason", required=True, help="Why: it stands in the transcript for ever, and in a letter to every player."
+    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
 )
 
 

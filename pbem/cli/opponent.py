@@ -49,9 +49,9 @@ _AGAIN = 30.0  # when mail could not be fetched, or not be sent
     required=True,
     help="opponent.toml; opponent.example.toml in the folder of examples explains every setting.",
 )
-@click.option("--standby", is_flag=True, help="While another runs with the same memory, wait until it ends.")
+@click.option("--standby", is_flag=True, help="Wait while another one runs with the same memory.")
 def opponent(config_file: Path, standby: bool) -> None:
-    """Play by mail, as a program, against whoever proposes what fits.
+    """Play by mail, as a program, against anybody whose proposal is within its limits.
 
     It is a player like any other, with its own key and its own mailbox: it registers itself, accepts proposals within
     its limits, sends setups and orders, and proves afterwards that it saw nothing but its letters (`pbem verify

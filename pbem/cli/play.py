@@ -222,7 +222,7 @@ def _refused(faults: Sequence[str]) -> NoReturn:
 
 
 @click.group(cls=_Play, invoke_without_command=True)
-@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, where there are several.")
+@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, if there are several.")
 @click.option(
     "--wait", "patience", type=float, default=None, metavar="SECONDS", help="How long to wait for an answer."
 )
@@ -234,7 +234,7 @@ def play(ctx: click.Context, account: str, patience: float | None) -> None:
     pbem play                     list my matches: whose move it is, and until when
     pbem play m17                 show the boards of m17
     pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
-    pbem play m17 --open          click them together in the browser instead
+    pbem play m17 --open          compose them by clicking in the browser instead
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
@@ -254,15 +254,15 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 
 @play.command()
 @click.argument("account", metavar="NAME@SERVER")
-@click.option("--address", required=True, help="Your mail address, where the server writes to.")
+@click.option("--address", required=True, help="Your mail address, to which the server writes.")
 @click.option("--to", "server_address", default="", help="The server's address, if it is not pbem@SERVER.")
 @click.option(
     "--key",
     default="~/.ssh/id_ed25519",
     show_default=True,
-    help="Your SSH key: a private one, or the .pub of one in an agent.",
+    help="Your SSH key: a private key, or the .pub of a key in an agent.",
 )
-@click.option("--new-key", is_flag=True, help="Make that key; it must not be there yet.")
+@click.option("--new-key", is_flag=True, help="Make that key; it must not exist yet.")
 @click.option("--no-key", is_flag=True, help="Play without a key: your mail provider must sign what you send (DKIM).")
 @click.option(
     "--in",
@@ -270,7 +270,7 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
     default="maildir:~/Maildir",
     show_default=True,
     metavar="URL",
-    help="Where your letters come: maildir:PATH, mbox:PATH, imaps://USER@HOST or lmtp://127.0.0.1:PORT.",
+    help="Where your letters arrive: maildir:PATH, mbox:PATH, imaps://USER@HOST or lmtp://127.0.0.1:PORT.",
 )
 @click.option(
     "--out",
@@ -278,11 +278,11 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
     default="sendmail:",
     show_default=True,
     metavar="URL",
-    help="How letters go: smtps://USER@HOST, submission://USER@HOST, smtp://HOST:PORT, sendmail: or drafts:FOLDER.",
+    help="Where letters go: smtps://USER@HOST, submission://USER@HOST, smtp://HOST:PORT, sendmail: or drafts:FOLDER.",
 )
 @click.option("--password-file", default="", help="A file with the mailbox's password, readable by you alone.")
-@click.option("--password-command", default="", help="A command that prints it.")
-@click.option("--token-command", default="", help="A command that prints an access token in its place (XOAUTH2).")
+@click.option("--password-command", default="", help="A command that prints that password.")
+@click.option("--token-command", default="", help="A command that prints an access token instead (XOAUTH2).")
 @click.option(
     "--server-key", default="", metavar="HEX", help="The server's Ed25519 key, if you know it: 64 hex digits."
 )
@@ -302,10 +302,10 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     token_command: str,
     server_key: str,
 ) -> None:
-    """Open an account: the whole first dialogue with a server, its question to your key included.
+    """Open an account, and prove to the server that the key is yours.
 
     NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
-    anna@home.example` writes to pbem@play.example. The same again goes on where it was left.
+    anna@home.example` writes to pbem@play.example. If it was interrupted, the same command continues.
     """
     with troubles():
         name, server = split(account)
@@ -455,12 +455,12 @@ def _ending(standing: JsonObject) -> str:
 @play.command(hidden=True)
 @click.argument("match")
 @click.argument("orders", nargs=-1)
-@click.option("--final", is_flag=True, help="These orders will not be changed: the turn need not wait.")
+@click.option("--final", is_flag=True, help="You will not change these orders: the turn need not wait.")
 @click.option("--nothing", is_flag=True, help="Order nothing this turn, where the rules allow it.")
 @click.option(
     "--from", "file", type=click.File("r"), help="Read the orders, or the setup, from a file; - is the keyboard."
 )
-@click.option("--open", "browser", is_flag=True, help="Click the orders, or the setup, together in the browser.")
+@click.option("--open", "browser", is_flag=True, help="Compose the orders, or the setup, by clicking in the browser.")
 @_yes
 @_table
 def match(  # noqa: PLR0913, PLR0917 - options of a command
@@ -590,7 +590,7 @@ machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 @click.argument("words", nargs=-1)
 @_table
 def words(table: Table, words: tuple[str, ...]) -> None:
-    """Print the six words that open the notes of your sealed matches, or take them over from another machine."""
+    """Print the six words that open the notes of your sealed matches, or set those of another machine."""
     with troubles():
         if words:
             table.agent.use_words(" ".join(words))
@@ -807,7 +807,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
 
 
 for _name, _help, _argument in (
-    ("claim", "Claim the game from whoever missed the deadline and the grace period.", ""),
+    ("claim", "Claim the game from a player who missed the deadline and the grace period.", ""),
     ("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
     ("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
     ("extend", "Give your opponent more time, such as 3d.", "TIME"),
@@ -821,7 +821,7 @@ for _name, _help, _argument in (
 @_yes
 @_table
 def reveal(table: Table, match: str, yes: bool) -> None:
-    """Lay your secrets open after a sealed game that was ended otherwise than by its rules, as by resignation."""
+    """Reveal your secrets after a sealed game that did not end by its rules: after a resignation, say."""
     with troubles():
         table.fetch()
         standing = table.letters.standing(match)
@@ -838,7 +838,7 @@ DOUBTFUL = (
 
 @play.command()
 @click.argument("match")
-@click.option("--whole", is_flag=True, help="The whole match, and not this game alone.")
+@click.option("--whole", is_flag=True, help="The whole match, not only this game.")
 @_yes
 @_table
 def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
@@ -856,7 +856,7 @@ def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @_table
 def ask(table: Table, words: tuple[str, ...]) -> None:
-    """Ask the server something that nobody need sign, such as `list open`, and print its answer."""
+    """Ask the server something that needs no signature, such as `list open`, and print its answer."""
     with troubles():
         table.fetch()
         sent = table.letters.ask(" ".join(words), _now())
@@ -871,7 +871,7 @@ def ask(table: Table, words: tuple[str, ...]) -> None:
 @click.argument("match", required=False)
 @_table
 def wait(table: Table, match: str | None) -> None:
-    """Wait until it is your move, in a match or in any, or the match is over; `--wait` before it says how long."""
+    """Wait until it is your move, in a match or in any, or the match is over; `pbem play --wait` says how long."""
     with troubles():
         letters = table.letters
 
@@ -907,7 +907,7 @@ def letter(table: Table, match: str) -> None:
 @click.argument("match")
 @_table
 def verify(table: Table, match: str) -> None:
-    """Verify a match's bundle once more, and hold all its letters against it."""
+    """Verify a match's bundle again, and compare all its letters with it."""
     with troubles():
         table.fetch()
         if not _proved(table.letters, match):

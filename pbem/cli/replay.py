@@ -31,12 +31,12 @@ LARGEST: Final = 16 << 20
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file, each on one line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each file, each on one line.")
 def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     """Play game records (.pbem.toml) through the rules and say what happened.
 
-    Exit status 0: all are legal, and their results, if given, agree. 1: one is not; turn, seat and order are
-    named. 2: one cannot be read as a record. The highest wins.
+    Exit status 0: all are legal, and their results, if given, agree. 1: one is not; turn, seat and order are named.
+    2: one cannot be read as a record. With several files, the highest status counts.
     """
     worst = LEGAL
     if hasattr(sys.stdout, "reconfigure"):  # a narrow terminal encoding is no reason to fail

@@ -53,13 +53,13 @@ def write_composers(config: Config, folder: Path) -> None:
 @click.option(
     "--roles",
     metavar="ROLE,...",
-    help="Do a part of everything, where several servers share a store: intake, desk, post, clock.",
+    help="Take only these roles, if several servers share a store: intake, desk, post, clock.",
 )
 def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None:
     """Accept letters, referee, and send letters, until SIGTERM or SIGINT.
 
-    Without any configuration, a server for trying is made in the user's data folder: it runs on this machine alone,
-    and files its letters there.
+    Without a configuration, it sets up a trial server in the user's data folder, which runs on this machine alone and
+    files its letters there.
     """
     try:
         does = named(roles) if roles is not None else ALL

@@ -27,12 +27,12 @@ _TRIES = 3
     show_default=True,
     help="Your private SSH key.",
 )
-@click.option("--server", help="Name of the server, where the form has no line `server`.")
+@click.option("--server", help="Name of the server, if the form has no line `server`.")
 def sign(file: str, key: Path, server: str | None) -> None:
     """Sign a form (orders, setup, confirm, …) with your SSH key, ready to paste into a letter.
 
-    FILE holds the form and nothing else, from its first line to `end`; - reads it from the keyboard or a
-    pipe. Quote marks and blanks around it are taken away when the whole form is quoted or indented.
+    FILE holds the form and nothing else, from its first line to `end`; - reads it from the keyboard or a pipe. If the
+    whole form is quoted or indented, quote marks and blanks are removed.
     """
     with click.open_file(file, "rb") as source:
         text = _form(source.read())
