@@ -1,7 +1,7 @@
 """The configuration of a server: one TOML file, typed, every key with its default.
 
-Here live the shape of the file, the units of its values (durations, places to listen) and the messages for what
-is wrong in it. Nothing is opened or created here. `config/pbem.example.toml` documents every key; the limits'
+Here live the shape of the file, the units of its values (durations, places to listen) and the messages about its
+faults. Nothing is opened or created here. `config/pbem.example.toml` documents every key; the limits'
 defaults are those of reliability.md, "Limits".
 """
 

@@ -1,9 +1,9 @@
-"""The languages of letters: which there are, and what is said in each.
+"""The languages of letters: which there are, and how each is said.
 
-A language is a folder among the templates, called by its tag (RFC 5646). Its catalogue `messages.po`, in the format
-of GNU gettext, holds every message of the templates and every `Phrase` of the program; whole documents beside it go
-before the English ones of the same name. What a language lacks is said in English, as everything is written first.
-Here live no templates and no letters; every room may use it.
+A language is a folder among the templates, named by its tag (RFC 5646). Its catalogue `messages.po`, in the format
+of GNU gettext, holds every message of the templates and every `Phrase` of the program; whole documents beside it
+replace the English ones of the same name. What a language lacks is said in English, the language of the source.
+No templates and no letters live here; every room may use it.
 """
 
 from __future__ import annotations

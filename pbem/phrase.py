@@ -1,7 +1,7 @@
-"""A phrase: what the program itself says to a player, in English, so that it can be said in other languages.
+"""A phrase: something that the program itself says to a player, in English, so that it can be translated.
 
-Here lives the text alone; the languages are in `pbem/i18n.py`, and the translations in the catalogues beside
-the templates. Every room may use it, the games among them: it knows nothing of any.
+Only the text lives here; the languages are in `pbem/i18n.py`, and the translations in the catalogues beside
+the templates. Every room may use it, even the games: it knows nothing of any of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How boards are drawn: the colours of their tints, rows of HTML tables, pictures, record sheets.
 
-A game's own modules turn a view into boards and words (`games/squares.py`); `text` sets them as text, `table` as
-HTML, `picture` draws them as PNG, `sheet` as PDF. All of it is fed by `Rules.view` alone, so nothing here can tell
-more than the view does. Here lives no text of letters: what a tint means stands in a game's module `words`.
+A game's own modules turn a view into boards and words (`games/squares.py`). `text` sets them as text, `table` as
+HTML; `picture` draws them as PNG, `sheet` as PDF. All input comes from `Rules.view`, so nothing here can tell more
+than the view does. No text of letters lives here: a game's module `words` says what a tint means.
 """
 
 from __future__ import annotations

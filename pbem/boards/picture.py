@@ -1,7 +1,8 @@
-"""Boards drawn as a PNG: grids, and of boards with layers an isometric view of the cube that they make.
+"""Boards drawn as a PNG: grids, and for boards with layers an isometric view of the cube that they form.
 
 The same boards and names give the same bytes on the same release of Pillow: its own font, no time stamps, a fixed
-palette. Pictures are small enough for a letter: squares shrink as boards grow. Fed by boards alone, so by views.
+palette. Pictures are small enough for a letter: squares shrink as boards grow. Only boards come in, and so only
+views.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Boards and their legends as HTML tables, with inline attributes alone, as mail clients keep them.
+"""Boards and their legends as HTML tables, with inline attributes only, because mail clients keep those.
 
-What was drawn is looked up: squares, the rows of a grid and its head. A template sees whole tables.
+Squares, rows of grids and their heads are cached once drawn. A template sees whole tables.
 """
 
 from __future__ import annotations

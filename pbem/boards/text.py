@@ -1,6 +1,6 @@
-"""Boards and what is said beside them as text: grids, legends and lists in columns, no line longer than its page.
+"""Boards and the words beside them as text: grids, legends and lists in columns, no line longer than its page.
 
-Words are given as phrases, and set once they are in the reader's language. No rules and no prose live here.
+Words come in as phrases, and are set once they are in the reader's language. No rules and no prose live here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`pbem`: the commands, each in a module of its own that is imported when it is asked for.
+"""`pbem`: the commands, each in its own module, which is imported only when it is run.
 
-Here live the table of commands and the group that looks them up; a command that is not run costs nothing, so that
+Here live the table of commands and the group that looks them up. A command that is not run costs nothing, so
 `pbem replay` starts without mail, database or cryptography. Implements design.md, "Layout", `cli/`.
 """
 

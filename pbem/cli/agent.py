@@ -1,6 +1,6 @@
-"""`pbem agent`: plays sealed matches as far as nobody has to decide, and asks for setups and orders.
+"""`pbem agent`: plays sealed matches by itself, except that it asks its player for setups and orders.
 
-Thin: what it does is in `pbem.player.agent`; here letters come and go, and lines are typed. Implements
+Thin: `pbem.player.agent` does the work; here letters come and go, and lines are typed. Implements
 docs/playing.md, "Sealed matches".
 """
 

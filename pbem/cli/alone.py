@@ -1,4 +1,4 @@
-"""One program for one memory: two of them would send other letters for the same turns."""
+"""One program per memory: two of them would send different letters for the same turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pbem check-config`: all that is wrong with a configuration. Thin: see `pbem.config` and `pbem.server.doctor`."""
+"""`pbem check-config`: all faults of a configuration. Thin: see `pbem.config` and `pbem.server.doctor`."""
 
 from __future__ import annotations
 

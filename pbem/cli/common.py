@@ -1,8 +1,8 @@
 """What the operator's commands have in common: the configuration, the open store, and how instructions are given.
 
-A command looks into the store beside a running daemon, and never makes or migrates one. An instruction waits in the
-store for the daemon, which is woken; when none runs, the desk is opened here for a moment, under the same lock.
-Implements reliability.md, case 30 (one daemon a store).
+A command may look into the store while the daemon runs; it never makes or migrates a store. An instruction waits in
+the store for the daemon, which is woken. If no daemon runs, the desk is opened here for a moment, under the same
+lock. Implements reliability.md, case 30 (one daemon a store).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`pbem doctor`: a server examined while it runs. Thin: what is looked at is in `pbem.server.doctor`."""
+"""`pbem doctor`: examines a server while it runs. Thin: the checks are in `pbem.server.doctor`."""
 
 from __future__ import annotations
 

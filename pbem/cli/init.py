@@ -1,6 +1,6 @@
-"""`pbem init`: the files of a new server, from the answers to three questions. Thin: what they hold is in config/.
+"""`pbem init`: the files of a new server, from the answers to three questions. Thin: their contents are in config/.
 
-Here live the questions, what is guessed from the answers, and the writing, which never overwrites. Implements
+Here live the questions, the guesses made from the answers, and the writing, which never overwrites. Implements
 docs/operating.md, "A mailbox is enough" and "Install".
 """
 

@@ -1,6 +1,6 @@
-"""The manual page, made from what the commands say of themselves: `python -m pbem.cli.manual > docs/pbem.1`.
+"""The manual page, made from the help of the commands: `python -m pbem.cli.manual > docs/pbem.1`.
 
-Nobody writes in it: a test compares it with the commands. Implements man-pages(7).
+Do not edit the page: a test compares it with the commands. Implements man-pages(7).
 """
 
 from __future__ import annotations

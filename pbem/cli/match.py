@@ -1,4 +1,4 @@
-"""`pbem match`: matches as the operator may see and steer them. Thin: the desk obeys, the transcript says so.
+"""`pbem match`: matches as the operator may see and control them. Thin: the desk obeys.
 
 Secrets (setups, orders) are shown only on demand, and with a warning.
 """

@@ -1,6 +1,6 @@
 """`pbem opponent`: a program that plays by mail like any player, until it is told to stop.
 
-Thin: what it does is in `pbem.player.program`; here its letters come and go. Implements docs/opponent.md.
+Thin: `pbem.player.program` does the work; here its letters come and go. Implements docs/opponent.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`pbem page`: the composer of a game as one file, to be opened from a disk or served as it is.
 
-Here lives printing alone; the page is put together in `pages`. Implements design.md, "Layout", `cli/`.
+Only the printing lives here; `pages` puts the page together. Implements design.md, "Layout", `cli/`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`pbem play`: a player's matches in the terminal; one command a turn.
 
-Thin: which letters are believed is decided in `pbem.player`, rules are the games' own, boards and events are those of
-the letters. Each run fetches first, sends what lies ready, and says both. Implements docs/playing.md.
+Thin: `pbem.player` decides which letters are believed, the games have the rules, and boards and events are those of
+the letters. Each run first fetches letters, sends those that are ready, and reports both. Implements docs/playing.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`pbem publish`: the page of a match from its bundle, or all pages of a server as a folder of plain files.
 
-Here lives reading and printing alone; pages are put together in `pages`, and what may be told is decided in
-`desk.public`. Implements design.md, "Layout", `cli/`.
+Only reading and printing live here; `pages` puts pages together, and `desk.public` decides what may be told.
+Implements design.md, "Layout", `cli/`.
 """
 
 from __future__ import annotations

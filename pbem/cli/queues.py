@@ -1,6 +1,6 @@
 """`pbem inbox` and `pbem outbox`: letters that wait, were set aside or given up, and what to do with them.
 
-Thin: the rows are `pbem.store.operator`'s. The content of a letter is shown only on demand, and with a warning.
+Thin: `pbem.store.operator` has the rows. The content of a letter is shown only on demand, with a warning.
 """
 
 from __future__ import annotations

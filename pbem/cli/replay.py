@@ -1,7 +1,7 @@
 """`pbem replay`: game records in, what happened in them out, for people or as JSON.
 
-Here live reading files, exit status and printing; all judging is in `match/record`. Imports nothing of mail,
-database or cryptography. Implements record-format.md, "`pbem replay FILE... [--json]`".
+Here live the reading of files, the exit status and the printing; `match/record` does all the judging. Imports
+nothing of mail, database or cryptography. Implements record-format.md, "`pbem replay FILE... [--json]`".
 """
 
 from __future__ import annotations

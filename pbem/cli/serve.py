@@ -1,6 +1,6 @@
 """`pbem serve`: the server, from its configuration file until it is told to stop.
 
-Nothing but the options and the messages; all wiring is in `pbem.server.daemon`. Implements design.md, "Layout".
+Only the options and the messages live here; all wiring is in `pbem.server.daemon`. Implements design.md, "Layout".
 """
 
 from __future__ import annotations

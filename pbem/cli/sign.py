@@ -1,8 +1,8 @@
 """`pbem sign`: a filled-in form goes in, the same form with the player's SSH signature comes out.
 
-Here lives the thin command: reading the form, finding the key, asking its passphrase. The signature is made
-in `identity/ssh`. Implements protocol.md, "Identity" (SSH signatures); it does what
-`ssh-keygen -Y sign -n pbem@<server>` does, where that is not at hand.
+Here lives the thin command: it reads the form, finds the key, and asks for its passphrase. `identity/ssh` makes the
+signature. Implements protocol.md, "Identity" (SSH signatures); it does the same as
+`ssh-keygen -Y sign -n pbem@<server>`, for machines without that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`pbem verify`: prove a match from its bundle alone, and hold kept letters against it.
+"""`pbem verify`: proves a match from its bundle alone, and compares kept letters with it.
 
-Thin: the proof is in `pbem.proof.verify`, the comparison with letters in `pbem.proof.compare`. What `--json` prints
-is described in docs/verification.md.
+Thin: the proof is in `pbem.proof.verify`, the comparison with letters in `pbem.proof.compare`. docs/verification.md
+describes what `--json` prints.
 """
 
 from __future__ import annotations

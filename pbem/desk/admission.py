@@ -1,8 +1,9 @@
-"""Who is admitted when a network sent too many letters today: whoever is known here, by proof and not by name.
+"""Who is admitted when a network sent too many letters today: senders who are known here, by proof and not by name.
 
-Many senders share a network, such as all customers of one provider. Only letters beyond the network's limit are
-examined, one after the other, each network in its turn, on a connection and in a reader of their own, with little
-time for each: the rest of the house does not wait for them. Implements reliability.md, "Limits" and case 34.
+Many senders share a network: all customers of one provider, for example. Only letters beyond the network's limit
+are examined, one after the other, each network in its turn, on a separate connection and in a separate reader, with
+little time for each: the rest of the server does not wait for them. Implements reliability.md, "Limits" and case
+34.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The answer to a letter: every command of it echoed, with its outcome below.
 
-The outcomes were decided before. A sender for whom nobody vouches is told little, and nothing of the letter is
+The outcomes were decided before. A sender for whom nobody vouches is told little, and no word of the letter is
 repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
 """
 

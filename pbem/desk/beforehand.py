@@ -1,7 +1,7 @@
-"""Strangers' letters are parsed before anything is decided: no sandbox is asked while the store is locked.
+"""Strangers' letters are parsed before anything is decided: the sandbox is never asked while the store is locked.
 
-A decision that needs what only the sandbox finds out breaks off. The sandbox is asked once the store is free again,
-and the decision is made anew. Implements design.md, "The way of a letter".
+If a decision needs something that only the sandbox can find out, it breaks off. The sandbox is asked once the store
+is free again, and the decision is made again. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations

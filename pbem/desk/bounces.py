@@ -1,9 +1,9 @@
-"""Bounces: letters of ours that came back, whom that cuts off, and who is told.
+"""Bounces: letters of ours that came back, which players they cut off, and who is told.
 
 This module decides what a bounce or a refused letter means: its player is out of reach until something comes that
-only the player can have sent. The operator and the opponents are told once, when that changes, never letter by
-letter, and the opponents never why: an address and what its server said concern only the operator. Every call is part
-of the desk's transaction. Implements reliability.md, cases 28 and 29.
+only the player can have sent. The operator and the opponents are told when that changes, not letter by
+letter. The opponents are never told why: an address and the reply of its server concern only the operator. Every call
+is part of the desk's transaction. Implements reliability.md, cases 28 and 29.
 """
 
 from __future__ import annotations

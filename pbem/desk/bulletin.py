@@ -1,7 +1,7 @@
-"""A letter's bulletin, for programs: how matches stand for its reader, what came of commands, what a key is to sign.
+"""A letter's bulletin, for programs: how matches stand for its reader, outcomes of commands, what a key has to sign.
 
-Its items, and the hashes of the files for programs, are one document that the server signs: so a program can tell
-such a letter from a forged one. An item never says more than the words of its letter may. Implements
+Its items, and the hashes of the files for programs, form one document that the server signs, so that a program can
+tell such a letter from a forged one. An item never says more than the text of its letter may. Implements
 docs/attachments.md, "The bulletin".
 """
 

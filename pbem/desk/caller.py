@@ -1,6 +1,6 @@
 """A caller: who wrote a letter, and by which right, as `authenticate` found out.
 
-Plain values alone; who may do what is decided where commands are dispatched. Implements protocol.md, "Identity".
+Only plain values live here; `dispatch` decides who may do what. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations

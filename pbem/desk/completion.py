@@ -1,7 +1,7 @@
-"""The completed form: what a player nearly said of a setup, orders or a proposal, with its place, its slips mended.
+"""The completed form: a nearly right setup, orders or proposal, with its place filled in and its slips mended.
 
-It goes back to be signed or sent; nothing is stored by it, and it is what it would be if it came back as it stands:
-legal. Notation stays strict in what is signed. Implements protocol.md, "Commands" and "Identity".
+It goes back to the player to be signed or sent; nothing is stored. It is offered only if it would be legal as it
+is. Notation stays strict in what is signed. Implements protocol.md, "Commands" and "Identity".
 """
 
 from __future__ import annotations

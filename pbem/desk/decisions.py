@@ -1,4 +1,4 @@
-"""Decisions: made without the lock of the store, and made anew when their premises were unknown or have changed.
+"""Decisions: made without the lock of the store, and made again if their premises were unknown or have changed.
 
 A decision that was not carried out leaves nothing in memory. Implements design.md, "The way of a letter" (one short
 transaction).

@@ -1,6 +1,6 @@
-"""Dispatch: the commands of a letter in turn, each obeyed by the function of its name, and what that uses up.
+"""Dispatch: each command of a letter is obeyed by the function of its name, in turn; and what that uses up.
 
-A command's row in the table of commands says what the command needs; it is checked here before the function is
+A command's row in the table of commands says what the command needs; that is checked here before the function is
 called. Implements protocol.md, "Commands" and "Identity".
 """
 

@@ -1,7 +1,7 @@
-"""Housekeeping: old rows are deleted, a little at a time, and the operator is told in time that the disk fills up.
+"""Housekeeping: old rows are deleted, a little at a time, and the operator is warned before the disk is full.
 
-The intake keeps the reserve for work on letters that are already here: it stops accepting letters. Implements
-reliability.md, case 36.
+When only the reserve is left, the intake stops accepting letters: the reserve is for letters that are already here.
+Implements reliability.md, case 36.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The inbox: letters are leased, read ahead, given their effect a few at a time, tried again, and set aside.
 
-Strangers' letters are read, judged and parsed before; answers are put into words after the decision. Neither happens
-while the store is locked: see `decisions` and `Beforehand`.
+Strangers' letters are read, judged and parsed beforehand; answers are put into words after the decision. Neither
+happens while the store is locked: see `decisions` and `Beforehand`.
 
-Errors are split by whose fault they are: a player's is answered by mail, ours is logged with a reference and the
-letter tried again, three times in all, then set aside. Implements design.md, "The way of a letter", and
+Errors are treated by whose fault they are. A player's fault is answered by mail; ours is logged with a reference,
+and the letter is tried three times in all, then set aside. Implements design.md, "The way of a letter", and
 reliability.md, promises 1 to 4.
 """
 

@@ -1,6 +1,6 @@
 """The life of a player's keys: which may sign, what changes them, and who is told.
 
-What changed is entered in the transcript of each running match, with the letters that prove it. A recovery by the
+A change is entered in the transcript of each running match, with the letters that prove it. A recovery by the
 mailbox alone takes effect after a delay in which every old key can stop it. The commands that ask for changes are in
 `commands/keys.py`. Implements protocol.md, "Identity" (keys).
 """

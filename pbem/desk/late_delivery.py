@@ -1,4 +1,4 @@
-"""Late delivery: letters that asked somebody for something, and how long they took to arrive.
+"""Late delivery: letters that asked a player for something, and how long they took to arrive.
 
 A clock starts when its letter is written. If the letter waits long in the outbox, because the other side is down or
 defers it, the clock is stopped until delivery: the player is not at fault. `bounces` handles letters that were never

@@ -1,9 +1,8 @@
-"""The letters that come without being asked for one by one, as lists (RFC 2919), and how they are left (RFC 2369).
+"""Letters that come without each being asked for, as lists (RFC 2919), and how to leave a list (RFC 2369).
 
-A mail program leaves a list by one click: it sends a letter with our subject, and with nothing or a sentence of its
-own as its text, to an address that was mailed to that mailbox alone and is good for one letter. Such a letter may
-leave a list and do nothing else, for players with keys as well. Implements protocol.md, "Commands" (`set`,
-`unobserve`).
+A mail program leaves a list with one click: it sends a letter with our subject, with an empty text or a sentence of
+its own, to an address that was mailed only to that mailbox and is good for one letter. Such a letter may leave a
+list and do nothing else, for players with keys as well. Implements protocol.md, "Commands" (`set`, `unobserve`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Matches from the store and back: a cached one is kept by its version, any other comes from a snapshot of its head.
+"""Matches from the store and back: from the cache if the version is right, otherwise from a snapshot at its head.
 
-Without such a snapshot, the match is retraced from its transcript. This module knows how a `Match` is kept in rows.
+Without such a snapshot, the match is replayed from its transcript. This module knows how a `Match` is kept in rows.
 Every call is part of the desk's transaction; after a failed one, the desk drops its cache. Implements design.md, "The
 rules interface": only orders are stored, never states; a snapshot is a note of their replay.
 """

@@ -1,8 +1,8 @@
-"""Carries out the operator's instructions: to pause a match, resume it, end it, or stop all after a restore.
+"""The operator's instructions: to pause a match, resume it, end it, or pause all after a restore.
 
-An instruction is a letter that nobody wrote: same desk, same transaction, an entry in the transcript, and letters to
-all players. This module knows nothing of commands or processes. Implements protocol.md, "Transcript", and
-reliability.md, case 30.
+An instruction is handled like a letter that nobody wrote: same desk, same transaction, an entry in the transcript,
+and letters to all players. This module knows nothing of commands or processes. Implements protocol.md,
+"Transcript", and reliability.md, case 30.
 """
 
 from __future__ import annotations

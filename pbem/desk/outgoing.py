@@ -1,9 +1,9 @@
-"""Letters are written: what a seat may know of a match goes into a template, and the letter into the outbox.
+"""The writing of letters: what a seat may know of a match goes into a template, and the letter into the outbox.
 
-Who is told what was decided before; the wording is in `templates/`. A decision only names the facts of a letter: the
-letter is put into words, drawn and composed while the store is not locked. Views and reports come only through
-`Match.view` and `Match.show`, so a letter cannot say more than the game lets its reader know. Implements protocol.md,
-"Addresses and threads" and "Secrets".
+It was decided before who is told what; the wording is in `templates/`. A decision only names the facts of a letter:
+the letter is put into words, drawn and composed while the store is not locked. Views and reports come only through
+`Match.view` and `Match.show`, so a letter cannot say more than the game lets its reader know. Implements
+protocol.md, "Addresses and threads" and "Secrets".
 """
 
 from __future__ import annotations

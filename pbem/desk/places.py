@@ -1,7 +1,7 @@
-"""Where a signed sentence belongs: whether it says its place, and the whole sentence when it does not.
+"""The place of a signed sentence: whether the sentence names it, and the whole sentence if it does not.
 
-What each command needs is told by the table in `mail/commands/`. Nobody has to type a place: a sentence that leaves
-some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox` the
+The table in `mail/commands/` says what each command needs. Nobody has to type a place: a sentence that leaves
+some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox`, the
 single-use reply address stands for the place. Implements protocol.md, "Identity".
 """
 

@@ -1,8 +1,8 @@
 """What anybody may know of a server: standings, open invitations and public matches, for pages that all can read.
 
-Deny by default: what is to be told is put together here piece by piece, from the matches whose players agreed on
-`privacy: public`. Of a running match that is where it stands; of a closed one its bundle without the players'
-letters, which show their addresses and may hold words that were for one reader. Nothing is written. Implements
+Deny by default: what may be told is put together here piece by piece, from the matches whose players agreed on
+`privacy: public`. Of a running match, that is how it stands; of a closed match, its bundle without the players'
+letters, which show their addresses and may hold words for one reader. Nothing is written. Implements
 protocol.md, "Secrets" ("the same for observers, and for the public pages").
 """
 

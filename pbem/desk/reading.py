@@ -1,7 +1,7 @@
-"""Reading: what strangers wrote is taken apart, judged and parsed; what the desk asks of whoever does that.
+"""Reading: the interface by which the desk has strangers' letters taken apart, judged and parsed.
 
-Here live the `Reader` that the desk is handed, and the one that reads in this very process (tests, verification); the
-one with a process of its own is the server's sandbox. What reading means is said in mail, identity and proof; nothing
+Here live the `Reader` that the desk is handed, and the one that reads in the same process (tests, verification). The
+one with a separate process is the server's sandbox. Mail, identity and proof define what reading means; nothing
 here decides anything. Implements reliability.md, "Ground facts", case 16.
 """
 

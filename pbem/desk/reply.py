@@ -1,7 +1,7 @@
-"""A reply: what one command gives back, and what came of it.
+"""A reply: what one command gives back, and its outcome.
 
 Whether a reply address is used up, or the same words may have their effect again, follows from the outcome and from
-the row of the command in the table; never from what the reply says.
+the row of the command in the table, never from the text of the reply.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The mailbox level: what a letter without a signature needs so that it counts for its player, and what it lacks.
+"""The mailbox level: what a letter without a signature needs to count for its player, and what it lacks.
 
-It brings back a reply token that was mailed to that mailbox, once, and the domain of its From vouches for it: by a
-DKIM signature that we verify, or by the word of our own mail server, where the operator trusts that. Both are kept as
-evidence beside the letter, and judged again from it at verification. What the DNS is to be asked is only named here.
+It brings back, once, a reply token that was mailed to that mailbox, and the domain of its From vouches for it: by a
+DKIM signature that we verify, or by the word of our own mail server, if the operator trusts that. Both are kept as
+evidence beside the letter, and verification judges them again. This module only names the queries to the DNS.
 Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
 """
 

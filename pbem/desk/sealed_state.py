@@ -1,6 +1,6 @@
-"""What letters of a sealed match bring for programs: what was committed to and told, and who signed it.
+"""What letters of a sealed match bring for programs: commitments, what was told, and who signed it.
 
-Everything in it is public among the players, but the note of the reader, which nobody else can read. Implements
+Everything in it is public among the players, except the reader's note, which nobody else can read. Implements
 docs/attachments.md, "Sealed matches".
 """
 

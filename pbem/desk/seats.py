@@ -1,7 +1,7 @@
-"""A seat in a match, as a command finds it: looked up for a caller, a step's outcome written, the others told.
+"""A seat in a match, for commands: looking it up for a caller, writing the outcome of a step, telling the others.
 
-Holds what all commands about matches share, and no command; rows are written only through the archive. Implements
-design.md, "The way of a letter".
+Here lives what all commands about matches share, and no command; rows are written only through the archive.
+Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations

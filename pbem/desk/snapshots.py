@@ -1,12 +1,12 @@
-"""Snapshots of matches: what a transcript came to, kept so that a letter need not walk through it again.
+"""Snapshots of matches: the result of replaying a transcript, kept so that a letter does not need another replay.
 
-A snapshot is a note of the replay, never an authority: it counts at the head at which it was made, for the code that
-made it, and wherever one is missing, damaged or made by other code, the match is retraced. They are pickles. To open
-a pickle is to run whatever its maker wished; these are sealed by the vault, with match, head and code, so that nobody
-can make one without the store's key, and whoever has that reads and writes all that is secret here anyway.
+A snapshot caches the replay, and is never an authority: it counts at the head at which it was made, for the code that
+made it. If it is missing, damaged or made by other code, the match is replayed. Snapshots are pickles, and opening a
+pickle runs whatever its maker wished. So the vault seals them with match, head and code: nobody
+can make one without the store's key, and somebody with that key can read and write every secret here anyway.
 
-What has rows of its own (submissions, clocks) is not in a snapshot. Of the turns of a game it holds the latest; the
-others lie in rows that grow by one a turn, and are fetched only when asked for: what is written and read for a letter
+Submissions and clocks, which have their own rows, are not in a snapshot. It holds the latest turn of a game; the
+others are in rows, one more each turn, and are fetched only when needed: what is written and read for a letter
 does not grow with the game. Implements design.md, "The rules interface": a state is the replay of its orders.
 """
 

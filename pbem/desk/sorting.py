@@ -1,8 +1,7 @@
-"""Sorting: letters that no person wrote, or that nobody can read, are handled before anybody asks who wrote them.
+"""Sorting: letters that no person wrote, or that nobody can read, are handled before their writer is identified.
 
-What came to a role address is the operator's, see `role_addresses`, and what came to a return path is a bounce, see
-`bounces`; automatic mail is stored and never answered. Implements
-reliability.md, case 35, and RFC 3834.
+A letter to a role address is for the operator, see `role_addresses`; a letter to a return path is a bounce, see
+`bounces`; automatic mail is stored and never answered. Implements reliability.md, case 35, and RFC 3834.
 """
 
 from __future__ import annotations

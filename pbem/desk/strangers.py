@@ -1,6 +1,6 @@
-"""Answers to letters for whose sender nobody vouches: few, short, and with no word of theirs.
+"""Answers to letters for whose sender nobody vouches: few, short, and without a word of the letter.
 
-Whoever writes a letter can put anybody's address above it. So that nobody can make this server write to others, a
+A letter's writer can put anybody's address above it. So that nobody can make this server write to others, a
 letter is answered in full only if its return path is its From and the domain of that (DKIM; once, and only a letter
 to us) or our own mail server (SPF) vouches for it; if it answers a letter of ours; or if a player signed it.
 Implements reliability.md, case 35.

@@ -1,4 +1,4 @@
-"""The timekeeper: whether the server was up all the time, and what the players' days look like.
+"""The timekeeper: whether the server was up all the time, and the players' zones and vacations.
 
 It tells matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while the
 daemon runs; if it is missing for long, the server was down, or its clock was set. Implements protocol.md, "A match",

@@ -1,7 +1,7 @@
-"""The desk of a server: the outside world that it is handed, and the parts that are made of it.
+"""The desk of a server: the outside world that it is handed, and the parts that are made from it.
 
-Wiring alone: each part is made from the others when it is first needed; the rooms that are handed the desk say what
-is done with them. Implements design.md, "The way of a letter".
+Only wiring: each part is made from the others when it is first needed; the modules that are handed the desk say what
+they do with them. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations

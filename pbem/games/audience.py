@@ -1,8 +1,8 @@
 """Who may read what: the audiences of a report, and a report cut down to what one of them may read.
 
 Each game has one table, `SHOWN` in its `knowledge` module: by kind of report and field, the audiences to which the
-field goes. A kind, a field or an audience that is not in the table gets nothing, inside of nested values too. Here
-live the audiences and the cutting; no game's table. Implements protocol.md, "Secrets".
+field goes. A kind, a field or an audience that is not in the table gets nothing, inside nested values too. Here
+live the audiences and the cutting, but no game's table. Implements protocol.md, "Secrets".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The outcome of earlier turns, cached with the last of them, so that a view need not begin with the first turn.
 
-Used by `view` in each game's `knowledge`, which decides what to keep. Nothing is kept where the reports of turns are
+`view` in each game's `knowledge` uses it, and decides what to keep. Nothing is kept if the reports of turns are
 plain lists, as in a replay.
 """
 

@@ -1,8 +1,8 @@
-"""The sealed interface: what a game offers to be played without a referee who knows secrets, and its look-up.
+"""The sealed interface: what a game needs in order to be played without a referee who knows secrets, and its look-up.
 
 Owners keep setup and orders to themselves and answer for their own side. Here live the `SealedRules` protocol, the
 `Table` of public facts that it works on, `Paper`, `Step` and `Falsehood`. What each step says is in the game's module
-`sealed`; hashes, letters and clocks are not here: text in, new table out. Implements docs/sealed.md.
+`sealed`. There are no hashes, letters or clocks here: text in, new table out. Implements docs/sealed.md.
 """
 
 from __future__ import annotations

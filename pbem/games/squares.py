@@ -1,9 +1,9 @@
-"""What a game's boards are made of: squares with a symbol and a tint, in panels with names for rows and columns.
+"""The parts of a game's boards: squares with a symbol and a tint, in panels with names for rows and columns.
 
-A game that has boards turns its view into them in its module `boards`: `boards(view)`, the reader's own first;
-`truth(views, seat)`, those of all seats' views when all is laid open; `blank()`, for a record sheet; and
-`happened(reports)`, a board of the turn itself or None. What is said beside them is in its module `words`: phrases
-and rows, no layout. How both are set is for the room `boards`; a game without boards is played by text alone.
+A game with boards makes them from its view in its module `boards`: `boards(view)`, the reader's own first;
+`truth(views, seat)`, from all seats' views when everything is revealed; `blank()`, for a record sheet; and
+`happened(reports)`, a board of the turn itself or None. The words beside them are in its module `words`: phrases
+and rows, no layout. The room `boards` does the layout; a game without boards is played by text alone.
 """
 
 from __future__ import annotations

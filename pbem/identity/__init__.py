@@ -1,14 +1,14 @@
 """Who signed this: one graded verdict over a letter, whatever the format of its signature.
 
-Here lives finding the one signature of a letter and the text that it may cover; each format verifies in a
-module of its own. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the
-named player, and no others are tried, and the words by which a form is found.
+This module finds the one signature of a letter and the text that it may cover; each format verifies in its own
+module. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the named player (no
+others are tried), and the words by which a form is found.
 
-At receipt, when the time is handed in, more is refused than later: what will not hold for good, and at registration
-what is costly. What was accepted once is verified without a time, so that neither a new rule nor today's date makes
-an old match unreadable; only keys and signatures that prove nothing (Ed25519 points of small order, RSA exponents of
-1) are refused always. That everybody reads the same in what was signed, `pbem.proof.signed_letters` sees to, where
-MIME is read. Implements protocol.md, "Identity".
+At receipt, when the time is handed in, more is refused than later: signatures that will not hold for ever, and at
+registration costly keys. What was accepted once is verified without a time, so that neither a new rule nor today's
+date makes an old match unreadable. Keys and signatures that prove nothing (Ed25519 points of small order, RSA
+exponents of 1) are always refused. `pbem.proof.signed_letters`, where MIME is read, makes sure that everybody reads
+the same in what was signed. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Authentication-Results (RFC 8601): what our own mail server wrote above a letter when it took it in.
+"""Authentication-Results (RFC 8601): what our own mail server wrote above a letter when it accepted it.
 
-Anybody can write this header. It counts only when the operator named the server that we trust, and then only where
-no stranger can have put it: the topmost one of that name, with no more than one Received above. Implements
+Anybody can write this header. It counts only if the operator named the server that we trust, and then only where
+no stranger can have put it: the topmost one of that name, with at most one Received above it. Implements
 protocol.md, "Identity", and reliability.md, case 24.
 """
 

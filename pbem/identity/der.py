@@ -1,7 +1,7 @@
-"""DER and BER (X.690) walked through once, before a library takes them apart: how large, and of how many pieces.
+"""DER and BER (X.690) walked through once, before a library takes them apart: how large, and in how many pieces.
 
-asn1crypto takes the square of the length for numbers of tags and object identifiers, and for contents in pieces; what
-is walked through here holds no long ones, and not many. Nothing is decoded. Implements reliability.md, case 31.
+asn1crypto takes time that grows with the square of the length for tag numbers, object identifiers, and contents in
+pieces. What passes here holds no long ones, and not many. Nothing is decoded. Implements reliability.md, case 31.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Minisign keys and signatures, prehashed and legacy, and signify's, which are the legacy ones without a comment.
 
-Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. Implements
+Only bytes and keys live here: `judge` finds out which text of a letter is signed. Implements
 https://jedisct1.github.io/minisign (signature format) and signify(1); protocol.md, "Identity".
 """
 

@@ -1,11 +1,11 @@
 """OpenPGP keys and signatures: certificates pinned whole, one detached or clear-signed signature at a time.
 
-Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. The cryptography is
-Sequoia's; packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever
-unpacked, and nothing costly tried. Sequoia judges a key at the signature's own date, and by today's clock only
-whether the signature has expired or is yet to be made, and which revocations count. Therefore expiry and revocation
-of keys are judged here, at receipt, and what will not last is refused there. Implements RFC 9580 sections 6 and 7 and
-RFC 3156; what is refused beyond them follows protocol.md, "Identity".
+Only bytes and keys live here: `judge` finds out which text of a letter is signed. Sequoia does the cryptography.
+Packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever unpacked, and
+nothing costly tried. Sequoia judges a key at the signature's own date. By today's clock it judges only whether the
+signature has expired or is dated in the future, and which revocations count. So expiry and revocation of keys are
+judged here, at receipt, and signatures that will not last are refused then. Implements RFC 9580 sections 6 and 7
+and RFC 3156; what is refused beyond them follows protocol.md, "Identity".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """OpenPGP packets taken apart: their sizes, the keys in a certificate, and what a signature says of itself.
 
-Here live bytes alone: nothing is unpacked, verified or judged, and no library is asked, so that a packet costs no
-more than its length and says the same for ever. Implements RFC 9580 sections 4.2, 5.2.3, 5.5.2 and 9.
+Only bytes live here: nothing is unpacked, verified or judged, and no library is asked, so that a packet costs no
+more than its length and means the same for ever. Implements RFC 9580 sections 4.2, 5.2.3, 5.5.2 and 9.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who vouches for the From of a letter that bears no signature of a person: its domain, or our own mail server.
 
-Here the two are put together, for the desk at receipt and for verification later; DKIM is in `dkim`, the server's
+This module combines the two, for the desk at receipt and for verification later; DKIM is in `dkim`, the server's
 word in `authres`. Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
 """
 

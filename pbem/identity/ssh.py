@@ -1,6 +1,6 @@
 """SSH keys and signatures: public key lines, fingerprints, SSHSIG blobs read, verified and made.
 
-Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. Nothing here starts
+Only bytes and keys live here: `judge` finds out which text of a letter is signed. Nothing here starts
 a program or opens a file. Implements PROTOCOL.sshsig of OpenSSH, RFC 4253 section 6.6, RFC 5656, RFC 8332
 and RFC 8709; what is refused beyond them follows protocol.md, "Identity".
 """

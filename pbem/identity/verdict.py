@@ -1,6 +1,6 @@
-"""The words in which every signature format answers: `Key`, `Verdict`, and what is asked of a letter.
+"""The common vocabulary of all signature formats: `Key`, `Verdict`, and what they need of a letter.
 
-Here live plain values alone; judging is in `pbem/identity/__init__.py`, each format in a module of its own.
+Only plain values live here; judging is in `pbem/identity/__init__.py`, each format in its own module.
 Implements protocol.md, "Identity".
 """
 

@@ -1,7 +1,7 @@
-"""Several letters in one: what happened at one moment of a match, and what waits for a player's digest.
+"""Several letters in one: everything that happened at one moment of a match, and what waits for a player's digest.
 
 Pure: finished letters go in, and one letter comes out that says what each of them says. This module also computes
-when a digest is sent, and what cannot wait for it. Implements protocol.md, "Commands" (`set mail`).
+when a digest is sent, and which letters cannot wait for it. Implements protocol.md, "Commands" (`set mail`).
 """
 
 from __future__ import annotations

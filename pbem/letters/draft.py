@@ -1,6 +1,6 @@
-"""A letter being written: what it is to say, until the letter writer puts it into words, draws it and composes it.
+"""A letter being written: its contents, until the letter writer puts it into words, draws it and composes it.
 
-A desk decides what is written, and to whom; what takes time (words, pictures, files) is made when no lock is held.
+A desk decides what is written, and to whom; the slow parts (words, pictures, files) are made when no lock is held.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Templates rendered: prose in jinja2, one template for all languages, with the filters that set boards and phrases.
+"""The rendering of templates: prose in jinja2, one template for all languages, filters that set boards and phrases.
 
-What a template says is in `{% trans %}` and `_(...)`, as jinja2's own extension has it, so that a catalogue can
+The text of a template is in `{% trans %}` and `_(...)`, as jinja2's own extension has it, so that a catalogue can
 translate it; see `pbem/i18n.py`. Implements design.md, "One place for one fact".
 """
 

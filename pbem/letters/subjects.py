@@ -1,6 +1,6 @@
-"""The subjects of letters: about which match, and short enough to be read whole in a list of letters.
+"""The subjects of letters: they name the match, and are short enough to be read whole in a list of letters.
 
-Pure: phrases go in, and come out shorter where they have to be. Implements design.md, "One place for one fact".
+Pure: phrases go in, and come out, shortened where necessary. Implements design.md, "One place for one fact".
 """
 
 from __future__ import annotations

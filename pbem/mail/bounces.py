@@ -1,11 +1,10 @@
-"""Letters that come back: which of ours it was, and whether its address is dead or only slow.
+"""Letters that come back: which of our letters it was, and whether its address is dead or only slow.
 
-Here live the addresses that bounces come to (VERP) and the reading of what comes there: delivery status
-notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only when it comes to
-the return path of one letter, which nobody but its receiver can know; where letters have none of their own, when it
-quotes the header field of the letter that holds what the return path would. A Message-ID is no such secret: answers
-name it, and players are shown each other's letters. What follows from it is the desk's.
-Implements reliability.md, case 28.
+Here live the addresses to which bounces come (VERP) and the reading of what comes there: delivery status
+notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only if it comes to the
+return path of one letter, which only its receiver can know. If letters have no return path of their own, the bounce
+must quote the letter's header field that holds the same secret. A Message-ID is no such secret: answers name it,
+and players are shown each other's letters. The desk decides what follows. Implements reliability.md, case 28.
 """
 
 from __future__ import annotations

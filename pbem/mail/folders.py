@@ -1,6 +1,6 @@
-"""Letters that lie in files: a letter saved by itself, an mbox file, a Maildir, or a folder of any of these.
+"""Letters in files: a letter saved by itself, an mbox file, a Maildir, or a folder of any of these.
 
-Only bytes are found here, and where they lay; nothing is parsed. Implements RFC 4155 (mbox) and Maildir as far as
+This module finds bytes and where they were; nothing is parsed. Implements RFC 4155 (mbox) and Maildir as far as
 reading goes.
 """
 

@@ -1,8 +1,8 @@
 """Letters in HTML alone: the words that their writer wrote, as lines of text.
 
-Here live the tags by which mail programs say what is a quote, who wrote it, and what stands beneath every letter.
-What is read here counts for nothing by itself: programs differ in what HTML says, and whoever verifies reads text.
-No tree is made of it, and only its beginning is read. Implements reliability.md, case 18.
+Here live the tags by which mail programs mark quotes, their authors, and signatures.
+Words read here count for nothing by themselves: programs differ in what HTML says, and verifiers read text.
+No tree is made, and only the beginning is read. Implements reliability.md, case 18.
 """
 
 from __future__ import annotations

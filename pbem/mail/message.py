@@ -1,9 +1,9 @@
-"""Letters in: from received bytes to a `Letter`, safely, and the signs by which automatic mail is known.
+"""Letters in: from received bytes to a `Letter`, safely, and the signs by which automatic mail is recognised.
 
 Here live the limits on raw bytes, the cutting of MIME parts with the very bytes that were received, and our own
-lenient decoding. No sockets, no commands, no judgement of who wrote a letter. The email package is used for what
-it does in linear time under compat32 (parameters of one short header); the tree is cut here, once, so that what
-is verified and what is read cannot be two different readings of one letter.
+lenient decoding. No sockets, no commands, no judgement of who wrote a letter. The email package is used only for what
+it does in linear time under compat32 (parameters of one short header). The tree is cut here, once, so that one letter
+cannot be read in one way and verified in another.
 Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28.
 """
 

@@ -1,10 +1,10 @@
-"""A mailbox that others fill: the letters that lie in it, as they came, and how they are taken away.
+"""A mailbox that others fill: reading its letters as they came, and moving them away.
 
-Here live what all kinds of mailboxes have in common, and beside it the kinds themselves: `imap` and `maildir`, the
-password that opens one, and the envelope that a letter still shows there. Nothing is kept or understood here: whoever
-reads keeps a letter first, and only then says that it is done with. A crash in between brings the same octets again.
-Every call may block; one thread at a time uses a mailbox, and any other may interrupt it.
-Implements mailbox.md, "Exactly once".
+Here live what all kinds of mailboxes have in common, and the kinds themselves: `imap` and `maildir`; the password
+that opens a mailbox; and the envelope that a letter still shows there. Nothing is kept or understood here: the
+caller keeps a letter first, and only then marks it as done. A crash in between brings the same octets again. Every
+call may block. Only one thread at a time uses a mailbox, and any other may interrupt it. Implements mailbox.md,
+"Exactly once".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The envelope that a letter still shows when it lies in a mailbox: who sent it, and to which addresses.
 
-A mail server that delivers a letter writes both above it: Return-Path (RFC 5321 4.4) and Delivered-To, some of them
-X-Original-To as well. To and Cc are what its writer said. Only headers are looked at, and nothing is believed:
-whoever reads asks for addresses that are its own. Implements mailbox.md, "Envelope".
+A mail server that delivers a letter writes both above it: Return-Path (RFC 5321 4.4) and Delivered-To, some servers
+X-Original-To as well. To and Cc are the writer's. Only headers are looked at, and nothing is believed:
+the caller looks for its own addresses. Implements mailbox.md, "Envelope".
 """
 
 from __future__ import annotations

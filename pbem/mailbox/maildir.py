@@ -1,6 +1,6 @@
 """A mailbox that is a Maildir: a folder of files, one for each letter, that a mail server on this machine fills.
 
-Letters in `new` and in `cur` count, and those in the folders of spam beside them; what is done with is renamed into
+Letters in `new` and in `cur` count, and those in the spam folders beside them; letters that are done are renamed into
 the folder `.pbem.done` (Maildir++), so that nothing is ever lost. Implements mailbox.md.
 """
 

@@ -1,6 +1,6 @@
 """The password of an account, from a file that nobody else may read or a command that prints it; or its access token.
 
-Nothing of them is shown in any error. Implements mailbox.md, "Spam folder" and "Secrets".
+No error shows any part of them. Implements mailbox.md, "Spam folder" and "Secrets".
 """
 
 from __future__ import annotations

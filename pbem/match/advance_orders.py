@@ -1,4 +1,4 @@
-"""Orders before they are due: in advance for a later turn, and default orders for any turn that is missed.
+"""Orders before they are due: orders in advance for a later turn, and default orders for any turn that is missed.
 
 They enter the transcript only when their turn is resolved, so that nobody else learns what is stored. Implements
 protocol.md, "A match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".

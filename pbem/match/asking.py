@@ -1,4 +1,4 @@
-"""The match asks: for the setups of the next game, or for orders; and the clocks of those who are asked begin to run.
+"""The match asks for the setups of the next game, or for orders, and the clocks of those who are asked begin to run.
 
 Implements protocol.md, "A match", the clock.
 """

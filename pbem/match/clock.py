@@ -1,9 +1,9 @@
 """The arithmetic of time: how long a seat's clock has run, when it runs out, and what is due before and after.
 
-Pure: no match, no mail, no reading of the system's clock; every moment is handed in. A clock runs on the wall of its
-player: seven days end at the same time of day, whatever daylight saving does between. It stands while a `Stop` lasts
-(a vacation, an outage of the server, a letter that could not be delivered) and, where that was agreed, at weekends.
-Implements protocol.md, "A match", the clock.
+Pure: no match, no mail, no reading of the system's clock; every moment is handed in. A clock follows its player's
+local time: seven days end at the same time of day, whatever daylight saving does in between. It stands while a
+`Stop` lasts (a vacation, an outage of the server, a letter that could not be delivered) and, if that was agreed, at
+weekends. Implements protocol.md, "A match", the clock.
 """
 
 from __future__ import annotations

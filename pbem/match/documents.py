@@ -1,7 +1,7 @@
 """The small text files of a match that are hashed: openings, receipts, withdrawals, mailboxes and their evidence.
 
-All are lines of `key value` with a block at the end or none, so that `sha256sum -c` is a complete verifier and
-a person can read them. The salt keeps the hash from being guessed. Each kind has two versions: papers of matches that
+All are lines of `key value`, some with a block at the end, so that `sha256sum -c` is a complete verifier and
+a person can read them. The salt prevents guessing from the hash. Each kind has two versions: papers of matches that
 began before bundles said when letters were received (`bundle 1`) are read and made as they were then. Implements
 protocol.md, "Commitments" and "Identity"; docs/bundle.md has every line.
 """

@@ -1,4 +1,4 @@
-"""What a type of entry is: the form of its body, how it is made again, and how it reads once it is found true.
+"""A type of entry: the form of its body, how it is made again, and the sentence that says it was found true.
 
 Implements protocol.md, "Transcript"; docs/bundle.md, "Entries".
 """

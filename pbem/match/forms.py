@@ -1,8 +1,8 @@
-"""The forms that the body of an entry can have, key by key: nothing may stand in a bundle that nobody checks.
+"""The forms that the body of an entry can have, key by key: nothing may be in a bundle unchecked.
 
-What a body says is proved elsewhere, by remaking the entry; for the entries of a running game, and for the server's
-bare word, this check is the only one. It applies to bundles of version 2; those of version 1 were never this strict.
-Implements docs/bundle.md, "Entries".
+The contents of a body are proved elsewhere, by remaking the entry. For the entries of a running game, and for the
+server's bare word, this check is the only one. It applies to bundles of version 2; those of version 1 were never
+this strict. Implements docs/bundle.md, "Entries".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which keys the letters of a seat may be signed with: those pinned at the start, and every change since.
 
-Here live a change of keys as the transcript tells it, and what counts after it. Who may change what is decided
-before (the desk), and proved from the letters after (the reader of a bundle). A key that is revoked still counts for
-what waits: letters that cite the head that was printed before it was revoked. Implements protocol.md, "Identity".
+Here live a change of keys as the transcript tells it, and which keys count after it. The desk decides beforehand
+who may change what; the reader of a bundle proves it afterwards from the letters. A revoked key still counts for
+letters that wait and cite the head that was printed before it was revoked. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations

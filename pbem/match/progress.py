@@ -1,4 +1,4 @@
-"""What is due by now happens: the clock reminds and notes misses, games begin, turns are resolved.
+"""What is due by now is done: reminders are sent, misses noted, games begun, turns resolved.
 
 Implements protocol.md, "A match".
 """

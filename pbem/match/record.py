@@ -1,6 +1,6 @@
 """The game record: one whole game in the open, read from TOML, written in one canonical form, and replayed.
 
-Game-blind: what setups and orders mean is asked of `pbem.games` alone, whatever the number of seats and whether turns
+Game-blind: only `pbem.games` says what setups and orders mean, whatever the number of seats and whether turns
 alternate. No mail, no database: `pbem replay` imports little more than this. Implements record-format.md.
 """
 

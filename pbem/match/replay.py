@@ -1,9 +1,9 @@
-"""A transcript is replayed: the same events, from the letters and papers that it names, must give the same entries.
+"""The replay of a transcript: the same events, from the letters and papers that it names, must give the same entries.
 
-One replay serves two readers: the store restores a match by it, trusting its own rows, and `verify` proves a bundle
-by it, trusting nothing. What differs is the `Source` of the forms. How each type of entry is made again stands with
-it, in `events`. Matches that began as `bundle 1` are replayed as they were then: their letters did not say all of
-their places, and left no trace of what was withdrawn. Implements protocol.md, "Transcript".
+One replay serves two readers: the store uses it to restore a match, trusting its own rows; `verify` uses it to
+prove a bundle, trusting nothing. Only the `Source` of the forms differs. Each type of entry says in `events` how it
+is made again. Matches that began as `bundle 1` are replayed as they were then: their letters did not name their
+whole places, and left no trace of what was withdrawn. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the players of a sealed match send, judged by form: seals, steps, reveals; and the verdict on what was told.
+"""The players' letters in a sealed match, judged by form: seals, steps, reveals; and the verdict on what was told.
 
-The server can tell whether a step is due, opens what was committed to, and contradicts nothing that was told; whether
-it is true, the reveal shows. Nothing here enters a transcript: that is for the events `sealed`, `step`, `reveal` and
-`verdict`. Implements docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`), and docs/bundle.md.
+The server can tell whether a step is due, opens what was committed to, and contradicts nothing that was told. Only
+the reveal shows whether it is true. Nothing here enters a transcript; the events `sealed`, `step`, `reveal` and
+`verdict` do that. Implements docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`), and docs/bundle.md.
 """
 
 from __future__ import annotations

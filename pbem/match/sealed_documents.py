@@ -1,4 +1,4 @@
-"""The papers of sealed matches: what their owners write, hash and open, and nobody else can make.
+"""The papers of sealed matches: their owners write, hash and open them, and nobody else can make them.
 
 Text files of `key value` lines with one block, like the other papers of a match, so that `sha256sum -c` is a complete
 verifier. The papers of steps are public at once; those of setups and orders stay with their owners until they are

@@ -1,7 +1,7 @@
-"""A sealed game as it stands: what the players committed to, what they told, and why they have to reveal.
+"""The state of a sealed game: what the players committed to, what they told, and why they have to reveal.
 
-Everything here is public: all players were told it. Nothing is judged here; what leads it on is in `match.sealed` and
-in the events `sealed`, `step`, `reveal` and `verdict`. Implements docs/bundle.md, "Sealed matches".
+Everything here is public: all players were told it. Nothing is judged here; `match.sealed` and
+the events `sealed`, `step`, `reveal` and `verdict` advance it. Implements docs/bundle.md, "Sealed matches".
 """
 
 from __future__ import annotations

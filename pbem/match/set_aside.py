@@ -1,6 +1,6 @@
 """The trace of what was set aside, filed with the entry that closes the setups, the turn or the game.
 
-What the documents are is in `traces`. Implements protocol.md, "Transcript".
+`traces` has the documents themselves. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a player signed: the form around the words, its place, and the letter that it came in.
+"""What a player signed: the form around the words, its place, and the letter that brought it.
 
 Implements protocol.md, "Commands" and "Identity".
 """

@@ -1,7 +1,7 @@
-"""A match as it stands: immutable, the fold of its transcript and of the submissions that wait.
+"""The state of a match: immutable, the fold of its transcript and of the submissions that wait.
 
-Here live what a match consists of and what follows from that alone. What leads it on is a `Step`; what may happen to
-it is in `events`. Implements protocol.md, "A match".
+Here live the parts of a match and what follows from them alone. A `Step` advances it; `events` has what may happen to
+it. Implements protocol.md, "A match".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What an event leads to: the next match, entries of the transcript, documents to keep, notices to the seats.
+"""The result of an event: the next match, entries of the transcript, documents to keep, notices to the seats.
 
-A `Step` begins with a match and the environment of its moment, and is led on by the events of `events` and by what is
-sent (`submissions`). Here lives what all of them have in common: how an entry is appended, a letter filed, a sentence
-held to its place. Implements protocol.md, "Transcript".
+A `Step` begins with a match and the environment of its moment. The events of `events`, and what players send
+(`submissions`), advance it. Here lives what all of them have in common: how an entry is appended, a letter filed, a
+sentence's place checked. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations

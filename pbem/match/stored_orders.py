@@ -1,7 +1,7 @@
 """Orders that are stored for later turns, and default orders: which of them could be played now.
 
-What no position can make legal was refused at once; the rest is judged when the turn comes, by the position and the
-keys of that moment. `advance_orders` is how they are sent and withdrawn. Implements protocol.md, "A match" and
+Orders that no position could make legal were refused at once; the rest is judged when the turn comes, by the position
+and the keys of that moment. `advance_orders` has their sending and withdrawal. Implements protocol.md, "A match" and
 "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 

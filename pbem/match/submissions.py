@@ -1,7 +1,7 @@
-"""What is sent and waits for the entry that uses it: setups, orders of the turn that is due, and their withdrawal.
+"""Submissions that wait for the entry that uses them: setups, orders of the turn that is due, and their withdrawal.
 
-Nothing of it enters the transcript before the game begins or the turn is resolved. Orders before they are asked for
-are in `advance_orders`. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`).
+None of them enters the transcript before the game begins or the turn is resolved. Orders sent before they are asked
+for are in `advance_orders`. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`).
 """
 
 from __future__ import annotations

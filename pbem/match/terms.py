@@ -1,7 +1,7 @@
 """The terms of a match: what the players agree on before it starts, and the hash that stands for it.
 
-Here are the option lines of a proposal judged, once, in the words of the match; the game's own options are
-judged by the game. The hash goes into every commitment. Implements protocol.md, "A match".
+The option lines of a proposal are judged here, once, in the words of the match; the game judges its own options.
+The hash goes into every commitment. Implements protocol.md, "A match".
 """
 
 from __future__ import annotations

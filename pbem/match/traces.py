@@ -1,9 +1,10 @@
 """Orders that neither stand nor were replaced: withdrawn by their player, or not legal when their turn came.
 
-No order disappears without a trace: each such letter is in the bundle beside those that were obeyed, named by a
-salted list, whose hash is in the entry that closes the turn, the setups or the game. So whoever holds a receipt can
-tell whether the server dropped what it acknowledged. The list is secret until the game is revealed; its presence
-reveals nothing, as each such entry has one. Implements protocol.md, "Transcript"; the papers are in docs/bundle.md.
+No order disappears without a trace: each such letter is in the bundle beside those that were obeyed, and a salted
+list names it. The list's hash is in the entry that closes the turn, the setups or the game. So anybody with a
+receipt can tell whether the server dropped what it acknowledged. The list is secret until the game is revealed; its
+presence reveals nothing, as each such entry has one. Implements protocol.md, "Transcript"; the papers are in
+docs/bundle.md.
 """
 
 from __future__ import annotations

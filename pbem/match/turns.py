@@ -1,6 +1,6 @@
-"""The turns of the game that is being played: the latest in memory, those before it fetched on demand.
+"""The turns of the current game: the latest in memory, earlier ones fetched on demand.
 
-A match that grows in memory has all of its turns; one that comes out of the store has its latest, and knows how many
+A match that grew in memory has all of its turns; one that comes from the store has the latest, and knows how many
 there were. Nothing here knows where the others are kept. Implements design.md, "The rules interface": a state is the
 replay of its orders.
 """

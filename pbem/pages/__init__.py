@@ -1,8 +1,8 @@
 """Pages that people open in a browser: self-contained files that load nothing and send nothing.
 
-Here lives how a page is put together from `templates/pages/`: style and script inside it, and a policy (CSP level 3)
-that allows just these two, by their hashes. No web server, no build step; the script's rules are held against the
-referee's by `tests/pages/` and `tests/browser/`.
+This module puts a page together from `templates/pages/`, with style and script inside it, and a policy (CSP level 3)
+that allows only these two, by their hashes. No web server, no build step; `tests/pages/` and `tests/browser/` compare
+the script's rules with the referee's.
 """
 
 from __future__ import annotations

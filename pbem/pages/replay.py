@@ -1,8 +1,8 @@
 """The page of a match: its finished games to step through, and its bundle to be checked in the browser.
 
-Here lives what of a bundle goes into the page; the page's script draws and proves all of it from the bundle's own
-bytes, by `templates/pages/replay/` and `verify.js`, so that nothing drawn is beside the proof. Nothing of a game that
-is not revealed gets in. Implements protocol.md, "Transcript" and "Secrets".
+This module decides which parts of a bundle go into the page. The page's script draws and proves all of it from the
+bundle's own bytes, with `templates/pages/replay/` and `verify.js`, so that nothing is drawn that is not proved.
+Nothing of a game that is not revealed gets in. Implements protocol.md, "Transcript" and "Secrets".
 """
 
 from __future__ import annotations

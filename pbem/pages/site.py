@@ -1,8 +1,8 @@
 """The pages of a server as a folder of plain files: an index, each game's composer, each finished public match.
 
-Here lives which file holds which page, and how a folder is brought up to date: what is as it should be is not
-touched, what changed is renamed into place, and what is no longer to be seen is taken away where this module wrote
-it. What may be told is decided in `desk/public.py`. Implements protocol.md, "Secrets" (public pages).
+This module knows which file holds which page, and brings a folder up to date: files that are right are not
+touched, changed ones are renamed into place, and outdated ones are removed if this module wrote them.
+`desk/public.py` decides what may be told. Implements protocol.md, "Secrets" (public pages).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A player's account as a file: who plays where, with which key, and how letters come and go.
 
-One TOML file for each account, NAME@SERVER.toml, in the user's configuration folder; what is remembered of it lies in
+There is one TOML file for each account, NAME@SERVER.toml, in the user's configuration folder; its memory is in
 the user's state folder (XDG Base Directory Specification 0.8). Neither holds a password. No network, no letters.
 """
 

@@ -1,8 +1,8 @@
-"""A player's agent in sealed matches: it checks what comes, answers and opens by itself, and asks for orders alone.
+"""A player's agent in sealed matches: it checks what comes, answers and opens by itself, and asks only for orders.
 
-It stands on the correspondence, as a person does, and keeps secrets in a vault: they are on the disk before a hash of
-them is in any letter. What it says next follows from the letters and the vault, so that it may be stopped dead
-anywhere. Who lies to it, the server or another player, is accused, and gets nothing more. Sans-IO but for the vault.
+It uses the correspondence, as a person does, and keeps secrets in a vault: they are on the disk before a hash of
+them is in any letter. What it says next follows from the letters and the vault, so it may be killed at any point. If
+the server or another player lies to it, it accuses them, and sends nothing more. Sans-IO except for the vault.
 Implements sealed.md 1.5 and 1.7.
 """
 

@@ -1,8 +1,9 @@
 """How a program proves that it saw nothing but its letters: it commits to a seed, and opens it at the end.
 
 Its setups and orders are a function of level, seed and letters. When it agrees to a match, the letter that it signs
-commits to level and seed in two lines of comment; the seed is opened when the match is closed. Whoever has it and the
-bundle plays the seat again, from the reports that were mailed to it. Pure. Implements docs/opponent.md, "Blind".
+commits to level and seed in two lines of comment; the seed is opened when the match is closed. Anybody who has the
+seed and the bundle can play the seat again, from the reports that were mailed to it. Pure. Implements
+docs/opponent.md, "Blind".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Orders taken back from the browser: a port of this machine, open for one page and one answer.
 
-Only who knows the token in the address, which is drawn anew each time, is served, and only under this machine's own
-name, so that no page of the Web can reach in. Implements docs/playing.md, "In the browser".
+A request is served only if it knows the token in the address, which is drawn each time, and only under this machine's
+own name, so that no page of the Web can reach in. Implements docs/playing.md, "In the browser".
 """
 
 from __future__ import annotations

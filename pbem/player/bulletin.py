@@ -1,7 +1,7 @@
-"""A letter of the server's: its bulletin and its JSON files, once they are known to be the server's own.
+"""A letter from the server: its bulletin and its JSON files, once they are known to be the server's own.
 
-A letter may come from anybody. Nothing here believes a header; what is believed is signed by the server's key, and is
-for this player. What anything means is the correspondence's. Implements docs/attachments.md, "The bulletin".
+A letter may come from anybody. No header is believed here, only what the server's key signed for this player.
+`correspondence` says what it means. Implements docs/attachments.md, "The bulletin".
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A player's correspondence with one server: letters come in, are checked, and say how matches stand; forms go out.
 
-Sans-IO: bytes in, events out; what is to be sent is kept in the memory, with its bytes fixed, before anybody may send
-it. Time, randomness and the signer are handed in. A letter that is not the server's own changes nothing. The server's
-key is the one of the first answer to a letter of ours, and no other from then on; its signed heads must never tell
-two stories. Who has no key answers letters instead, each once. Implements docs/attachments.md, from the other side.
+Sans-IO: bytes in, events out. A letter to be sent is kept in the memory, with its bytes fixed, before anybody may
+send it. Time, randomness and the signer are handed in. A letter that is not the server's own changes nothing. The
+server's key is that of the first answer to a letter of ours, and no other from then on; its signed heads must never
+tell two stories. Without a key, the player's letters answer the server's instead, each of which can be answered
+once. Implements docs/attachments.md, from the reader's side.
 """
 
 from __future__ import annotations

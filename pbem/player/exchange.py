@@ -1,6 +1,6 @@
-"""Letters fetched and letters sent: between the mailbox, the correspondence and whoever carries letters.
+"""The fetching and sending of letters: between the mailbox, the correspondence and the mail servers.
 
-The order is what makes a crash harmless: a letter is on the disk before its mailbox hears of it, and a letter of ours
+The order makes a crash harmless: a received letter is on the disk before its mailbox is told, and a letter of ours
 before it leaves. Implements mailbox.md, "Exactly once", for players.
 """
 

@@ -1,6 +1,6 @@
 """What a player signs: the texts of forms and sentences, each with its place, as the server's letters print them.
 
-Pure. A form is read again as the server reads it before anybody signs it, so that nothing in a text that was filled
+Pure. Before anybody signs a form, it is read again as the server reads it, so that no text that was filled
 in can end it, or begin another command. Implements protocol.md, "Identity" (the signed forms).
 """
 

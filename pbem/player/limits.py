@@ -1,6 +1,6 @@
-"""What a program that plays accepts, and its configuration file, opponent.toml.
+"""The proposals that a program accepts, and its configuration file, opponent.toml.
 
-Which proposals fit, in the words of the terms; nothing is read or sent here but the file. Implements
+Its limits are in the words of the terms. Only the file is read here, and nothing is sent. Implements
 docs/opponent.md, "Configuration"; config/opponent.example.toml documents every key.
 """
 

@@ -1,6 +1,6 @@
-"""Where a player's letters come: a Maildir, an mbox file, a mailbox at a provider, or a port that they are handed to.
+"""Where a player's letters arrive: a Maildir, an mbox file, a mailbox at a provider, or a port of this machine.
 
-Letters are found here, as octets, each with a handle; nothing is parsed. The reader remembers which handles it has
+This module finds letters, as octets, each with a handle; nothing is parsed. The caller remembers which handles it has
 seen: a mailbox that people read, too, is left as it is. Implements mailbox.md for players.
 """
 

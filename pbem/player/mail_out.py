@@ -1,6 +1,6 @@
-"""How a player's letters go: by submission, by `sendmail`, or as a draft for one's own mail program.
+"""How a player's letters are sent: by submission, by `sendmail`, or as a draft for the player's mail program.
 
-The bytes were fixed before, and go as they are. Nothing here decides whether they should. Implements RFC 6409
+The bytes were fixed before, and are sent as they are. Nothing here decides whether to send them. Implements RFC 6409
 (submission) and RFC 8314 (implicit TLS), as a client.
 """
 

@@ -1,8 +1,8 @@
 """What a player's side remembers: letters read, how matches stand, what was signed and sent.
 
-One SQLite file of the player's own, that nobody else may read. What is written is on the disk when a transaction
-ends: a form is kept before it leaves, with the very bytes of its letter, so that it leaves once, or again as it was.
-Only storage; what it means is the correspondence's.
+It is one SQLite file that only the player may read. What is written is on the disk when a transaction
+ends: a form is kept before it leaves, with the exact bytes of its letter, so that it leaves once, or again unchanged.
+Only storage; `correspondence` says what it means.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A program that plays by mail: it registers, accepts what fits, plays blind, and opens its seed at the end.
 
-What it does next follows from its memory and the letters alone; whatever it did is in the memory before it leaves,
-so that it may be stopped dead anywhere. Sans-IO like the correspondence that it stands on: letters come and go
-elsewhere; time, randomness and words are handed in. What is logged has no orders, no setup and no seed in it.
+What it does next follows from its memory and the letters alone. Everything that it sends is in the memory before it
+leaves, so it may be killed at any point. Sans-IO like the correspondence on which it is built: letters come and go
+elsewhere; time, randomness and words are handed in. The log has no orders, setups or seeds.
 Implements docs/opponent.md.
 """
 

@@ -1,6 +1,6 @@
-"""The proof of a match from the letters that were kept: its latest bundle verified, and every letter held against it.
+"""The proof of a match from kept letters: its latest bundle is verified, and compared with every letter.
 
-What `pbem verify --against` does, without being asked. Implements docs/bundle.md, "Letters that players kept".
+This does by itself what `pbem verify --against` does. Implements docs/bundle.md, "Letters that players kept".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The secrets of one game that is played sealed: on the player's disk before a hash of them leaves, and in a note.
+"""The secrets of one sealed game: on the player's disk before a hash of them leaves, and in a note.
 
-Seed, setup and orders rebuild every paper of their owner's, for all salts come from the seed. A note to self is the
-same under six words that a program drew: the server keeps it unread, and gives it back. What is done with secrets is
-the agent's. Randomness is handed in. Implements sealed.md 1.5, "Secrets at the player's".
+Seed, setup and orders are enough to rebuild all of their owner's papers, because all salts come from the seed. A
+note to self is the same data under six words that a program drew: the server keeps it unread, and gives it back.
+`agent` uses the secrets. Randomness is handed in. Implements sealed.md 1.5, "Secrets at the player's".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A sealed game as one of its players knows it: what was told, checked; what own secrets answer; the next letter.
+"""A sealed game as one player knows it: what was told, checked; answers from own secrets; the next letter.
 
-Pure: a document of the server's and one's own secrets in, the sections of a letter out, with the secrets that must be
-on the disk before it leaves. What the server may have told wrong is found here; who signed it is checked elsewhere.
+Pure: the server's document and the player's secrets in, the sections of a letter out, with the secrets that must be
+on the disk before it leaves. False statements of the server are found here; signatures are checked elsewhere.
 Implements sealed.md 1.3 and 1.5, "Papers", from the player's side.
 """
 

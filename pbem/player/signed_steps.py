@@ -1,4 +1,4 @@
-"""What others signed in a sealed game, held against what the server told of it.
+"""What others signed in a sealed game, compared with what the server told about it.
 
 A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
 signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. Pure.

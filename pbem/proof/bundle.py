@@ -2,7 +2,7 @@
 
 A zip file without compression, written in one canonical way, so that stock tools can open it (`unzip`,
 `sha256sum -c commitments.sha256`, `ssh-keygen -Y verify`) and so that no byte of it can be changed unseen: reading
-compares each header with the one that would be written. Here are the limits, too, beyond which nothing is looked at.
+compares each header with the one that would be written. Here are also the limits beyond which nothing is examined.
 Nothing is judged here; see `verify`. Implements protocol.md, "Transcript".
 """
 

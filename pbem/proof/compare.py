@@ -1,8 +1,8 @@
-"""What players were told, held against a bundle: what convicts a server that told two stories.
+"""What players were told, compared with a bundle: this convicts a server that told two stories.
 
-A bundle can be whole in itself and yet not be the match that was played, if the server made another one. The letters
-that a player kept then speak against it: each shows a head of the transcript with the server's signature, and brings
-papers whose hashes the transcript must name. How a letter is read is none of this module's business. Implements
+A bundle can be consistent in itself and yet not be the match that was played, if the server made another one. The
+letters that a player kept are evidence against it: each shows a head of the transcript with the server's signature,
+and brings papers whose hashes the transcript must name. This module does not care how a letter is read. Implements
 protocol.md, "Transcript".
 """
 

@@ -1,8 +1,9 @@
-"""What became of what the server acknowledged: played, replaced, withdrawn, not legal in time, or dropped.
+"""The fate of what the server acknowledged: played, replaced, withdrawn, illegal in its turn, or dropped.
 
-A bundle of version 2 leaves no order without a trace, so that a receipt which was neither played, nor replaced, nor
-withdrawn convicts the server, and so does a miss that was counted although an answer stood. The bundle must have been
-verified: what it says here is believed. Implements protocol.md, "Transcript", and docs/bundle.md, "Letters kept".
+A bundle of version 2 leaves no order without a trace. So a receipt whose orders were neither played, nor replaced,
+nor withdrawn convicts the server, and so does a miss that was counted although there was an answer. The bundle must
+have been verified: its contents are believed here. Implements protocol.md, "Transcript", and docs/bundle.md,
+"Letters kept".
 """
 
 from __future__ import annotations

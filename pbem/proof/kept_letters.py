@@ -1,7 +1,7 @@
-"""What a letter that a player kept tells of a match: the heads, papers and commitments that the server sent in it.
+"""What a letter that a player kept tells about a match: the heads, papers and commitments that the server sent in it.
 
-The other half of `letters/parts.txt`: what `head` and `paper` print there is read here, in every language that there
-is a catalogue of, after years in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see
+The counterpart of `letters/parts.txt`: what `head` and `paper` print there is read here, in every language that has
+a catalogue, after years in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see
 `pbem.proof.compare`. Implements protocol.md, "Transcript".
 """
 

@@ -1,6 +1,6 @@
-"""The evidence of the mailbox level, judged again: whether what was kept beside a letter still vouches for it.
+"""The evidence of the mailbox level, judged again: whether the evidence kept with a letter still vouches for it.
 
-What a letter needs so that it counts is decided at the desk; here the same question is asked years later, from the
+The desk decided whether the letter counts; here the same question is answered years later, from the
 letter and its evidence alone. Implements protocol.md, "Identity", level `mailbox`.
 """
 

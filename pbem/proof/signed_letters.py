@@ -1,6 +1,6 @@
 """What a signed letter said: from raw bytes to the form that a match understands, at the desk and at verification.
 
-Here the rooms meet that may not know each other: reading (mail), signatures (identity) and the life of a match.
+This module joins rooms that may not know each other: reading (mail), signatures (identity) and the life of a match.
 No store, no effect. Implements protocol.md, "Identity".
 """
 

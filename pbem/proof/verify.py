@@ -1,7 +1,7 @@
-"""The proof: check a bundle from its first byte to its last, without a server and without a network.
+"""The proof: checks a bundle from its first byte to its last, without a server and without a network.
 
-The chain, the server's signatures, every letter's signature, every commitment, and every entry made again from the
-letters and the rules. How a letter is read is handed in. Implements protocol.md, "Transcript".
+It checks the chain, the server's signatures, every letter's signature and every commitment, and makes every entry
+again from the letters and the rules. The reading of letters is handed in. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the event loop and the libraries complain of, as lines of our own log, and of each kind a few alone.
+"""Error messages of the event loop and the libraries, as lines of our own log, only a few of each kind.
 
-They speak to standard error in their own form, hundreds of times where descriptors run out, and may quote what passed
-through them. Here their words are left out but for the first ones: what is said is the kind and the place. Implements
+They write to standard error in their own form, hundreds of times when descriptors run out, and may quote what passed
+through them. Only their first words are kept here, and the kind and the place are logged. Implements
 reliability.md, case 40.
 """
 

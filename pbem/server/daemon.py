@@ -1,9 +1,9 @@
 """Wiring and tasks: what runs when the server runs, how it starts, and how it stops.
 
 Here live the opening of keys, store and listeners, and the tasks of intake and delivery with what wakes them and the
-desk. No logic: what becomes of a letter is the desk's, how it is taken in and sent is mail's.
-The desk works in a process of its own (`pbem.server.desk_process`), and takes no time of the intake's. What intake
-and delivery ask of the store is asked in a thread, because a commit may have to wait until the desk's is done,
+desk. No logic: the desk decides what becomes of a letter; `smtp` takes letters in and sends them.
+The desk works in a separate process (`pbem.server.desk_process`), and takes no time from the intake. Intake
+and delivery call the store in a thread, because a commit may have to wait until the desk's is done,
 and the loop must not wait with it.
 Implements design.md, "The way of a letter", and reliability.md, case 30 (the second daemon exits).
 """

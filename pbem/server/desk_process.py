@@ -1,11 +1,11 @@
-"""The desk at its place: in a process of its own beside the daemon, or in a thread, where a test wants no other one.
+"""Where the desk works: in a separate process beside the daemon, or in a thread, if a test wants no other process.
 
 Here live what a desk is opened with, its work (letter after letter, and the clock between them), how its process is
-started, watched and ended, and what the two say to each other: that letters came in, that there is something to send,
-that it is over. A desk whose daemon is gone ends at once; one that dies is followed by another, and one that answers
-nothing any more is ended. Both hold the store's lock, so that no second daemon begins while either lives. No logic:
-what becomes of a letter is the desk's.
-Words of the line are single octets, so that asyncio may hear them; only what is handed over at first is a message.
+started, watched and ended, and the messages between daemon and desk: letters came in, there is something to send,
+work is over. A desk whose daemon is gone ends at once. A desk that dies is replaced, and one that no longer
+answers is ended. Both hold the store's lock, so that no second daemon starts while either lives. No logic:
+the desk decides what becomes of a letter.
+The messages are single octets, so that asyncio can read them; only the first hand-over is longer.
 Implements design.md, "The way of a letter", and reliability.md, cases 9 and 32.
 """
 

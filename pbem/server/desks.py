@@ -1,7 +1,7 @@
-"""The desks of a server, as one: they share its inbox, and what comes wakes one that rests.
+"""The desks of a server, as one: they share its inbox, and a new letter wakes one that rests.
 
-No desk leads: each looks at letters and at the clock, and what two of them decide at once one of them decides anew.
-How a desk is started and watched is `desk_process`'s. Implements design.md, "The way of a letter".
+No desk leads: each looks at letters and at the clock; if two decide the same thing at once, one of them decides
+again. `desk_process` starts and watches a desk. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations

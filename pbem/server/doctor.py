@@ -1,8 +1,8 @@
-"""What can be found wrong with a server from outside, without changing anything: one finding a line.
+"""What can be found wrong with a server from outside, without changing anything: one finding per line.
 
-Here live the checks of `pbem check-config` (what surrounds the configuration) and `pbem doctor` (the store, every
-transcript, the clock, the queues, and a letter that goes round through the mail). What makes the findings is where it
-belongs; here they are asked for and put into plain words.
+Here live the checks of `pbem check-config` (the surroundings of the configuration) and `pbem doctor` (the store,
+every transcript, the clock, the queues, and a letter that makes a round trip). Other modules make the findings;
+this one collects them and puts them into plain words.
 """
 
 from __future__ import annotations

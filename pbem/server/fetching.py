@@ -1,9 +1,9 @@
 """Fetching letters from a mailbox: kept first, on disk and fsynced, and only then moved to where nobody looks again.
 
-Here live the thread that reads the mailbox, its patience with a provider, and the envelope that a letter is kept
-under. What lay there before the first look is somebody's mail, and none of ours: it is left alone for good. A crash
-between keeping and moving brings the same letter again; the inbox knows it by its fingerprint, which holds the same
-envelope, as that is made from the letter alone. No letter is lost by trouble of any kind: it lies in the mailbox
+Here live the thread that reads the mailbox, its patience with a provider, and the envelope under which a letter is
+kept. Letters from before the first look are somebody else's: they are left alone for good. A crash
+between keeping and moving brings the same letter again; the inbox recognises it by its fingerprint, which is the same
+because the envelope is made from the letter alone. No trouble of any kind loses a letter: it stays in the mailbox
 until it is kept. Implements mailbox.md, and reliability.md, promises 1 and 2.
 """
 

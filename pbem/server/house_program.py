@@ -1,8 +1,8 @@
-"""The house: a program that plays with whoever asks it, as a process of its own beside the server's.
+"""The house: a program that plays with anybody who asks, as a separate process beside the server's.
 
-Here it is started, watched, started again and stopped. It is a player like any other, by letters alone: from the
+This module starts, watches, restarts and stops it. It is a player like any other, and uses only letters. From the
 server it gets neither environment nor descriptors, only a standard input that ends when the server does, however that
-ends. How it plays is not known here.
+ends. This module does not know how it plays.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The set-up of logs: a line of JSON each on standard error, with no word of any letter in them.
+"""The set-up of logs: lines of JSON on standard error, with no word of any letter in them.
 
-Here lives what turns events and exceptions into lines, alike in every process of a server.
+Here events and exceptions become lines, in the same way in every process of a server.
 Implements reliability.md, promise 4.
 """
 

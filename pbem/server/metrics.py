@@ -1,6 +1,6 @@
-"""The figures of a running server for Prometheus, at `/metrics` of a listener of their own.
+"""The figures of a running server for Prometheus, at `/metrics` of a separate listener.
 
-Here live what is told, and who may ask: the loopback interface alone (`pbem.config`). It tells numbers: no name, no
+Here live the figures, and who may ask: only the loopback interface (`pbem.config`). They are numbers: no name, no
 address, no word of a letter.
 """
 

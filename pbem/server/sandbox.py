@@ -1,12 +1,13 @@
-"""The sandbox: letters, signatures and keys of strangers are taken apart in a process of their own.
+"""The sandbox: letters, signatures and keys of strangers are taken apart in a separate process.
 
 Here lives the `Reader` that hands the bytes to a worker with a deadline, a budget of work and a memory limit, and
-starts another when it dies. A worker has no store, no keys and no network; what it sends back is decoded by its type,
-so that nothing but plain letters, verdicts and commands can come of it. What a worker does is in `pbem.desk.reading`.
+starts another when it dies. A worker has no store, no keys and no network; what it sends back is decoded by type,
+so that only plain letters, verdicts and commands can result. `pbem.desk.reading` has what a worker does.
 Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
 
-Frames are our own: those of `multiprocessing.connection` have no deadline once their first octet came (`poll` waits
-for no other), nor while they are sent, and a worker that a letter has taken over may stop in the middle of one.
+We frame messages ourselves: the frames of `multiprocessing.connection` have no deadline once their first octet came
+(`poll` waits only for that one), nor while they are sent, and a worker that a letter has taken over may stop in the
+middle of one.
 """
 
 from __future__ import annotations

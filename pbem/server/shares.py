@@ -1,4 +1,4 @@
-"""Taking turns: of each party one at a time, so that others do not wait for whoever comes with much.
+"""Taking turns: one of each party at a time, so that others do not wait for a party with many.
 
 No store, no mail and no clock in here. Implements reliability.md, "Limits" and case 34.
 """

@@ -1,4 +1,4 @@
-"""What systemd and a service say to each other: sockets that are handed over, and that the service is ready.
+"""The talk between systemd and a service: sockets that are handed over, and the news that the service is ready.
 
 Both are a few environment variables and one datagram, as sd_listen_fds(3) and sd_notify(3) describe them. Without
 systemd nothing here does anything. Nothing of mail lives here.

@@ -1,10 +1,9 @@
-"""The conversation with the smarthost on one connection: letters one after the other, in as few turns as it allows.
+"""The conversation with the smarthost on one connection: letters one after the other, in few round trips.
 
-aiosmtplib connects, secures, greets and authenticates. After that it would ask and wait four times a letter; from
-there on the commands of one letter leave together where the server offers it (RFC 2920), over the connection that
+aiosmtplib connects, secures, greets and authenticates. After that it would need four round trips per letter.
+Instead, the commands of one letter leave together if the server offers that (RFC 2920), over the connection that
 aiosmtplib opened. Here live these commands, the reading of their replies, and the message as it goes over the wire
-(RFC 5321 2.3.8 and 4.5.2). What a refusal means for a letter, and how long a connection is kept, is decided in
-`delivery`.
+(RFC 5321 2.3.8 and 4.5.2). `delivery` decides what a refusal means for a letter, and how long a connection is kept.
 """
 
 from __future__ import annotations

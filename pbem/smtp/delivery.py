@@ -1,9 +1,9 @@
 """Sending the outbox to the smarthost, with retries, in exactly the bytes that were stored.
 
 Here live the connections to the smarthost, the judgement of its replies (again later, or never), the schedule of
-retries, and the task that keeps a few letters under way, over connections that it uses again. Every letter has a
-return path of its own (VERP), but where a provider lets only the account send. Nothing is composed or changed here.
-The store is asked once for many letters: what came of some, and which are next, in one commit. Its calls go through
+retries, and the task that keeps a few letters under way, over connections that it reuses. Every letter has its own
+return path (VERP), unless a provider lets only the account send. Nothing is composed or changed here.
+One call to the store serves many letters: the outcome of some, and the next ones, in one commit. Calls go through
 `run`, because they may wait for the disk; time is handed in.
 Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
 """

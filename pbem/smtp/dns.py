@@ -1,7 +1,7 @@
-"""Asking the DNS for what letters wait for: TXT records of DKIM keys.
+"""The queries to the DNS for which letters wait: TXT records of DKIM keys.
 
-Here live the one question that is asked, the judgement of its answers (a record, none, or again later), and the task
-that asks. What a record means is judged elsewhere; no letter is read here. The store's calls go through `run`,
+Here live the only kind of query, the judgement of its answers (a record, none, or again later), and the task
+that asks. The meaning of a record is judged elsewhere; no letter is read here. Calls to the store go through `run`,
 because they may wait for the disk; time is handed in. Implements design.md, "The way of a letter": the desk never
 waits on the network.
 """

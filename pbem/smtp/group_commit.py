@@ -1,8 +1,8 @@
-"""Calls that share a commit: what comes while others are being written waits for the next turn, all of it at once.
+"""Calls that share a commit: those that come while others are being written wait, and are written together next.
 
-One fsync then serves many letters, and each caller still hears of its own only when that is on disk. While more is
-about to come, what is here waits a moment for it. No store and no mail in here. Implements reliability.md, promise 1,
-at little cost.
+One fsync then serves many letters, and each caller still gets its answer only when its letter is on disk. If more
+calls are about to come, those that are here wait a moment for them. No store and no mail in here. Implements
+reliability.md, promise 1, at little cost.
 """
 
 from __future__ import annotations

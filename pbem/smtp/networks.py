@@ -1,6 +1,6 @@
-"""The network that a client's address belongs to: what is counted together, where somebody may use many addresses.
+"""The network that a client's address belongs to: addresses that are counted together, as one sender may have many.
 
-An IPv4 address stands for its /24 and an IPv6 address for its /64, the least that is handed out. No sockets in here.
+An IPv4 address stands for its /24 and an IPv6 address for its /64, the smallest that is assigned. No sockets in here.
 Implements reliability.md, "Limits" (letters a day for each client network) and case 33.
 """
 

@@ -1,12 +1,11 @@
-"""Taking letters in by SMTP and LMTP: the one module that knows aiosmtpd, and tames it.
+"""Taking letters in by SMTP and LMTP: the only module that knows aiosmtpd, and restrains it.
 
 Here live the listeners, the sessions with their limits, and the replies. A letter is handed on as envelope and
-bytes to `accept`, which stores it; "250" is said after that returned, and nothing is read or decided here. What
-aiosmtpd 1.4.6 leaves open is closed below: DATA is read here (bounded memory, all of LMTP's replies), TLS is begun
-here (its own way loses count of sessions), an exception is never shown to a client, and connections, commands and
-time are counted.
-Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321, RFC 2033 (LMTP), RFC 3207
-(STARTTLS), RFC 2034 (enhanced codes), haproxy's PROXY protocol.
+bytes to `accept`, which stores it; "250" is sent after that has returned. Nothing is read or decided here. The gaps
+of aiosmtpd 1.4.6 are closed below: DATA is read here (bounded memory, all of LMTP's replies), TLS is started here
+(aiosmtpd's way loses count of sessions), an exception is never shown to a client, and connections, commands and
+time are counted. Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321, RFC 2033 (LMTP),
+RFC 3207 (STARTTLS), RFC 2034 (enhanced codes), haproxy's PROXY protocol.
 """
 
 from __future__ import annotations

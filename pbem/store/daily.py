@@ -1,4 +1,4 @@
-"""How often something happened on a day of UTC: counts that nobody needs on the next.
+"""How often something happened on a day (UTC): counts that nobody needs on the next day.
 
 Every call is part of the caller's transaction. Implements reliability.md, "Limits" and case 36.
 """

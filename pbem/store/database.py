@@ -1,7 +1,7 @@
-"""The store as all that reads and writes it sees it: one connection, its one explicit transaction, and decisions.
+"""The store as its readers and writers see it: one connection, one explicit transaction at a time, and decisions.
 
-Under it is an `Engine`: SQLite's file, or a database of PostgreSQL. Here live `Database` and the order of migrations;
-what an engine does in a way of its own is `pbem.store.sqlite`'s and `pbem.store.postgresql`'s. Tables and their
+Under it is an `Engine`: an SQLite file, or a PostgreSQL database. Here live `Database` and the order of migrations;
+`pbem.store.sqlite` and `pbem.store.postgresql` have what differs between the engines. Tables and their
 meaning live in the other modules.
 """
 

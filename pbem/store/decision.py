@@ -1,8 +1,8 @@
-"""A decision, what it stands on and what it writes: tried first, then written in one short transaction.
+"""A decision, its premises and what it writes: tried first, then written in one short transaction.
 
-While it is tried nobody waits for the store: it looks at what is there, and what it writes is pending. What takes
-long (a letter put into words, drawn and sealed) is a `Later`, which is made when the decision is known. Other desks
-may write meanwhile: a decision holds as long as each of its queries would give the same rows again. Nothing here
+While a decision is tried, nobody waits for the store: it only reads, and what it writes is pending. Slow parts
+(a letter put into words, drawn and sealed) are a `Later`, which is made when the decision is known. Other desks
+may write meanwhile: a decision holds as long as each of its queries would return the same rows again. Nothing here
 knows an engine; `Database.decide` does both halves. Implements design.md, "The way of a letter".
 """
 

@@ -1,4 +1,4 @@
-"""What a store needs of the engine under it: one connection, its transactions, and what each engine says differently.
+"""What a store needs of the engine under it: one connection, its transactions, and the differences between engines.
 
 Statements are written in SQL that both engines understand, with `?` and `:name` for values. Where SQLite alone has a
 word for something (COLLATE NOCASE, json_extract, group_concat, rowid) the other engine translates it.

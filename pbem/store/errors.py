@@ -1,4 +1,4 @@
-"""What may go wrong with a store through no fault of the caller, whatever engine is under it."""
+"""Errors of a store that are not the caller's fault, whatever engine is under it."""
 
 from __future__ import annotations
 

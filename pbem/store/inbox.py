@@ -2,13 +2,13 @@
 
 Here live the rows and their states: waiting -> leased -> done or set aside. Nothing here reads a letter: raw
 bytes go in and out, sealed by the vault because setups travel in them.
-An attempt counts when it fails by the letter's doing. The death of the whole process is mostly the host's: it makes
-the letters in hand suspect, no more. A suspect is worked on alone, and a death after it was read is held to be its
-doing; then it rests for a while, because no host dies three times at that very moment.
-Letters from addresses of players come in rounds, one a sender in each, so that who sends many, or writes in a name
-that is not theirs, delays nobody but that address; letters of others have places of their own beside them.
-Several desks may work at once. While one has a letter in hand, no other takes one of the same sender, or for the same
-match; and what waits for that is not overtaken by what comes behind it in either way.
+An attempt counts if it fails because of the letter. The death of the whole process is usually the host's fault, so it
+only makes the letters in hand suspect. A suspect is worked on alone, and a death after it was read is blamed on it.
+Then it rests for a while, because no host dies three times at exactly that moment.
+Letters from players' addresses come in rounds, one per sender in each. So somebody who sends many letters, or writes
+in another's name, delays only that address; other letters have separate places beside them.
+Several desks may work at once. While one has a letter in hand, no other takes a letter of the same sender, or for the
+same match; and a letter that waits for this reason is not overtaken by later ones of that sender or match.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 

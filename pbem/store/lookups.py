@@ -1,6 +1,6 @@
-"""What is asked of the DNS for a letter, and what it said: kept beside the letter, so that every look sees the same.
+"""The queries to the DNS for a letter, and their answers: kept with the letter, so that every look sees the same.
 
-Only storage. A letter whose lookups are not settled is not given to the desk. Implements design.md, "The way of a
+Only storage. A letter with open lookups is not given to the desk. Implements design.md, "The way of a
 letter": the desk never waits on the network.
 """
 

@@ -1,7 +1,7 @@
 """Matches at rest: terms, seats, transcript entries, papers, and the submissions of each turn.
 
-Only storage, in plain rows: what they mean is known to `pbem.match`. Whatever holds a secret (papers, submissions,
-letters) is sealed by the vault. Entries are appended at an expected head. Every call is part of the caller's
+Only storage, in plain rows: `pbem.match` knows what they mean. The vault seals everything that holds a secret
+(papers, submissions, letters). Entries are appended at an expected head. Every call is part of the caller's
 transaction. Implements protocol.md, "Transcript" and "Commitments".
 """
 

@@ -1,7 +1,7 @@
-"""A store moves from one engine to the other: every row, every number that was given out, and nothing half.
+"""Moving a store from one engine to the other: every row and every number that was given out, or nothing.
 
-Nobody may work on either store meanwhile; the caller sees to it. The new store is empty before, and if anything fails
-it is empty again. What is sealed stays sealed, under the same key.
+Nobody may work on either store meanwhile; the caller sees to that. The new store is empty before, and if anything
+fails it is empty again. What is sealed stays sealed, under the same key.
 """
 
 from __future__ import annotations

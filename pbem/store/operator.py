@@ -1,8 +1,8 @@
 """What the operator sees of the store, and does to it: figures, lists of letters, and instructions to the desk.
 
-Letters can be put back or dropped here at once, each in one transaction, also beside a running daemon. What
-touches a match is an instruction, which the desk obeys like a letter that nobody wrote. Nothing here opens what is
-sealed. Implements reliability.md, cases 9 and 30.
+Letters can be put back or dropped here at once, each in one transaction, even while the daemon runs. Anything that
+concerns a match is an instruction, which the desk obeys like a letter that nobody wrote. Nothing sealed is opened
+here. Implements reliability.md, cases 9 and 30.
 """
 
 from __future__ import annotations

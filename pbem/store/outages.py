@@ -1,6 +1,6 @@
-"""The heartbeat of the server, and the times in which it had none: what the clocks of matches make up for.
+"""The heartbeat of the server, and the times without one, for which the clocks of matches make up.
 
-Only storage; what an outage is, is decided at the desk. Every call is part of the caller's transaction. Implements
+Only storage; the desk decides what an outage is. Every call is part of the caller's transaction. Implements
 protocol.md, "A match": an outage of the server never costs a player time.
 """
 

@@ -1,6 +1,6 @@
 """Orders that come before their turn is due, and default orders: stored, withdrawn, and shown to their player alone.
 
-What becomes of them is decided in `pbem.match.advance_orders`. Implements protocol.md, "Commands" (`orders`, `clear`,
+`pbem.match.advance_orders` decides what becomes of them. Implements protocol.md, "Commands" (`orders`, `clear`,
 `status`).
 """
 

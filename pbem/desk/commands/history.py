@@ -1,8 +1,8 @@
-"""What was, and what stands: matches on one page, the diary, reports, transcripts and record sheets.
+"""Past and present of matches: all on one page, the diary, reports, transcripts and record sheets.
 
-Both are told from what everybody may know (the transcript, who wrote when) and from the reader's own seat; nothing of
-another seat's orders, nor whether there are any. Implements protocol.md, "Commands" (`status`, `diary`,
-`report`, `transcript`, `sheet`).
+The answers come from what everybody may know (the transcript, who wrote when) and from the reader's own seat. They
+tell nothing of another seat's orders, nor whether there are any. Implements protocol.md, "Commands" (`status`,
+`diary`, `report`, `transcript`, `sheet`).
 """
 
 from __future__ import annotations

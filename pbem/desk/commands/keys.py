@@ -1,7 +1,7 @@
 """Commands about keys and addresses: a key is added, revoked, kept or recovered, an address added.
 
-A new key is asked for by an old one, by the recovery code, or by the mailbox alone, and proves itself by signing a
-form. Implements protocol.md, "Commands" (`key add`, `key revoke`, `recover`, `address add`) and "Identity" (keys).
+An old key, the recovery code, or the mailbox alone asks for a new key, which proves itself by signing a form.
+Implements protocol.md, "Commands" (`key add`, `key revoke`, `recover`, `address add`) and "Identity" (keys).
 """
 
 from __future__ import annotations

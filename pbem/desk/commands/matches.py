@@ -1,4 +1,4 @@
-"""What players say to each other in a match, and giving up.
+"""Messages between the players of a match, and resignations.
 
 Implements protocol.md, "Commands" (`press`, `resign`).
 """

@@ -1,4 +1,4 @@
-"""Those around a match: observers, who get the public view alone, and the standings.
+"""People around a match: observers, who get only the public view; and the standings.
 
 Implements protocol.md, "Commands" (`observe`, `unobserve`, `standings`).
 """

@@ -1,6 +1,6 @@
-"""Setups and orders: handed in, withdrawn, and judged without being stored.
+"""Setups and orders: sent, withdrawn, and judged without being stored.
 
-Whole sets only: what has any fault changes nothing. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`,
+Whole sets only: a set with any fault changes nothing. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`,
 `preview`).
 """
 

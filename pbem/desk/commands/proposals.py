@@ -1,6 +1,6 @@
 """How players find each other: proposals, the open list, invitations by address, agreeing and declining.
 
-A match whose players are not all known stands with seats that are kept free; when the last is taken it becomes a
+If not all players of a match are known, seats are kept free. When the last one is taken, the match becomes a
 proposal like any other, and its hash can be accepted. Implements protocol.md, "Commands" (`new`, `list`, `join`,
 `accept`, `decline`, `withdraw`) and the first step of "A match".
 """

@@ -1,6 +1,6 @@
-"""Sealed matches: a setup committed to by a hash, the steps of their turns, and what is laid open in the end.
+"""Sealed matches: commitments to setups, the steps of the turns, and the reveals at the end.
 
-Nothing secret comes here before its time; what comes is judged by its form and by what was told. Implements
+Nothing secret comes here before its time. What comes is judged by its form and by what was told before. Implements
 docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`).
 """
 

@@ -1,7 +1,7 @@
-"""`stop`: who wants no more mail, and how we know that it was they who said so.
+"""`stop`: an address wants no more mail, and how we know that its owner said so.
 
-A letter that is signed, or that proves its mailbox, counts at once. Any other `stop` may be anybody's: its address is
-asked, once a week at the most, and only an answer from there counts. Where nobody vouches for the letter, the
+A letter that is signed, or that proves its mailbox, counts at once. Anybody may have sent any other `stop`: the
+address is asked, at most once a week, and only an answer from there counts. If nobody vouches for the letter, the
 question repeats nothing of it. Implements protocol.md, "Commands" (`stop`).
 """
 

@@ -1,7 +1,8 @@
 """Substitutes by mail: who is named for a seat, who agrees, and the newcomer who takes it.
 
-The newcomer is asked when all others agree, knows until then what anybody may know, and gets everything that the seat
-knows with the entry that gives the seat away. Implements protocol.md, "Commands" (`substitute`).
+The newcomer is asked once all others agree. Until then the newcomer is told only what anybody may know; with the
+entry that hands over the seat comes everything that the seat knows. Implements protocol.md, "Commands"
+(`substitute`).
 """
 
 from __future__ import annotations

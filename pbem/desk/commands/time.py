@@ -1,4 +1,4 @@
-"""Time: vacations, gifts of time, and claims against the silent.
+"""Time: vacations, gifts of time, and claims against silent players.
 
 Implements protocol.md, "Commands" (`vacation`, `extend`, `claim`) and "A match", the clock.
 """

@@ -1,8 +1,8 @@
 """The board and how pieces move on it: squares, paths, destinations, and what can be reached.
 
-Squares are numbers 0 to 99, A1 to J10 row by row; sets of squares are bit masks. Tables are computed at import,
-what depends on obstacles is looked up by mask. Nothing here knows a game or its turns. Implements rulings 1, 2, 4-7
-and 19 of Dueling Masters, rules/dueling-masters.md "Board and pieces".
+Squares are numbers 0 to 99, A1 to J10 row by row; sets of squares are bit masks. Tables are computed at import;
+results that depend on obstacles are looked up by mask. Nothing here knows a game or its turns. Implements rulings
+1, 2, 4-7 and 19 of Dueling Masters, rules/dueling-masters.md "Board and pieces".
 """
 
 from __future__ import annotations

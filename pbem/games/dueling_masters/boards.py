@@ -1,7 +1,7 @@
-"""The boards of Dueling Masters of Space-Time: ten by ten for each side, the own half below, from a view of the game.
+"""The boards of Dueling Masters of Space-Time, ten by ten for each side, the reader's half below, from a view.
 
-Small letters are in transit: own ones to their square, the other side's away from it. Implements the docstring of
-`pbem.games.dueling_masters.knowledge.view`.
+Small letters are pieces in transit: the reader's stand on their destination, the other side's where they departed.
+Implements the docstring of `pbem.games.dueling_masters.knowledge.view`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
 
-Here live `show`, `view` and its way back. What is known of an opponent is put together from shown reports and from
+Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
 nothing else; only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
 
-The destination of a check goes to its owner alone. Where a survivor rests publicly follows from what both were
-told: the ordered piece departs from there, and a piece met on the way met something just there, so its
-destination is the farthest of its collisions from where it departed. A ram is in no report at all.
+Only the owner is told the destination of a check. The square where a survivor rests follows from what both were
+told: the ordered piece departs from there, and a piece met on the way met something at its destination, so the
+destination is the one of its collisions that is farthest from where it departed. No report shows a ram.
 """
 
 from __future__ import annotations

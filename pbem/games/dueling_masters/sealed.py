@@ -1,12 +1,12 @@
 """Dueling Masters without a referee: the departure is announced, and the opponent checks the path.
 
-The square from which a piece departs ends its last transit, so that the opponent knows its path and says what stands
-on it; what is met in transit is checked in turn by the mover. Strength decides, so that no collision needs a secret.
-The destination alone stays secret, in the orders to which the mover is bound. Here live the public table, the owner's
+The square from which a piece departs ends its last transit, so the opponent knows its path and says what stands
+on it; the mover then checks what was met in transit. Strength decides, so no collision needs a secret.
+Only the destination stays secret, in the orders to which the mover is bound. Here live the public table, the owner's
 side and the verdict. Implements docs/sealed.md; rulings 8-33 of Dueling Masters.
 
-A draw by ruling 27 needs both secrets: but for lack of fighters it is found when all is laid open, and ends the game
-in the turn in which it held. Two passes one after the other end it at once: nothing could change any more.
+A draw by ruling 27 needs both secrets. Unless fighters are lacking, it is found only at the reveal, and ends the game
+in the turn in which it first held. Two passes in a row end the game at once: nothing could change any more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What letters say of Dueling Masters beside its boards: of the pieces, of a turn's reports, of what may be ordered.
+"""What letters say about Dueling Masters beside its boards: the pieces, a turn's reports, what may be ordered.
 
-Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
-ruling 33: nothing is told that the view does not hold.
+Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
+Implements ruling 33: nothing is told that the view does not hold.
 """
 
 from __future__ import annotations

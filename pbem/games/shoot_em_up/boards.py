@@ -1,7 +1,7 @@
 """The boards of Shoot 'em up Spaceships: the one that all share, and the states after each action of a turn.
 
-North is at the top. A ship is its letter and an arrow, in the tint of its seat; a text shows no shields beside them,
-and of what was hit only what was destroyed on a square of its own. Implements the docstring of
+North is at the top. A ship is its letter and an arrow, in the tint of its seat. A text board shows no shields, and of
+the ships that were hit only those destroyed on a single square. Implements the docstring of
 `pbem.games.shoot_em_up.knowledge.view`.
 """
 

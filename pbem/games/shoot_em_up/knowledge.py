@@ -1,7 +1,7 @@
 """What a seat, or the public, knows: which reports may be shown, and the position as its letters tell it.
 
-Here live `show`, `view` and its way back. Once all setups are in nothing but the orders to come is secret, so every
-reader is told the same but for what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships,
+Here live `show`, `view` and its inverse. Once all setups are in, only the orders to come are secret, so every
+reader is told the same, apart from what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships,
 rules/shoot-em-up.md "Board and setup".
 """
 

@@ -4,7 +4,8 @@ The board is open, so nobody has to answer for anything, and nothing is left to 
 table and the owner's side. Implements docs/sealed.md; rulings 5-8 of Shoot 'em up Spaceships.
 
 Setups are opened in turn 0, in any order. From then on all seats but the last commit to their orders; the last opens
-its own, and then the others do. Who opens last knows the outcome, and commits to the next turn in the same letter.
+its own, and then the others do. The seat that opens last knows the outcome, and commits to the next turn in the same
+letter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What letters say of Shoot 'em up beside its boards: of the ships, of a turn's hits, of what may be ordered.
+"""What letters say about Shoot 'em up beside its boards: the ships, a turn's hits, what may be ordered.
 
-Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
-ruling 6: every reader is told the same but for what is theirs to order.
+Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
+Implements ruling 6: every reader is told the same, apart from what is theirs to order.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
 
-Here live `show`, `view` and its way back. What is known of an opponent is put together from shown reports and from
+Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
 nothing else; only the seat's own side is read from the state. Implements ruling 34 of Spaceships.
 """
 

@@ -3,8 +3,8 @@
 Here live the words of the notation and the faults in them. What a player may do in a turn comes in as an
 `Entitled`. Implements rulings 10-12, 19 and 35-39 of Spaceships, rules/spaceships.md "Conventional notation".
 
-Canonical orders stand in the order written, one blank between them: `Gx3`, `bGx1Gx3`, `sYw3`, `m2 Ox4` (the
-part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, just where it must.
+Canonical orders are in the order written, with one blank between them: `Gx3`, `bGx1Gx3`, `sYw3`, `m2 Ox4` (the
+part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, only where it must.
 """
 
 from __future__ import annotations

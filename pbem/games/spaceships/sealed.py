@@ -1,7 +1,7 @@
-"""Spaceships without a referee: what of orders is laid open, what owners answer, and the reports as a merge of both.
+"""Spaceships without a referee: the visible part of orders, the owners' answers, and the reports as a merge of both.
 
-A space is changed by nothing but the other's visible strikes and its owner's launches, so its owner can answer for
-it; all that is destroyed is told, so everybody can check an answer against what was told before. Here live the
+Only the other's visible strikes and the owner's launches change a space, so its owner can answer for
+it. Everything destroyed is told, so everybody can check an answer against what was told before. Here live the
 public table, the owner's side and the verdict. Implements docs/sealed.md, "Spaceships"; rulings 20-34.
 """
 

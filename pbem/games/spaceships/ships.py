@@ -2,7 +2,7 @@
 
 Here live the facts of each type, tests of shape by the set of cells, the greatest number of pairs, and the
 enumeration of all placements. No fleets, no players. Implements rulings 4, 5, 14 and 17 of Spaceships,
-rules/spaceships.md "Ships". Everything asked of a set of cells is cached by that set.
+rules/spaceships.md "Ships". Every result about a set of cells is cached by that set.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What has been told of a player's space in a sealed game, and what after that nobody can tell of it.
+"""What has been told of a player's space in a sealed game, and what would contradict it.
 
-All that is destroyed is told, and the cost of a whole fleet is agreed: so hits and duplicates are exact, and whether
-a ship is left follows from those that were named. Here live the lines of answers, and whether they agree with what
+Everything destroyed is told, and the cost of a whole fleet is agreed. So hits and duplicates are exact, and the named
+ships show whether any ship is left. Here live the lines of answers, and whether they agree with what
 was told before; no table, no secrets. Implements docs/sealed.md, "Spaceships" and "What is refused at once".
 """
 

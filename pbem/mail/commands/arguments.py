@@ -1,7 +1,7 @@
 """The arguments of commands: how help writes each one, and how it is read.
 
-Which command has which is the table's. Nothing here raises: what reads an argument takes it from the words, or says
-what is missing. Implements protocol.md, "Commands".
+The table says which command has which arguments. Nothing here raises: a reader of an argument takes it from the
+words, or says what is missing. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations

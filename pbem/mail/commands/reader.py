@@ -1,6 +1,6 @@
 """The reader: text in, commands with their arguments and blocks out.
 
-`parse` never raises; what is wrong with a command stands in its faults. Implements protocol.md, "Commands" and
+`parse` never raises; a command's faults are part of the command. Implements protocol.md, "Commands" and
 "Identity" (the signed forms).
 """
 

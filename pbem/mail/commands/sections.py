@@ -1,7 +1,7 @@
 """The sections of a block: what the letters of sealed matches bring between their place and their `end`.
 
-One table says what each section holds. Read without regard to line ends, as everything that is signed is; what the
-lines of a section mean is for the game to judge. Implements docs/playing.md, "Sealed matches".
+One table says what each section holds. Line ends do not matter, as in everything that is signed. The game judges what
+the lines of a section mean. Implements docs/playing.md, "Sealed matches".
 """
 
 from __future__ import annotations

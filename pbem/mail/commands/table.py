@@ -1,7 +1,7 @@
-"""The one table of commands: whatever is true of a command stands in its row, and nowhere else.
+"""The one table of commands: everything that is true of a command is in its row, and nowhere else.
 
-The reader, the desk, identity (which is handed the words), proof, forms, help and pages read the row; what a command
-does is the function of its name in `pbem.desk.commands`. No decisions. Implements protocol.md, "Commands".
+The reader, the desk, identity (which is handed the words), proof, forms, help and pages read the row. The function of
+the same name in `pbem.desk.commands` does what the command does. No decisions. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations

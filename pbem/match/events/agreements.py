@@ -1,7 +1,7 @@
 """What players agree on while they play: a draw of the game, or that the match be annulled.
 
-An offer stands until it is answered or the turn is resolved. Each word of it is a signed letter and an entry of the
-transcript; both are known to everybody at once. Implements protocol.md, "A match" and "Commands" (`draw`).
+An offer stands until it is answered or the turn is resolved. Offer and answer are signed letters and entries of the
+transcript, so everybody knows them at once. Implements protocol.md, "A match" and "Commands" (`draw`).
 """
 
 from __future__ import annotations

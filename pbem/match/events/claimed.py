@@ -1,4 +1,4 @@
-"""A player claims what others lost by missing their time, or because no letter reaches them.
+"""A player claims the game from others who missed their time, or the end of the match if no letter reaches them.
 
 Implements protocol.md, "Commands" (`claim`).
 """

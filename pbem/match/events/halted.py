@@ -1,4 +1,4 @@
-"""A clock stands, by the word of the server: a letter is not delivered yet, or no letter reaches the player.
+"""A clock stands still, by the server's word: a letter is not delivered yet, or no letter reaches the player.
 
 Implements protocol.md, "A match", the clock.
 """

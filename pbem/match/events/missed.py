@@ -1,4 +1,4 @@
-"""A seat missed its time: pace and grace are over.
+"""A seat missed its deadline: pace and grace are over.
 
 Implements protocol.md, "A match", the clock.
 """

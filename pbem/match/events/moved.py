@@ -1,4 +1,4 @@
-"""Deadlines moved, by the word of the server: an outage, a letter that was late, a player who is found again.
+"""Deadlines moved, by the server's word: an outage, a letter that was late, a player who can be reached again.
 
 Implements protocol.md, "A match", the clock.
 """

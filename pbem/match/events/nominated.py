@@ -1,6 +1,6 @@
-"""A player wants somebody new in a seat: the one who leaves, and every opponent, say the same sentence.
+"""Players want somebody new in a seat: the player who leaves, and every opponent, say the same sentence.
 
-The transcript shows who is gone: a missed deadline, or letters that have not arrived for long. Implements
+The transcript shows who is gone: a missed deadline, or letters that have not arrived for a long time. Implements
 protocol.md, "Commands" (`substitute`) and "A match".
 """
 

@@ -1,4 +1,4 @@
-"""What the operator does to a match: whoever reads the transcript sees when, and why.
+"""What the operator does to a match: everybody who reads the transcript sees when, and why.
 
 Implements protocol.md, "A match"; docs/operating.md says when to do it.
 """

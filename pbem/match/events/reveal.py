@@ -1,4 +1,4 @@
-"""A player of a sealed match lays open what was kept secret: the game is over, and now everybody can check it.
+"""A player of a sealed match reveals what was kept secret: the game is over, and now everybody can check it.
 
 Implements docs/playing.md, "Sealed matches" (`reveal`).
 """

@@ -1,7 +1,7 @@
-"""A player of a sealed match tells something: commits to orders, lays them open, or answers for the own side.
+"""A step of a player in a sealed match: a commitment to orders, their opening, or answers for the player's own side.
 
-Each step is an entry at once, and cannot be replaced; one letter may bring several. With the last step of a turn come
-its reports, merged from what both sides told. Implements docs/playing.md, "Sealed matches" (`step`).
+Each step is an entry at once, and cannot be replaced; one letter may bring several. The last step of a turn brings
+the turn's reports, merged from what both sides told. Implements docs/playing.md, "Sealed matches" (`step`).
 """
 
 from __future__ import annotations

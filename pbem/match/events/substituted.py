@@ -1,4 +1,4 @@
-"""Somebody new takes a seat, by a letter with the hash of the agreed rules; from here on that player's keys count.
+"""Somebody new takes a seat, by a letter with the hash of the agreed terms; from here on that player's keys count.
 
 Implements protocol.md, "Commands" (`substitute`) and "A match".
 """

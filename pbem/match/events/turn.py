@@ -1,4 +1,4 @@
-"""A turn is resolved: orders that stand become known, the rules give reports, and the next orders are asked for.
+"""A turn is resolved: its orders become known, the rules give reports, and the next orders are asked for.
 
 Implements protocol.md, "A match" and "Transcript".
 """

@@ -1,4 +1,4 @@
-"""A player is away, or called a vacation off: by the word of the server.
+"""A player is on vacation, or called a vacation off, by the server's word.
 
 Implements protocol.md, "Commands" (`vacation`).
 """

@@ -1,6 +1,6 @@
-"""All seats of a sealed game have revealed, or missed their time for it: what each told is judged by its own secrets.
+"""All seats of a sealed game have revealed, or missed their time for it: each is judged by its own secrets.
 
-Who refuses is not heard: of an honest seat and another the honest one has won, and a game in which nobody was honest
+A seat that refuses to reveal has no say. If one of two seats is honest, it has won; a game in which nobody was honest
 is annulled. Implements docs/bundle.md, "Sealed matches" (`verdict`).
 """
 

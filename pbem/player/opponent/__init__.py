@@ -1,9 +1,8 @@
-"""How a program plays that plays by mail: setups and orders as text, by level, for each registered game.
+"""How a program that plays by mail chooses its moves: setups and orders as text, by level, for each registered game.
 
-Each is a function of the level, of chance, and of what letters told the seat, and of nothing else: anybody who has
-the seed and the letters finds the same orders again, on any Python. So here are whole numbers alone, no clock, no
-files, no order of sets; work is bounded by counts. Of `pbem` only `pbem.games` is imported. Implements
-docs/opponent.md.
+Each is a function of only the level, chance, and what letters told the seat: anybody who has the seed and the
+letters finds the same orders again, on any Python. So there are only whole numbers here, no clock, no files, no
+order of sets; work is bounded by counts. Of `pbem`, only `pbem.games` is imported. Implements docs/opponent.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Chance that replays: numbers drawn by HMAC-SHA256 from a seed and a counter, alike on every Python.
+"""Chance that can be replayed: numbers drawn by HMAC-SHA256 from a seed and a counter, the same on every Python.
 
-Whoever knows the seed can draw them again and so find each choice of a program that plays. No clock, no state of the
-process, no floating point; `VERSION` changes with anything that changes a number drawn.
+Anybody who knows the seed can draw them again, and so find each choice of a program that plays. No clock, no state of
+the process, no floating point; `VERSION` changes with anything that changes a number drawn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fleets of Spaceships that fit what is known: how many there are, and some of them drawn by chance.
 
-Here live the placements of each type indexed by cell as bit masks, the ships that another may have left, the counting
-of placements and the sampling of fleets. What is done with the figures is in `spaceships`.
+Here live the placements of each type indexed by cell as bit masks, the ships that the other seat may have left, the
+counting of placements and the sampling of fleets. `spaceships` uses the figures.
 """
 
 from __future__ import annotations

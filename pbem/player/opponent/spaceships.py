@@ -1,8 +1,8 @@
 """Spaceships as a program plays it: a hunter, counting of placements, and sampled fleets.
 
 Level 1 finishes off what it found and otherwise strikes in the dark. Level 2 counts for each ship where it may lie
-(`fleets.counted`). Level 3 draws whole fleets that fit all that is known (`fleets.sampled`), and hides its own where
-such counting looks last. What to fire with is alike for all.
+(`fleets.counted`). Level 3 draws whole fleets that fit everything known (`fleets.sampled`), and hides its own where
+such counting looks last. The choice of weapons is the same at all levels.
 """
 
 from __future__ import annotations
