@@ -41,7 +41,7 @@ LANGUAGES = languages(template_folder())
 
 @cache  # a server writes many letters, and a catalogue is read in a hundredth of a second
 def catalogue(folders: tuple[Path, ...], language: str) -> Catalogue:
-    """What is said in a language, by the catalogues in these folders; the first that has a message counts."""
+    """The messages of a language, from the catalogues in these folders; the first that has a message counts."""
     known = Catalogue()
     if language == ENGLISH:
         return known
@@ -63,7 +63,7 @@ def catalogue(folders: tuple[Path, ...], language: str) -> Catalogue:
 
 
 def say(text: object, known: Catalogue) -> object:
-    """A phrase in the words of a catalogue, its facts too; everything else as it is."""
+    """A phrase in the words of a catalogue, including its facts; everything else as it is."""
     if not isinstance(text, Phrase):
         return text
     if type(known) is Catalogue:  # the null one: a phrase is its own English sentence

@@ -43,7 +43,7 @@ Point = tuple[float, float]
 
 
 def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
-    """A PNG of the boards under the names of their seats: one beneath the other, or single grids side by side."""
+    """A PNG of the boards under the names of their seats: one below the other, or single grids side by side."""
     drawn = [_board(board, names.get(board.seat, ""), len(boards)) for board in boards]
     beside = all(len(board.panels) == 1 for board in boards)
     picture = _joined(drawn, beside=beside, gap=GAP)
@@ -56,7 +56,7 @@ def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _palette() -> Image.Image:
-    """All colours that occur: of each tint its shades, and what lies between it and its ink at letters' edges."""
+    """All colours that occur: the shades of each tint, and the colours between it and its ink at letters' edges."""
     colours = [_between(PAPER, INK, step / 8) for step in range(9)] + [LINE, GOLD, PLANE]
     for background, ink in dict.fromkeys(TINTS.values()):
         if background:
@@ -199,7 +199,7 @@ def _beyond(x: float, y: float, by: int) -> Point:
 
 
 def _block(pen: ImageDraw.ImageDraw, square: Square, corners: Sequence[Point], height: int) -> None:
-    """What stands in a cell: a block of its tint, or flat where nothing but knowledge is."""
+    """The contents of a cell: a block of its tint, or a flat tile if the cell holds only knowledge."""
     background, ink = TINTS[square.tint]
     top = [(x, y - height) for x, y in corners]
     _, right, front, left = top

@@ -30,9 +30,9 @@ TEXT: Final = 40
 
 
 def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
-    """The sheet of a game as a PDF: its boards under the first lines of the text, one each, then the rest of it.
+    """The sheet of a game as a PDF: its boards, each under one of the text's first lines, then the rest of the text.
 
-    Tabs part a line into columns of one width. Raises ValueError when the text does not fit on the page.
+    Tabs divide a line into columns of one width. Raises ValueError when the text does not fit on the page.
     """
     lines = text.rstrip("\n").split("\n")
     page = Image.new("1", PAGE, 1)

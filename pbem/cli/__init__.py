@@ -19,7 +19,7 @@ __all__ = ["COMMANDS", "main"]
 
 
 class Place(NamedTuple):
-    """Where a command lives, and what `pbem --help` says of it."""
+    """Where a command lives, and what `pbem --help` says about it."""
 
     module: str
     function: str
@@ -53,7 +53,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
 
 
 class _Commands(click.Group):
-    """The group of all commands, imported one by one when asked for."""
+    """The group of all commands, each imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -77,7 +77,7 @@ class _Commands(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The names of commands, none of which is imported for it; and this group's own options."""
+        """The names of commands, without importing any; and this group's own options."""
         names = [
             CompletionItem(name, help=place.help) for name, place in COMMANDS.items() if name.startswith(incomplete)
         ]

@@ -101,7 +101,7 @@ def _label(local: str) -> str:
 
 
 def _faults(text: str) -> list[str]:
-    """What is wrong with a configuration that is not written yet."""
+    """The faults of a configuration that is not written yet."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pbem.toml")
         path.write_text(text, "utf-8")
@@ -109,12 +109,12 @@ def _faults(text: str) -> list[str]:
 
 
 def _toml(word: str) -> str:
-    """What stands for a text between double quotes; TOML knows the escapes of JSON."""
+    """A text as it is written between double quotes; TOML has the escapes of JSON."""
     return json.dumps(word, ensure_ascii=False)[1:-1]
 
 
 def _unit(word: str) -> str:
-    """What stands for a text between double quotes in a unit (systemd.service(5), "Command lines")."""
+    """A text as it is written between double quotes in a unit (systemd.service(5), "Command lines")."""
     return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
 
 

@@ -70,7 +70,7 @@ def _command(command: click.Command, name: str, parent: click.Context) -> Iterat
 
 
 def _roff(text: str) -> str:
-    """Text that means itself."""
+    """Text without special meaning in roff."""
     text = text.replace("\\", r"\e").replace("-", r"\-")
     return re.sub(r"(?m)^([.'])", r"\\&\1", text)
 

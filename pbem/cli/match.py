@@ -103,7 +103,7 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
 
 
 def _says(entry: Entry) -> str:
-    """What of an entry is no hash and no list."""
+    """The parts of an entry that are neither hashes nor lists."""
     shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int))
     return ", ".join(f"{key} {value}" for key, value in shown if len(str(value)) < 64)
 

@@ -80,7 +80,7 @@ def opponent(config_file: Path, standby: bool) -> None:
 
 
 class _Lines(logging.Formatter):
-    """A line for each record, in UTC: letters are anybody's, and none may write a line of its own."""
+    """A line for each record, in UTC: anybody may write letters, and none may write a line of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in super().format(record))
@@ -121,7 +121,7 @@ def _text(templates: Templates, name: str, facts: dict[str, object]) -> str:
 
 
 def _pass(program: Program, source: Source, settings: Settings, pause: float) -> float:
-    """Fetch, act and send, after a pause; in how many seconds to look again: soon where others may follow."""
+    """Fetch, act and send, after a pause; returns the seconds until the next look: few if more letters may follow."""
     again = min(2 * pause, _LOOK)
     events = []
     try:

@@ -65,7 +65,7 @@ class _Play(click.Group):
 
 
 class Table:
-    """A player's table: the account, its letters, and the ways in and out. Opened when it is first asked for."""
+    """A player's table: the account, its letters, and the ways in and out. Each is opened when first needed."""
 
     def __init__(self, folders: Places, name: str, patience: float, secrets: Path | None = None) -> None:
         self.folders = folders
@@ -84,7 +84,7 @@ class Table:
 
     @property
     def account(self) -> Account:
-        """Whose table it is."""
+        """The account."""
         if self._account is None:
             self._account = self.folders.load(self.name)
         return self._account
@@ -98,7 +98,7 @@ class Table:
 
     @property
     def letters(self) -> Correspondence:
-        """All that was read and written with it."""
+        """The correspondence of the account."""
         if self._correspondence is None:
             memory = Memory(self.folders.memory(self.account.id))
             self.afterwards.callback(memory.close)
@@ -108,7 +108,7 @@ class Table:
 
     @property
     def agent(self) -> Agent:
-        """What plays sealed matches."""
+        """The agent that plays sealed matches."""
         if self._agent is None:
             vault = Vault(self.secrets or self.folders.secrets(self.account.id))
             self._agent = Agent(self.letters, vault, os.urandom)
@@ -118,7 +118,7 @@ class Table:
         return self.key.sign(text, namespace)
 
     def fetch(self) -> list[Event]:
-        """Take in what has come; says what a player should know of it."""
+        """Take in the letters that have come, and tell the player what matters."""
         if self._source is None:
             self._source = mail_in.source(self.account)
             self.afterwards.callback(self._source.close)
@@ -133,7 +133,7 @@ class Table:
         return events
 
     def send(self) -> bool:
-        """Send all that lies ready; whether nothing is left."""
+        """Send all letters that are ready; returns whether none is left."""
         complete = True
         for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
@@ -147,7 +147,7 @@ class Table:
         return complete
 
     def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
-        """Look for letters until there is what is waited for; whether it came within the patience."""
+        """Look for letters until the awaited one is there; returns whether it came in time."""
         end = time.monotonic() + self.patience
         turn, pause = 0, _SOON
         shown = sys.stderr.isatty()
@@ -171,7 +171,7 @@ class Table:
                 sys.stderr.flush()
 
     def settle(self, sent: Sent) -> None:
-        """Send a letter, wait for what the server makes of it, and say it; exits with 1 if it was refused."""
+        """Send a letter, wait for the server's answer, and report it; exits with 1 if it was refused."""
         if self.send() and self.patience:
             self.wait(lambda _: _state(self.letters, sent) not in {"ready", "sent"}, "the server's answer")
         match _state(self.letters, sent):
@@ -196,7 +196,7 @@ def _passphrase(prompt: str) -> str:
 
 @contextmanager
 def troubles() -> Iterator[None]:
-    """Say in a sentence what is no fault of the program."""
+    """Report in one sentence a trouble that is not a fault of the program."""
     try:
         yield
     except Refused as refused:
@@ -340,7 +340,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
 
 
 def _introduce(table: Table, ours: signing.Key | None) -> None:
-    """The dialogue that opens the account, as far as the server answers now."""
+    """The dialogue that opens the account, as far as the server has answered."""
     letters = table.letters
     if letters.memory.fact("account") is None:
         if ours is None:
@@ -390,7 +390,7 @@ def _title(letters: Correspondence, standing: JsonObject) -> str:
 
 
 def is_due(table: Table, standing: JsonObject) -> bool:
-    """Whether a match waits for a decision of this player's about a setup or orders."""
+    """Whether a match waits for this player to decide on a setup or orders."""
     if standing.get("sealed"):
         return table.agent.asks(standing["match"])
     return bool(standing["asked"]) and table.letters.pending(standing["match"]) is None
@@ -503,7 +503,7 @@ def _order(table: Table, standing: JsonObject, texts: Sequence[str], *, final: b
 
 
 def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
-    """Say what the first of these texts that is legal orders, and return it; raises `Refused`, `Impossible`."""
+    """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
     from pbem.boards import words
 
     letters, name = table.letters, standing["match"]
@@ -519,7 +519,7 @@ def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
 
 
 def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str]) -> tuple[str, Judged]:
-    """The first text that is legal: words may be in one line, or each in its own; else the least faults are told."""
+    """The first legal text: words may be in one line, or each in its own; otherwise the fewest faults are told."""
     refusals = []
     for text in texts:
         try:
@@ -598,7 +598,7 @@ def words(table: Table, words: tuple[str, ...]) -> None:
 
 
 def _ask(table: Table, yes: bool, shown: JsonObject | None = None) -> None:
-    """Ask once; then the match must stand as it was shown: another `pbem play` may have fetched meanwhile."""
+    """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
     if shown is not None:
@@ -656,7 +656,7 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
 
 
 def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, str]) -> dict[str, object]:
-    """What the letters' own template says of terms."""
+    """What the letters' own template says about terms."""
     terms = letters.terms(standing["match"])
     return {
         "id": standing["match"],
@@ -686,7 +686,7 @@ _STATES = {
 
 
 def _clicked(table: Table, standing: JsonObject) -> Handed:
-    """What was clicked together in the browser, on what the letters brought."""
+    """The orders composed in the browser, from the files that the letters brought."""
     from pbem.pages import Home, composer, fragment
     from pbem.pages.handover import handover
     from pbem.player.browser import Port
@@ -787,7 +787,7 @@ def _tell(table: Table, words: str, yes: bool, *, match: str = "", text: str = "
 
 
 def _sentence(name: str, help_: str, argument: str = "") -> None:
-    """A sentence of a match that is being played, with a word behind it or without."""
+    """A sentence about a running match, with a word after it or without."""
 
     @play.command(name, help=help_)
     @click.argument("match")
@@ -1003,10 +1003,10 @@ def _indented(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """What others say within a line of ours stays within it, and ends: it is no line of its own."""
+    """Others' words within a line of ours: they stay within the line, and cannot begin one of their own."""
     return clean(text).replace("\n", "\\n")[:_LONGEST]
 
 
 def clean(text: str) -> str:
-    """Letters are others' words: nothing in them moves the cursor."""
+    """Others' words: nothing in them can move the cursor."""
     return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)

@@ -97,7 +97,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
 
 
 def _harmless(raw: bytes) -> str:
-    """A stranger's letter as text: nothing in it commands a terminal; `--json` has its very octets."""
+    """A stranger's letter as text: nothing in it controls the terminal; `--json` has its exact octets."""
     text = raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
     return "".join(
         char if char.isprintable() or char in "\n\t" else ascii(char).removeprefix("'").removesuffix("'")

@@ -53,7 +53,7 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 def _judge(file: Path) -> tuple[int, dict[str, object], Iterator[str]]:
-    """Exit status, JSON object and the account for people of one file."""
+    """Exit status, JSON object and text for people, for one file."""
     try:
         record = read(_text(file))
         replayed = played(record)
@@ -105,7 +105,7 @@ def _account(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
 
 
 def _told(report: Report, names: Mapping[int, str]) -> str:
-    """One report in a line: whose, what kind, then what else it holds, game-blind."""
+    """One report in a line: whose, what kind, then its other fields, whatever the game."""
     rest = dict(report)
     head = [names[rest.pop("seat")]] if "seat" in rest else []
     head.append(str(rest.pop("kind", "")))

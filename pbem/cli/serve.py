@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 def write_composers(config: Config, folder: Path) -> None:
-    """The pages to compose on, beside the store, for an operator who serves none: to be passed on as files."""
+    """The composers, written beside the store for an operator who serves none, to be passed on as files."""
     home = Home(config.server, config.mail_address, config.delimiter)
     try:
         done = site.publish(folder, site.composer_folder(home))
@@ -90,7 +90,7 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
 
 
 def _begin_at_home(config_file: Path) -> None:
-    """Write the configuration of a server for trying."""
+    """Write the configuration of a trial server."""
     try:
         config_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         config_file.write_text((example_folder() / "init" / "home.toml").read_text("utf-8"), "utf-8")

@@ -54,7 +54,7 @@ def _form(data: bytes) -> str:
 
 
 def _server(text: str, server: str | None) -> str:
-    """Find the one server the form is for; what the server would not read is refused before it is signed."""
+    """Find the one server that the form is for; what the server would not read is refused before it is signed."""
     if ssh.BEGIN in text:
         raise click.ClickException("This form is signed already.")
     reading = parse(text)

@@ -176,7 +176,7 @@ def _keys(texts: Sequence[str]) -> list[VerifierKey]:
 
 
 def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
-    """The letters of these places, as many as are looked at."""
+    """The letters of these places, up to the limit."""
     count = octets = 0
     for place in places:
         try:
@@ -191,7 +191,7 @@ def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:
-    """The seeds that are given, or that stand in the letters that are."""
+    """The seeds that are given, or that are in the given letters."""
     from pbem.player.blind import seeds  # whoever asks for none need not wait for it
 
     found: list[bytes] = []
@@ -269,7 +269,7 @@ def _time(seconds: int) -> str:
 
 
 def _lines(letter: Letter) -> Iterator[str]:
-    """What agrees on one line, anything else on a line of its own."""
+    """Agreement on one line, anything else on separate lines."""
     agreed = [
         f"{finding.what} ({finding.found})" if finding.found else finding.what
         for finding in letter.findings

@@ -61,7 +61,7 @@ class Caller:
 
     @property
     def signed(self) -> Signed:
-        """The letter as one that counts for its player, at its level."""
+        """The letter as one that counts for its player, at the caller's level."""
         if self.verdict.kind == "valid":
             key = self.verdict.key or ""
             return Signed(self.letter.raw, "key", key, received=written(self.received), pasted=self.verdict.pasted)

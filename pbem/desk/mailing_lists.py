@@ -25,12 +25,12 @@ DIGESTS = MailingList("digest", "set mail each")
 
 
 def observers_of(match: str) -> MailingList:
-    """What those get who watch a match."""
+    """The letters that observers of a match get."""
     return MailingList(f"{match}.observers", f"unobserve {match}")
 
 
 def may_leave(tokens: Iterable[Token], command: Command) -> bool:
-    """Whether a command leaves a list, in a letter to an address that was mailed there: to one of these tokens."""
+    """Whether a command leaves a list, in a letter to an address with one of these tokens."""
     return any(token.purpose == "write" for token in tokens) and _leaves(command)
 
 

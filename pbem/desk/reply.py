@@ -29,7 +29,7 @@ and the whole sentence goes back; it was refused; or the same was said before, a
 
 @dataclass(slots=True)
 class Reply:
-    """What stands beneath the echo of a command; letters of their own go out beside the answer."""
+    """The answer below the echo of a command; separate letters may go out with it."""
 
     template: str
     facts: Mapping[str, object] = field(default_factory=dict)

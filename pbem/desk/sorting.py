@@ -26,7 +26,7 @@ __all__ = ["sort"]
 
 
 def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> Letter | str:
-    """The letter, if somebody wrote it; else what became of it, in a few words."""
+    """The letter, if a person wrote it; otherwise its outcome in a few words."""
     if isinstance(letter, ReaderError):
         raise letter
     if passed_on := role_addresses.pass_on(desk, row, letter, now):
@@ -46,7 +46,7 @@ def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, n
 
 
 def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> str:
-    """A letter beyond the limits is answered, where its headers say to whom."""
+    """Answer a letter beyond the limits, if its headers say whom."""
     if error.letter is None:
         return "unreadable"
     if bounced := bounces.bounce(desk, row, error.letter, now):
@@ -62,7 +62,7 @@ def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> 
 
 
 class _Ours(TypedDict):
-    """What a server's own letters are known by, and how far others have come at the most."""
+    """How a server's own letters are recognised, and how far others have come at most."""
 
     address: str
     server: str

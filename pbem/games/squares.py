@@ -28,7 +28,7 @@ class Square(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands in the square in a text."""
+        """The square's text."""
         return self.brief or self.symbol
 
 
@@ -47,25 +47,25 @@ class Panel:
 
 
 class Line(NamedTuple):
-    """One line of a list: what it is about, and the parts of what is said of that."""
+    """One line of a list: what it is about, and the parts of what is said about it."""
 
     label: str
     parts: Sequence[str]
 
     @property
     def labels(self) -> tuple[str]:
-        """What it is about, as events have it that are labelled by more."""
+        """What it is about, as a tuple, because events have several labels."""
         return (self.label,)
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What is known of one seat's side (0: a board that all share), in one grid or, as layers, in several."""
+    """What is known about one seat's side (0: a board that all share), in one grid or, as layers, in several."""
 
     seat: int
     panels: Sequence[Panel]
 
     @property
     def told(self) -> set[Square]:
-        """The squares that occur, each once, of which there is something to say: what a legend explains."""
+        """The squares that a legend explains, each once."""
         return {square for panel in self.panels for row in panel.squares for square in row if square is not PLAIN}

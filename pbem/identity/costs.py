@@ -17,7 +17,7 @@ CERTIFICATE_BYTES = 16 * 1024  # ten times what authorities hand out; it stands 
 
 
 def check_rsa(modulus: int, exponent: int) -> None:
-    """Refuse RSA numbers that are too small to prove anything, or dear to verify; raises `BadKey`."""
+    """Refuse RSA numbers that are too small to prove anything, or costly to verify; raises `BadKey`."""
     if modulus.bit_length() not in RSA_BITS:
         raise BadKey(
             Phrase(

@@ -18,7 +18,7 @@ _CONSTRUCTED, _HIGH = 0x20, 0x1F
 
 
 def walk(data: bytes) -> None:
-    """Walk through one element and what is in it; raises ValueError where it is damaged, or more than is sensible."""
+    """Walk through one element and its contents; raises ValueError if it is damaged, or unreasonably large."""
     at = pieces = 0
     ends: list[int | None] = []  # of what is open; None where its end is marked and not known
     while True:

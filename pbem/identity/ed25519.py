@@ -48,14 +48,14 @@ def parse(data: str) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """64 octets; they do not say whose they are, so that each key of the player's is tried."""
+    """64 octets; they do not name their key, so each of the player's keys is tried."""
 
     signature: bytes
 
     issuer = "of a bare signature"
 
     def claims(self, _key: Key) -> bool:
-        """Whether the signature may be by this key: it may."""
+        """True: the signature may be by any key."""
         return True
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:

@@ -29,7 +29,7 @@ WEAK = Phrase("No program makes an Ed25519 key like this: signatures by it prove
 
 
 def is_sound(point: bytes) -> bool:
-    """Whether 32 octets are a point written in the one way (RFC 8032 5.1.2), and none of small order."""
+    """Whether 32 octets are a point in canonical encoding (RFC 8032 5.1.2), and not of small order."""
     y = int.from_bytes(point, "little") & (1 << 255) - 1
     return len(point) == 32 and y < _P and y not in SMALL
 

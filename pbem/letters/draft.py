@@ -34,7 +34,7 @@ _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
 
 @dataclass(frozen=True, slots=True)
 class TemplateText:
-    """A text that is yet to be written, in the language of its reader: its template, and what it says."""
+    """A text that is yet to be written, in the language of its reader: its template and its facts."""
 
     template: str
     facts: Mapping[str, object]
@@ -51,7 +51,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Composing:
-    """What is told to the page on which the reader composes an answer: docs/attachments.md."""
+    """The data for the page on which the reader composes an answer: docs/attachments.md."""
 
     file_name: str
     content: Mapping[str, object]

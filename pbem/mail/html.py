@@ -49,7 +49,7 @@ _PREFORMATTED = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)")
 
 
 def own_words(page: str) -> str:
-    """What the writer of an HTML letter wrote, in lines; a quote is a line with `>` alone."""
+    """What the writer of an HTML letter wrote, in lines; each quote is a line with only `>`."""
     from lxml import etree
 
     words = _Words()
@@ -61,7 +61,7 @@ def own_words(page: str) -> str:
 
 
 class _Words:
-    """What a parser tells of, as lines."""
+    """The events of a parser, turned into lines."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

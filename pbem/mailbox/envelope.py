@@ -26,7 +26,7 @@ _BRACKETED = re.compile(rf"<({_ADDRESS.pattern})>[^<>]*$")
 
 
 def sender(raw: bytes) -> str:
-    """The address in the topmost Return-Path, "" for the null sender; where no server wrote one, that in From."""
+    """The address in the topmost Return-Path, "" for the null sender; if no server wrote one, that in From."""
     author = ""
     for name, value in _headers(raw):
         if name == b"return-path":
@@ -40,7 +40,7 @@ def sender(raw: bytes) -> str:
 
 
 def recipients(raw: bytes) -> tuple[str, ...]:
-    """All addresses that a letter was delivered or written to, each once, as they are written there."""
+    """All addresses to which a letter was delivered or written, each once, as written there."""
     found: dict[bytes, list[str]] = {name: [] for name in DELIVERED}
     for name, value in _headers(raw):
         if name in found:

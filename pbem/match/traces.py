@@ -29,7 +29,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ((?:receipts|withdrawals)/[a-z0-9-]+\.txt)"
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """One letter that was set aside, and the paper that says so: a withdrawal, or the receipt of what is not used."""
+    """One letter that was set aside, and its paper: a withdrawal, or the receipt of unused orders."""
 
     paper: str
     letter: bytes = field(repr=False)
@@ -42,7 +42,7 @@ class SetAside:
 
     @property
     def path(self) -> str:
-        """Where the paper is in the bundle."""
+        """The path of the paper in the bundle."""
         return f"{'withdrawals' if isinstance(read(self.paper), Withdrawal) else 'receipts'}/{self.stem}.txt"
 
     @property

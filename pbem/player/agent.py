@@ -42,7 +42,7 @@ POINTS = ("secrets kept",)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How a sealed game stands for its player: the view of the refereed game, and the reports of all turns told."""
+    """The state of a sealed game for its player: the view of the refereed game, and the reports of all turns told."""
 
     options: Options
     turn: int
@@ -55,9 +55,9 @@ class Shown:
 
 
 class Agent:
-    """What plays the sealed matches of one account.
+    """The agent that plays the sealed matches of one account.
 
-    `random` gives octets; `failpoint` is called at each of `POINTS`.
+    `random` returns octets; `failpoint` is called at each of `POINTS`.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Agent:
 
     @property
     def words(self) -> str:
-        """The six words under which notes are sealed: those of this account, or new ones, kept from now on."""
+        """The six words under which notes are sealed: those of this account, or new ones, which are then kept."""
         return self._known_code().words
 
     def use_words(self, words: str) -> None:
-        """Take six words that were drawn elsewhere; raises `BadNote` for what is none."""
+        """Use six words that were drawn elsewhere; raises `BadNote` for a malformed one."""
         self._code = Code(words, self._random)
         self.vault.keep_code(self._code.words)
 
@@ -101,7 +101,7 @@ class Agent:
     # Letters in.
 
     def hear(self, events: Iterable[Event], now: datetime) -> list[Event]:
-        """Check what came of sealed matches; what contradicts itself is an event of its own, and stops the match."""
+        """Check what came about sealed matches; a contradiction is a separate event, and stops the match."""
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
             standing = self.letters.standing(match)
@@ -119,7 +119,7 @@ class Agent:
         return found
 
     def _check(self, standing: JsonObject) -> None:
-        """Hold what the last letters tell against all that is known; raises `Contradiction`, `Impossible`."""
+        """Compare what the last letters tell with everything known; raises `Contradiction`, `Impossible`."""
         if standing["phase"] == "setup":
             self._check_agreed(standing)
         if standing["phase"] != "playing":
@@ -156,7 +156,7 @@ class Agent:
         self._passed[match] = game
 
     def _check_agreed(self, standing: JsonObject) -> None:
-        """A setup is committed to at the own seat, and under the terms agreed to: else it could not be opened."""
+        """Check that a setup is due at our seat, under the agreed terms: otherwise it could not be opened."""
         agreed = self.letters.agreed(standing["match"])
         if agreed is None:
             return  # it was proposed from here, or agreed to elsewhere
@@ -165,13 +165,13 @@ class Agent:
             raise Contradiction("the setup is asked for under other terms, or at another seat, than were agreed on")
 
     def _check_unrevealed(self, standing: JsonObject) -> None:
-        """A game in which a reveal was asked for is over: else whoever asked for it knew what is secret."""
+        """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets."""
         revealed = self.memory.sent("reveal", standing["match"], f"game {standing['game']}")
         if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
             raise Contradiction("the server had you lay your secrets open, and now the game goes on")
 
     def _check_keys(self, match: str, told: Told) -> None:
-        """The keys of others are those that were told first: who changes them without a word is no longer they."""
+        """Check that the others' keys are those that were told first: with other keys, it may be somebody else."""
         fact = f"keys {match}"
         known: dict[str, list[str]] = json.loads(self.memory.fact(fact) or "{}")
         for seat, keys in told.keys.items():
@@ -183,7 +183,7 @@ class Agent:
         self.memory.know(fact, json.dumps(known))
 
     def _check_commitments(self, match: str, game: SealedGame) -> None:
-        """What seats committed to is told alike in all letters."""
+        """Check that all letters tell the same commitments."""
         fact = f"commitments {match} game {game.place.game}"
         now = json.dumps(game.told.commitments, sort_keys=True)
         if (self.memory.fact(fact) or now) != now:
@@ -191,9 +191,9 @@ class Agent:
         self.memory.know(fact, now)
 
     def _check_heads(self, standing: JsonObject, game: SealedGame) -> None:
-        """What was told once stays so: how the game began, each step with its head, and each head with its entry.
+        """Check that what was told once does not change: the game's begin, each step and its head, each entry's head.
 
-        Papers are told of late steps alone, so that they are held against each other where both letters have them.
+        Papers are told only for recent steps, so they are compared only if both letters have them.
         """
         match, steps = standing["match"], game.told.steps
         begun = sha256_hex(canonical([game.told.terms, game.told.commitments, dict(game.options.changed)]))
@@ -214,14 +214,14 @@ class Agent:
                 raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
 
     def _known(self, fact: str, value: str) -> str:
-        """What is known by this name; the value, from now on, where nothing was."""
+        """The value known by this name; if there is none, this value from now on."""
         found = self.memory.fact(fact)
         if found is None:
             self.memory.know(fact, value)
         return value if found is None else found
 
     def _check_own(self, game: SealedGame, secrets: Secrets) -> None:
-        """What is told under our own name we said."""
+        """Check that what is told in our name is what we said."""
         seat = game.place.seat
         given = secrets.by_turn
         steps = [step for step in game.steps if step.seat != seat or step.turn in given or step.turn == 0]
@@ -236,7 +236,7 @@ class Agent:
     # How things stand.
 
     def game(self, standing: JsonObject) -> SealedGame:
-        """The game that is being played; raises `Contradiction`, or `Impossible` where a letter is missing."""
+        """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
         position = self.letters.sealed_position(standing["match"])
         if position is None:
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
@@ -250,16 +250,16 @@ class Agent:
         return self.letters.party.server
 
     def _asked(self, standing: JsonObject) -> Told:
-        """What the letter says that asks for the setup."""
+        """The data of the letter that asks for the setup."""
         return Told.read(self.letters.setup_asked(standing["match"]).get("sealed"))
 
     def owes(self, standing: JsonObject) -> Sequence[str]:
-        """What this player owes now."""
+        """The steps that this player owes now."""
         found: Sequence[str] = standing["sealed"]["owes"].get(str(standing["seat"]), ())
         return found if not standing["paused"] else ()
 
     def shown(self, match: str) -> Shown:
-        """How the game stands, own secrets included; raises `Contradiction`, `Impossible`, `Refused`."""
+        """The state of the game, including own secrets; raises `Contradiction`, `Impossible`, `Refused`."""
         standing = self.letters.standing(match)
         game = self.game(standing)
         secrets = self._demanded(standing, game)
@@ -289,7 +289,7 @@ class Agent:
     # Letters out.
 
     def act(self, now: datetime) -> list[Sent]:
-        """Prepare all that needs nobody's decision."""
+        """Prepare everything that needs no decision."""
         prepared = []
         for standing in self.letters.matches:
             if not standing.get("sealed") or standing["phase"] not in {"setup", "playing"} or not self.owes(standing):
@@ -339,7 +339,7 @@ class Agent:
             return self._seal(standing, secrets, now)
 
     def judge_orders(self, match: str, text: str) -> Judged:
-        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` where none are due."""
+        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         standing = self.letters.standing(match)
         game, seat = self.game(standing), standing["seat"]
         asked = self._asking(standing, game, self._demanded(standing, game))
@@ -348,7 +348,7 @@ class Agent:
         return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
     def order(self, match: str, text: str, now: datetime) -> Sent:
-        """Decide on the orders of the turn that is due, and say what is due with them. Raises as `judge_orders`."""
+        """Decide on the orders for the turn that is due, and prepare their letter. Raises as `judge_orders`."""
         standing = self.letters.standing(match)
         self._demand_unaccused(match)
         with self.vault.alone():
@@ -363,7 +363,7 @@ class Agent:
             return self._step(standing, game, found, now)
 
     def _asking(self, standing: JsonObject, game: SealedGame, secrets: Secrets) -> Asked:
-        """What is to be decided; orders that no letter holds yet are to be decided anew. Raises `Impossible`."""
+        """What has to be decided; orders that are in no letter yet may be decided again. Raises `Impossible`."""
         match = standing["match"]
         sent = self._alive("step", match, _place(game))
         if sent is not None:
@@ -404,7 +404,8 @@ class Agent:
     def _is_over(self, standing: JsonObject) -> bool:
         """Whether the game has ended by what was told and checked, or by a resignation that was signed here.
 
-        All else the server alone says, and a server in league with the opponent would like to see what is secret.
+        Anything else is the server's word alone, and a server in league with the opponent would like to see the
+        secrets.
         """
         match, place = standing["match"], f"; game {standing['game']} "
         resigned = [
@@ -414,7 +415,7 @@ class Agent:
         return bool(resigned) or game.table.result is not None
 
     def reveal(self, match: str, now: datetime) -> Sent:
-        """Lay everything open although nothing that was told ends the game: its player knows better.
+        """Reveal everything although nothing that was told ends the game: the player has decided so.
 
         Raises `Impossible`, `Contradiction`.
         """
@@ -427,12 +428,12 @@ class Agent:
             return self._reveal(standing, now)
 
     def _alive(self, command: str, match: str, place: str) -> Sent | None:
-        """What was prepared there, and was not refused."""
+        """The letters prepared there that were not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None
 
     def _demand_unrefused(self, standing: JsonObject, command: str, place: str) -> None:
-        """Nothing is said again by itself that was refused as things stand."""
+        """Raise if the same was refused in the present state: nothing is repeated automatically."""
         refused = self.memory.sent(command, standing["match"], place)
         if refused and refused[-1].state == "refused" and f"\nprev {standing['prev']}\n" in refused[-1].form:
             faults = "; ".join(json.loads(refused[-1].faults))
@@ -443,7 +444,7 @@ class Agent:
         self._at("secrets kept")
 
     def _checked(self, standing: JsonObject) -> SealedGame:
-        """The game, once all that was told of it is checked; raises `Contradiction`, `Impossible`."""
+        """The game, once everything told about it is checked; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
 
@@ -460,7 +461,7 @@ class Agent:
         return note
 
     def _setup(self, standing: JsonObject) -> Secrets | None:
-        """The secrets of a game whose setup is asked for: those of the vault, or of the note that came back."""
+        """The secrets of a game whose setup is due: those of the vault, or of the note that came back."""
         found = self.vault.secrets(standing["match"], standing["game"])
         return found or self._noted(standing, self._asked(standing).note)
 
@@ -474,7 +475,7 @@ class Agent:
         return found
 
     def _secrets(self, standing: JsonObject, game: SealedGame) -> Secrets | None:
-        """The secrets that what was told agrees with: of the vault, or of the note, if another machine went on."""
+        """The secrets that agree with what was told: of the vault, or of the note, if another machine went on."""
         kept = self.vault.secrets(standing["match"], standing["game"])
         if kept is not None and game.agrees(kept):
             return kept
@@ -496,7 +497,7 @@ class Agent:
 
 
 def _place(game: SealedGame) -> str:
-    """Where a letter of ours stands: behind so many steps of ours in this game."""
+    """The place of a letter of ours: after this many of our steps in this game."""
     own = sum(step.seat == game.place.seat for step in game.told.steps)
     return f"game {game.place.game} turn {game.table.turn} step {own + 1}"
 

@@ -33,9 +33,9 @@ _HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
 
 
 def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
-    """The letters of others, each as the place of its first step and its steps, but for the first `proved` steps.
+    """The others' letters, each as the place of its first step and its steps, without the first `proved` steps.
 
-    They are counted as they are told, for their numbers are what the server likes to say.
+    They are counted as they are told, because the server could choose the numbers freely.
     """
     steps = game.told.steps
     at = 0
@@ -50,9 +50,9 @@ def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[Told
 
 
 def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, heads: Mapping[int, str]) -> None:
-    """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
+    """Check that a signed text is what was told as these steps, the first of which is at this place of the game.
 
-    `heads`: those that are known, by their entries. Raises `Contradiction`; `Impossible` where the letter cites a
+    `heads`: the known heads, by their entries. Raises `Contradiction`; `Impossible` if the letter cites a
     head that no letter has shown yet.
     """
     first = steps[0]
@@ -85,7 +85,7 @@ def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, 
 
 
 def check_seal(game: SealedGame, seat: int, content: bytes) -> None:
-    """Whether a signed text commits a seat to the setup that was told; raises `Contradiction`."""
+    """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`."""
     where = f"game {game.place.game}, seat {seat}, setup"
     command = _signed(game, seat, content, where)
     place = {"server": game.place.server, "player": game.players[seat - 1]}
@@ -106,7 +106,7 @@ def _values(game: SealedGame, told: ToldStep) -> list[str | None]:
 
 
 def _since(game: SealedGame, at: int) -> int:
-    """The entry since which the seat of the step at this place owed it: its letter may cite heads from there on."""
+    """The entry from which on the seat owed the step at this place: its letter may cite heads from there on."""
     steps, seat = game.told.steps, game.told.steps[at].seat
     while at and game.rules.owed(game.tables[at - 1], seat) and steps[at - 1].seat != seat:
         at -= 1

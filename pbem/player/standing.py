@@ -84,7 +84,7 @@ class _Standing(msgspec.Struct):
 
 
 def misshapen(item: JsonObject) -> str | None:
-    """What is wrong with the form of an item about a match; None if nothing is."""
+    """The fault in the form of an item about a match; None if there is none."""
     try:
         msgspec.convert(item, _Standing)
     except msgspec.ValidationError as error:

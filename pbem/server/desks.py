@@ -35,7 +35,7 @@ def usual() -> int:
 
 
 class Desks:
-    """So many desks at places of their own."""
+    """Several desks, each at its own place."""
 
     def __init__(
         self,
@@ -57,11 +57,11 @@ class Desks:
 
     @property
     def deaths(self) -> int:
-        """How many of their processes ended that were not asked to."""
+        """How many of their processes ended without being told to."""
         return sum(place.deaths for place in self._places)
 
     async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
-        """Open them over a store that is there; raises what `DeskPlace.open` raises."""
+        """Open them over an existing store; raises what `DeskPlace.open` raises."""
         for place in self._places:
             await place.open(turn, lock)
 
@@ -70,14 +70,14 @@ class Desks:
         await asyncio.gather(*(place.work() for place in self._places))
 
     def wake(self) -> None:
-        """Let a desk look at inbox and clock: one that rests, or else the next that is about to."""
+        """Let a desk look at inbox and clock: one that rests, or else the next one to rest."""
         resting = next((place for place in self._places if place.resting), None)
         self._more = resting is None
         if resting is not None:
             resting.wake()
 
     def came(self, letters: int) -> None:
-        """Letters came in: let a desk look, and all of them rest more than they work while many come."""
+        """Letters came in: let a desk look, and make all desks rest more than they work while many come."""
         now = self._clock()
         if now - self._since > STRETCH:
             self._since, self._came = now, 0

@@ -27,7 +27,7 @@ class Filing:
         self._folder = folder
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        """File one letter; the same letter again lies there once."""
+        """File one letter; the same letter again is stored once."""
         name = recipient.lower()
         if not ADDRESS.fullmatch(name) or "/" in name:
             raise Permanent("not filed: no plain address")

@@ -44,7 +44,7 @@ def configure_logs(config: Log) -> None:
 
 
 def _frames(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Say of an exception its kind and its place: its text may quote a letter."""
+    """Log only an exception's kind and place: its text may quote a letter."""
     error = event.pop("exc_info", None)
     if error is True:
         error = sys.exc_info()[1]

@@ -12,7 +12,7 @@ __all__ = ["ALL", "UNDONE", "Role", "named"]
 
 
 class Role(StrEnum):
-    """A part of what servers do."""
+    """A part of a server's work."""
 
     INTAKE = "intake"
     """Letters are taken in: the listeners, and the mailbox that is fetched from."""

@@ -23,9 +23,9 @@ MOMENT = 0.002
 
 
 class GroupCommit(Generic[Item, Outcome]):
-    """Carries out items in batches of `most`; `carry_out` gives their outcomes in order, or raises for all of them.
+    """Carries out items in batches of `most`; `carry_out` returns their outcomes in order, or raises for all of them.
 
-    An outcome that is an exception is raised to whoever waits for it. `more` says whether others are about to come.
+    An outcome that is an exception is raised in its waiting caller. `more` says whether others are about to come.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class GroupCommit(Generic[Item, Outcome]):
         self._work: asyncio.Task[None] | None = None
 
     def __call__(self, item: Item) -> asyncio.Future[Outcome]:
-        """Carry out an item, together with others; the future is done when it is."""
+        """Carry out an item, together with others; the future is done when the item is."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
         if self._work is None:

@@ -14,7 +14,7 @@ PREFIXES = {4: 24, 6: 64}
 
 
 def network_of(address: str) -> str:
-    """The network of an address; an IPv4 address within IPv6 (RFC 4291 2.5.5.2) is what it holds; "" for none."""
+    """The network of an address; an IPv4 address mapped into IPv6 (RFC 4291 2.5.5.2) counts as IPv4; "" for none."""
     if (known := _read(address)) is None:
         return ""
     return str(ipaddress.ip_network((known, PREFIXES[known.version]), strict=False))

@@ -23,7 +23,7 @@ LEFT = frozenset({"owners"})
 
 
 def move(old: Database, new: Database) -> int:
-    """Copy all that is in one store into another that is empty; how many rows. Raises `StoreError`."""
+    """Copy everything in one store into another, empty one; returns the number of rows. Raises `StoreError`."""
     tables = [name for name in old.engine.tables() if name not in LEFT]
     if new.version != old.version:
         raise StoreError(f"{old.place} and {new.place} do not have the same tables: has one seen another version?")

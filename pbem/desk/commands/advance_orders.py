@@ -53,7 +53,7 @@ def withdraw(seated: SeatContext, command: Command, caller: Caller) -> Reply:
 
 
 def stored(match: Match, seat: int) -> list[dict[str, object]]:
-    """What is stored for a seat: default orders first, then turn by turn."""
+    """What is stored for a seat: default orders first, then orders turn by turn."""
     return [
         {"turn": turn, "submission": stored, "faults": _faults(match, seat, turn)}
         for (owner, turn), stored in sorted(match.stored.items())

@@ -44,13 +44,13 @@ def blank() -> list[Board]:
 
 
 def marked(size: tuple[int, int], marks: Mapping[str, str]) -> Board:
-    """A board of so many columns and rows with nothing on it but these marks by squares."""
+    """A board of this many columns and rows with only these marks on its squares."""
     rows = [str(row) for row in range(size[1], 0, -1)]
     return Board(0, [_panel("", COLUMNS[: size[0]], rows, {where: Square(mark) for where, mark in marks.items()})])
 
 
 def happened(reports: Sequence[Report]) -> Board:
-    """The part of the board in which there was anything in a turn: a panel for each action, named by its number."""
+    """The part of the board in which anything happened in a turn: a panel for each action, named by its number."""
     used = [square for report in reports for square in _squares(report)]
     columns = [COLUMNS.index(square[0]) for square in used]
     numbers = [int(square[1:]) for square in used]

@@ -52,7 +52,7 @@ def show(report: Report, seat: int | None) -> Report | None:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-    """All that a seat (None: the public) knows of a position, as a JSON object for its letters.
+    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters.
 
     `turn`, `over`, `max_turns`, `scores` (in seat order); `board`: {"columns": 9, "rows": 9}; `seat`: the reader's,
     or null. `ships`, those left, by letter: [{"ship": "A", "seat": 1, "square": "c1", "facing": "N", "shields": 0}].

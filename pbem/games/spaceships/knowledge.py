@@ -77,7 +77,7 @@ class _Picture:
         """Struck and learned: in the last turn played."""
 
     def copy(self) -> _Picture:
-        """The same picture, to be gone on with."""
+        """A copy of the picture, to be changed."""
         made = _Picture()
         made.cells, made.named = dict(self.cells), dict(self.named)
         made.ships = list(self.ships)
@@ -172,7 +172,7 @@ def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-    """All that a seat (None: the public) knows of a position, as a JSON object for its letters."""
+    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
     pictures = _pictures(turns)
     side = None if seat is None else state.sides[seat - 1]
     return {

@@ -103,7 +103,7 @@ class Text:
         self._line_ends: list[int] | None = None
 
     def fault(self, rule: str, token: str | None, message: Phrase, at: int | None = None) -> Placed:
-        """A fault at a place of the text, or behind it all."""
+        """A fault at a place of the text, or at its end."""
         if at is None:
             return len(self.text) + 1, Fault(rule, token, message)
         if self._line_ends is None:
@@ -133,7 +133,7 @@ class _Named:
 
 
 class _Draft:
-    """What could be read of a setup's text."""
+    """The readable parts of a setup's text."""
 
     def __init__(self) -> None:
         self.ships: list[_Named] = []
@@ -346,7 +346,7 @@ def read_orders(setup: Setup, entitled: Entitled, text: str) -> Orders:
 
 
 def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
-    """What a player was entitled to this turn, and did not order: it is lost, other than a missile."""
+    """What a player was entitled to this turn and did not order: unlike a missile, it is lost."""
     struck = len(orders.strikes) - orders.fired.bit_count() - len(orders.launches)
     left = (
         (entitled.conventional - struck, Phrase("conventional strike"), Phrase("conventional strikes")),

@@ -69,7 +69,7 @@ def _is_death_star(mask: int) -> bool:
 
 @cache
 def _cores() -> tuple[int, ...]:
-    """What one of must be inside a death star: the cubes and the 3x2x1 rectangles."""
+    """The shapes of which a death star must contain one: the cubes and the 3x2x1 rectangles."""
     return (*boxes((2, 2, 2)), *boxes((1, 2, 3)))
 
 

@@ -84,7 +84,7 @@ _OF_SEATS = ("seats", "to", "against", "default")
 
 
 def check(entry: Entry, seats: int) -> None:
-    """Raises `TranscriptError` unless the entry is of a known type, and its body, of so many seats, fits that."""
+    """Raises `TranscriptError` unless the entry's type is known, and its body fits that type and number of seats."""
     kind = TYPES.get(entry.type)
     if kind is None:
         raise TranscriptError(entry.seq, None, f"`{entry.type}` is no type of entry")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a letter with steps came to, for the letters that tell of it."""
+    """The result of a letter with steps, for the letters that report it."""
 
     seat: int
     turn: int
@@ -98,7 +98,7 @@ def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
 
 
 def _finish(step: Step, table: Table, told: Told) -> Told:
-    """Let the match have this table, with an entry for each turn that was finished by it."""
+    """Give the match this table, with an entry for each turn that it finished."""
     before = step.match
     step.match = replace(before, position=table)
     for reports in table.played[len(before.turns) :]:
