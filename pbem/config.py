@@ -1,7 +1,7 @@
 """The configuration of a server: one TOML file, typed, every key with its default.
 
-Here live the shape of the file, the units of its values (durations, places to listen) and the messages for what
-is wrong in it. Nothing is opened or created here. `config/pbem.example.toml` documents every key; the limits'
+Here live the shape of the file, the units of its values (durations, places to listen) and the messages about its
+faults. Nothing is opened or created here. `config/pbem.example.toml` documents every key; the limits'
 defaults are those of reliability.md, "Limits".
 """
 
@@ -85,7 +85,7 @@ class Duration(timedelta):
 
 
 class Listen:
-    """A place to listen at: host and port (0: any free one), a Unix socket, what systemd opened, or nowhere."""
+    """A place to listen at: host and port (0: any free one), a Unix socket, systemd's sockets, or nowhere."""
 
     __slots__ = ("host", "path", "port", "systemd")
 
@@ -130,7 +130,7 @@ class Listen:
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What all tables have in common: unknown keys are errors, and nothing changes after loading."""
+    """The base of all tables: unknown keys are errors, and nothing changes after loading."""
 
 
 class Listener(_Table, frozen=True):
@@ -147,7 +147,7 @@ class Listener(_Table, frozen=True):
 
 
 class _Login(_Table, frozen=True):
-    """Who logs in at a mail server, and by what: a password, or what prints an access token."""
+    """Who logs in at a mail server, and how: with a password, or a command that prints an access token."""
 
     user: str = ""
     password_file: str = ""
@@ -156,7 +156,7 @@ class _Login(_Table, frozen=True):
 
     @property
     def secrets(self) -> list[str]:
-        """What of these is given; one is enough."""
+        """Which of these are given; one is enough."""
         return [given for given in (self.password_file, self.password_command, self.token_command) if given]
 
 
@@ -190,7 +190,7 @@ class Mailbox(_Login, frozen=True):
 
 
 class Delivery(_Table, frozen=True):
-    """How hard sending is tried; RFC 5321 4.5.4.1 asks for 4 to 5 days."""
+    """How long and how often sending is tried; RFC 5321 4.5.4.1 demands 4 to 5 days."""
 
     concurrency: Count = 4
     first_retry: Duration = Duration(seconds=60)
@@ -209,7 +209,7 @@ class Dkim(_Table, frozen=True):
 
 
 class Limits(_Table, frozen=True):
-    """What one letter, one connection and one sender may ask of the server."""
+    """How much one letter, one connection and one sender may demand of the server."""
 
     message_bytes: Count = 256 * 1024
     message_lines: Count = 5000
@@ -235,7 +235,7 @@ class Limits(_Table, frozen=True):
 
 
 class Clock(_Table, frozen=True):
-    """The clock's defaults for what matches do not agree themselves."""
+    """The clock's defaults, if a match does not agree on something else."""
 
     settle: Duration = Duration(minutes=10)
     outage: Duration = Duration(hours=1)
@@ -249,7 +249,7 @@ class Identity(_Table, frozen=True):
 
 
 class HousePlayer(_Table, frozen=True):
-    """The program that plays with whoever asks it: the file that starts it, its name as a player, and its address."""
+    """The program that plays with anybody: the file that starts it, its name as a player, and its address."""
 
     config: str = ""
     name: str = ""
@@ -294,7 +294,7 @@ class Witness(_Table, frozen=True):
 
 
 class Metrics(_Table, frozen=True):
-    """Where figures for Prometheus are given out."""
+    """Where figures for Prometheus are served."""
 
     listen: Listen = Listen()
 
@@ -341,7 +341,7 @@ class Config(_Table, frozen=True):
     log: Log = Log()
 
     def wrong(self) -> list[str]:
-        """What cannot be, each in a sentence; empty for a configuration that can be used."""
+        """All faults, each in a sentence; empty for a configuration that can be used."""
         return [*self._misnamed(), *self._contradictory()]
 
     def _misnamed(self) -> Iterator[str]:
@@ -367,7 +367,7 @@ class Config(_Table, frozen=True):
             yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
 
     def _contradictory(self) -> Iterator[str]:
-        """What cannot be, though each value alone could."""
+        """Values that contradict each other."""
         yield from self._mailbox_faults()
         yield from self._witness_faults()
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
@@ -421,7 +421,7 @@ class Config(_Table, frozen=True):
             yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
 
     def loops(self) -> Iterator[str]:
-        """Ways that would lead letters of ours back to us: no server that plays needs one."""
+        """Settings that would lead our own letters back to us: no real server needs one."""
         for name, listener in (("smtp", self.smtp), ("lmtp", self.lmtp)):
             place = listener.listen
             here = place.host in LOOPBACK | {"0.0.0.0", "::"} and self.smarthost.host in LOOPBACK  # noqa: S104 - nothing listens by this
@@ -440,12 +440,12 @@ class Config(_Table, frozen=True):
 
     @property
     def house_name(self) -> str:
-        """The player who is the house; empty where there is none."""
+        """The name of the house as a player; empty if there is none."""
         return self.house.name or ("house" if self.house.config else "")
 
     @property
     def return_paths(self) -> bool:
-        """Whether each letter leaves with a return path of its own (VERP): providers let only the account send."""
+        """Whether each letter has its own return path (VERP); providers let only the account send."""
         return bool(self.delimiter) and not self.mailbox.imap
 
     @property
@@ -465,7 +465,7 @@ class Config(_Table, frozen=True):
 
 
 def place(environment: Mapping[str, str]) -> Path:
-    """Where the configuration lies when nobody names it: in this folder, else in the user's data folder (XDG)."""
+    """Where the configuration is if nobody names it: in this folder, else in the user's data folder (XDG)."""
     here = Path("pbem.toml")
     home = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "/").joinpath(".local", "share"))
     return here if here.exists() else Path(home, "pbem", "pbem.toml")
@@ -493,9 +493,9 @@ def parse(table: dict[str, object]) -> Config:
 
 
 def faults(path: Path | str) -> tuple[list[str], Config | None]:
-    """All that is wrong in a configuration file, each in a sentence, and what it would be without that.
+    """All faults of a configuration file, each in a sentence, and the configuration without the faulty parts.
 
-    None where too little of it can be read.
+    The latter is None if too little of the file can be read.
     """
     path = Path(path)
     try:
@@ -515,7 +515,7 @@ def faults(path: Path | str) -> tuple[list[str], Config | None]:
 
 
 def _table_faults(kind: type[_Table], table: dict[str, object], where: str) -> Iterator[str]:
-    """What is wrong in a table, key by key; such keys are taken out of it, so that what is left can be looked at."""
+    """The faults of a table, key by key; faulty keys are removed, so that the rest can be checked."""
     kinds = get_type_hints(kind, include_extras=True)
     for field in msgspec.structs.fields(kind):
         if field.required and field.name not in table:
@@ -604,7 +604,7 @@ def _anchored_listener(listener: Listener, folder: Path) -> Listener:
 
 
 def _anchored_house(house: HousePlayer, folder: Path) -> HousePlayer:
-    """With the address of its own file, where none is given; that file may be missing, or be written later."""
+    """With the address from its own file, if none is given; that file may be missing, or be written later."""
     file = _anchored_name(house.config, folder)
     address = house.address
     if file and not address:

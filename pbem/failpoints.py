@@ -1,7 +1,7 @@
-"""The points on the way of a letter at which a server may be stopped dead without harm; tests stop it there.
+"""The points in the handling of a letter at which a server may be killed without harm; tests kill it there.
 
 Only their names are here. A server is told what to do at each point: nothing, except in tests of promises 1 to 3 of
-reliability.md, "What the post office promises". Nothing may depend on what is done there.
+reliability.md, "What the post office promises". Nothing may depend on that.
 """
 
 from __future__ import annotations

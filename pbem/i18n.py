@@ -1,9 +1,9 @@
-"""The languages of letters: which there are, and what is said in each.
+"""The languages of letters: which there are, and how each is said.
 
-A language is a folder among the templates, called by its tag (RFC 5646). Its catalogue `messages.po`, in the format
-of GNU gettext, holds every message of the templates and every `Phrase` of the program; whole documents beside it go
-before the English ones of the same name. What a language lacks is said in English, as everything is written first.
-Here live no templates and no letters; every room may use it.
+A language is a folder among the templates, named by its tag (RFC 5646). Its catalogue `messages.po`, in the format
+of GNU gettext, holds every message of the templates and every `Phrase` of the program; whole documents beside it
+replace the English ones of the same name. What a language lacks is said in English, the language of the source.
+No templates and no letters live here; every room may use it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LANGUAGES = languages(template_folder())
 
 @cache  # a server writes many letters, and a catalogue is read in a hundredth of a second
 def catalogue(folders: tuple[Path, ...], language: str) -> Catalogue:
-    """What is said in a language, by the catalogues in these folders; the first that has a message counts."""
+    """The messages of a language, from the catalogues in these folders; the first that has a message counts."""
     known = Catalogue()
     if language == ENGLISH:
         return known
@@ -63,7 +63,7 @@ def catalogue(folders: tuple[Path, ...], language: str) -> Catalogue:
 
 
 def say(text: object, known: Catalogue) -> object:
-    """A phrase in the words of a catalogue, its facts too; everything else as it is."""
+    """A phrase in the words of a catalogue, including its facts; everything else as it is."""
     if not isinstance(text, Phrase):
         return text
     if type(known) is Catalogue:  # the null one: a phrase is its own English sentence

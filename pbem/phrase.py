@@ -1,7 +1,7 @@
-"""A phrase: what the program itself says to a player, in English, so that it can be said in other languages.
+"""A phrase: something that the program itself says to a player, in English, so that it can be translated.
 
-Here lives the text alone; the languages are in `pbem/i18n.py`, and the translations in the catalogues beside
-the templates. Every room may use it, the games among them: it knows nothing of any.
+Only the text lives here; the languages are in `pbem/i18n.py`, and the translations in the catalogues beside
+the templates. Every room may use it, even the games: it knows nothing of any of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 class Phrase(str):
     """An English sentence that remembers its template and the facts in it.
 
-    A place in the template is a fact's name in braces, and nothing else: `no player is called {name}`. A fact may be
+    A place in the template is only a fact's name in braces: `no player is called {name}`. A fact may be
     a phrase itself.
     """
 
@@ -39,7 +39,7 @@ class Phrase(str):
         return phrase
 
     def given(self, **facts: object) -> Phrase:
-        """The same sentence about other facts."""
+        """The same sentence with other facts."""
         return Phrase(self.template, **facts)
 
     @staticmethod
@@ -67,7 +67,7 @@ class Phrase(str):
 
 
 class Moment(Phrase):
-    """A time on somebody's wall, written out: `Sunday 8 March 2026, 13:00`."""
+    """A local time, written out: `Sunday 8 March 2026, 13:00`."""
 
     __slots__ = ("time",)
 
@@ -101,7 +101,7 @@ class Span(Phrase):
     seconds: int
 
     def __new__(cls, seconds: int) -> Self:
-        """So many seconds, at least one."""
+        """A number of seconds, at least one."""
         said = [f"{count} {unit}{'s' if count > 1 else ''}" for unit, count in _parts(seconds)]
         phrase = super().__new__(cls, " and ".join(said))
         phrase.seconds = seconds
@@ -136,7 +136,7 @@ def _parts(seconds: int) -> list[tuple[str, int]]:
 
 
 def either(words: Iterable[object]) -> Phrase:
-    """The words as a choice: `2 or 3 or 4`; raises ValueError when there is none."""
+    """The words as a choice: `2 or 3 or 4`; raises ValueError if there are none."""
     first, *others = words
     return reduce(lambda before, word: Phrase("{first} or {last}", first=before, last=word), others, _alone(first))
 
@@ -155,5 +155,5 @@ def fill(template: str, facts: dict[str, object]) -> str:
 
 @lru_cache(maxsize=4096)
 def _pieces(template: str) -> list[str]:
-    """The text before the first place, the name of that place, the text behind it, and so on."""
+    """The text before the first place, the name of that place, the text after it, and so on."""
     return _PLACE.split(template)

@@ -1,4 +1,4 @@
-"""Where a store is: a file, or a database of PostgreSQL, whose address may hold a password that nobody reads here."""
+"""Where a store is: a file, or a PostgreSQL database, whose address may hold a password that is never shown."""
 
 from __future__ import annotations
 

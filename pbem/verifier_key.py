@@ -1,4 +1,4 @@
-"""The public key of a log or of a witness, with its name: what an operator, or a doubter, is told to believe.
+"""The public key of a log or of a witness, with its name: operators and doubters are told which ones to believe.
 
 Implements C2SP signed-note, "Verifier keys", for Ed25519.
 """

@@ -1,8 +1,8 @@
 """How boards are drawn: the colours of their tints, rows of HTML tables, pictures, record sheets.
 
-A game's own modules turn a view into boards and words (`games/squares.py`); `text` sets them as text, `table` as
-HTML, `picture` draws them as PNG, `sheet` as PDF. All of it is fed by `Rules.view` alone, so nothing here can tell
-more than the view does. Here lives no text of letters: what a tint means stands in a game's module `words`.
+A game's own modules turn a view into boards and words (`games/squares.py`). `text` sets them as text, `table` as
+HTML; `picture` draws them as PNG, `sheet` as PDF. All input comes from `Rules.view`, so nothing here can tell more
+than the view does. No text of letters lives here: a game's module `words` says what a tint means.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Drawn(Protocol):
         """The boards of a view, the reader's own first."""
 
     def truth(self, views: Mapping[int, Mapping[str, object]], seat: int) -> list[Board]:
-        """All sides as they were, the reader's own first, of every seat's view once all is laid open."""
+        """All sides as they were, the reader's own first, from every seat's view once everything is revealed."""
 
     def blank(self) -> list[Board]:
         """The boards of a record sheet: empty, under the default options."""
 
     def happened(self, reports: Sequence[Report]) -> Board | None:
-        """A board of what happened in one turn, where a game shows that by itself."""
+        """A board of what happened in one turn, for games that show that separately."""
 
 
 @cache
@@ -53,7 +53,7 @@ def drawn(game: str) -> Drawn | None:
 
 @cache
 def words(game: str) -> ModuleType:
-    """What a game's templates say beside its boards: its module `words`."""
+    """The words that a game's templates put beside its boards: its module `words`."""
     return import_module(f"{GAMES[game]}.words")
 
 

@@ -1,7 +1,8 @@
-"""Boards drawn as a PNG: grids, and of boards with layers an isometric view of the cube that they make.
+"""Boards drawn as a PNG: grids, and for boards with layers an isometric view of the cube that they form.
 
 The same boards and names give the same bytes on the same release of Pillow: its own font, no time stamps, a fixed
-palette. Pictures are small enough for a letter: squares shrink as boards grow. Fed by boards alone, so by views.
+palette. Pictures are small enough for a letter: squares shrink as boards grow. Only boards come in, and so only
+views.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Point = tuple[float, float]
 
 
 def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
-    """A PNG of the boards under the names of their seats: one beneath the other, or single grids side by side."""
+    """A PNG of the boards under the names of their seats: one below the other, or single grids side by side."""
     drawn = [_board(board, names.get(board.seat, ""), len(boards)) for board in boards]
     beside = all(len(board.panels) == 1 for board in boards)
     picture = _joined(drawn, beside=beside, gap=GAP)
@@ -55,7 +56,7 @@ def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _palette() -> Image.Image:
-    """All colours that occur: of each tint its shades, and what lies between it and its ink at letters' edges."""
+    """All colours that occur: the shades of each tint, and the colours between it and its ink at letters' edges."""
     colours = [_between(PAPER, INK, step / 8) for step in range(9)] + [LINE, GOLD, PLANE]
     for background, ink in dict.fromkeys(TINTS.values()):
         if background:
@@ -198,7 +199,7 @@ def _beyond(x: float, y: float, by: int) -> Point:
 
 
 def _block(pen: ImageDraw.ImageDraw, square: Square, corners: Sequence[Point], height: int) -> None:
-    """What stands in a cell: a block of its tint, or flat where nothing but knowledge is."""
+    """The contents of a cell: a block of its tint, or a flat tile if the cell holds only knowledge."""
     background, ink = TINTS[square.tint]
     top = [(x, y - height) for x, y in corners]
     _, right, front, left = top

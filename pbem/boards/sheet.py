@@ -1,7 +1,7 @@
-"""Record sheets: the boards of a game on one page of A4, as a PDF to be printed and kept with a pencil.
+"""Record sheets: the boards of a game on one page of A4, as a PDF to print and fill in with a pencil.
 
-One bit a dot at 300 dots an inch, so that lines are sharp and the file is small; the same bytes each time. The words
-beneath the boards come from `templates/<game>/sheet.txt`. Boards are empty, or those of a view, and tell no more.
+There is one bit per dot at 300 dots per inch, so that lines are sharp and the file is small; the bytes are the same
+each time. The words below the boards come from `templates/<game>/sheet.txt`. Boards are empty, or those of a view.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ TEXT: Final = 40
 
 
 def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
-    """The sheet of a game as a PDF: its boards under the first lines of the text, one each, then the rest of it.
+    """The sheet of a game as a PDF: its boards, each under one of the text's first lines, then the rest of the text.
 
-    Tabs part a line into columns of one width. Raises ValueError when the text does not fit on the page.
+    Tabs divide a line into columns of one width. Raises ValueError when the text does not fit on the page.
     """
     lines = text.rstrip("\n").split("\n")
     page = Image.new("1", PAGE, 1)

@@ -1,6 +1,6 @@
-"""Boards and their legends as HTML tables, with inline attributes alone, as mail clients keep them.
+"""Boards and their legends as HTML tables, with inline attributes only, because mail clients keep those.
 
-What was drawn is looked up: squares, the rows of a grid and its head. A template sees whole tables.
+Squares, rows of grids and their heads are cached once drawn. A template sees whole tables.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Table:
         self.say = say
 
     def grids(self, board: Board, caption: str) -> Markup:
-        """The grids of a board; the caption, with a grid's name, is for those who do not see it."""
+        """The grids of a board; the caption, with a grid's name, is for readers who cannot see it."""
         name = escape(self.say(caption))
         return _drawn("\n".join([*(_grid(panel, name) for panel in board.panels), _END]))
 
@@ -69,7 +69,7 @@ class Table:
 
 
 def _drawn(html: str) -> Markup:
-    """HTML whose parts were escaped: eight times as quick as `Markup.format`, which escapes them itself."""
+    """HTML whose parts are escaped already: eight times as fast as `Markup.format`, which escapes them itself."""
     return Markup(html)  # noqa: S704 - see above
 
 

@@ -1,6 +1,6 @@
-"""Boards and what is said beside them as text: grids, legends and lists in columns, no line longer than its page.
+"""Boards and the words beside them as text: grids, legends and lists in columns, no line longer than its page.
 
-Words are given as phrases, and set once they are in the reader's language. No rules and no prose live here.
+Words come in as phrases, and are set once they are in the reader's language. No rules and no prose live here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_BREAK: Final = "\xa0"
 
 
 class Labelled(Protocol):
-    """Something with labels, and what is said of it in parts."""
+    """Something with labels, and the parts of what is said about it."""
 
     @property
     def labels(self) -> Sequence[object]:
@@ -33,11 +33,11 @@ class Labelled(Protocol):
 
     @property
     def parts(self) -> Sequence[str]:
-        """What is said of it."""
+        """What is said about it."""
 
 
 class Happening(Protocol):
-    """Something that happened: its labels, and what came of it, each in pieces that make one sentence."""
+    """Something that happened: its labels, and its outcomes, each in pieces that make one sentence."""
 
     @property
     def labels(self) -> Sequence[object]:
@@ -45,11 +45,11 @@ class Happening(Protocol):
 
     @property
     def outcomes(self) -> Iterable[Sequence[str] | Line]:
-        """What came of it."""
+        """Its outcomes."""
 
 
 def wrapped(text: str, width: int, indent: int, *, words: bool = True) -> str:
-    """A text in lines of so many characters, all but the first indented; `words`: longer ones are broken."""
+    """A text in lines of this many characters, all but the first indented; with `words`, longer words are broken."""
     if len(text) <= width and "\n" not in text:
         return text
     broken = (
@@ -64,9 +64,9 @@ def wrapped(text: str, width: int, indent: int, *, words: bool = True) -> str:
 
 
 def columns(panels: Sequence[Panel], width: int, label: int = 1, apart: int = 1, *, named: bool = True) -> str:
-    """Grids side by side, the names of rows `label` wide with `apart` blanks behind them, the columns `width`.
+    """Grids side by side: row names are `label` wide with `apart` blanks after them, columns are `width` wide.
 
-    Columns are narrower where the page has no room for them; they have names if the grids are `named`.
+    Columns are narrower if the page has no room for them; they have names if the grids are `named`.
     """
     blanks, between = " " * apart, " " * (2 * apart - 1)
     grids = []
@@ -104,11 +104,11 @@ class TextSetter:
         self.say: Callable[[object], str] = lambda words: str(say(words))
 
     def wrap(self, words: str, width: int = TITLE, indent: int = 0) -> str:
-        """Words in lines of so many characters, all but the first indented."""
+        """Words in lines of this many characters, all but the first indented."""
         return wrapped(self.say(words), width, indent)
 
     def heading(self, title: str, count: str) -> str:
-        """A title at the left, a count at the right: beneath it, where both are too long for a line."""
+        """A title at the left, a count at the right; or below it, if both are too long for a line."""
         left, right = self.say(title), self.say(count)
         if len(left) + len(right) < TITLE:
             return left + right.rjust(TITLE - len(left))
@@ -142,7 +142,7 @@ class TextSetter:
         )
 
     def pieces(self, found: Iterable[Labelled], pattern: str, page: int = WIDTH) -> str:
-        """Lines of a list, none of which ends within a part; what has no parts is left out."""
+        """Lines of a list, none of which ends within a part; an entry without parts is left out."""
         indent = _indent(pattern)
         return "\n".join(
             [
@@ -157,7 +157,7 @@ class TextSetter:
         return wrapped(words, width, indent).replace(_NO_BREAK, " ")
 
     def events(self, found: Iterable[Happening], pattern: str, nothing: str) -> str:
-        """What happened: labels by a pattern, then each thing that came of it on lines of its own."""
+        """What happened: labels by a pattern, then each outcome on separate lines."""
         indent = _indent(pattern)
         between, width = "\n" + " " * indent, WIDTH - indent
         told = [
@@ -179,5 +179,5 @@ class TextSetter:
 
 @cache
 def _indent(pattern: str) -> int:
-    """Where stands what comes after the labels."""
+    """The column where the text after the labels begins."""
     return len(pattern.format(*("",) * pattern.count("{")))

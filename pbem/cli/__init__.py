@@ -1,6 +1,6 @@
-"""`pbem`: the commands, each in a module of its own that is imported when it is asked for.
+"""`pbem`: the commands, each in its own module, which is imported only when it is run.
 
-Here live the table of commands and the group that looks them up; a command that is not run costs nothing, so that
+Here live the table of commands and the group that looks them up. A command that is not run costs nothing, so
 `pbem replay` starts without mail, database or cryptography. Implements design.md, "Layout", `cli/`.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["COMMANDS", "main"]
 
 
 class Place(NamedTuple):
-    """Where a command lives, and what `pbem --help` says of it."""
+    """Where a command lives, and what `pbem --help` says about it."""
 
     module: str
     function: str
@@ -33,27 +33,27 @@ COMMANDS: Final[Mapping[str, Place]] = {
     ),
     "sign": Place("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
     "play": Place("pbem.cli.play", "play", "Play by mail from the terminal: one command a turn."),
-    "agent": Place("pbem.cli.agent", "agent", "Play sealed matches: answer by itself, and ask for orders alone."),
+    "agent": Place("pbem.cli.agent", "agent", "Play sealed matches: answers by itself, and asks only for orders."),
     "opponent": Place("pbem.cli.opponent", "opponent", "Run a program that plays by mail, like any player."),
-    "witness": Place("pbem.cli.witness", "witness", "Cosign the logs of servers that tell everybody the same story."),
-    "page": Place("pbem.cli.page", "page", "Print the page on which a game's orders are clicked together."),
+    "witness": Place("pbem.cli.witness", "witness", "Cosign the logs of servers that take nothing back."),
+    "page": Place("pbem.cli.page", "page", "Print the page on which players compose a game's orders by clicking."),
     "publish": Place("pbem.cli.publish", "publish", "Print the page of a match, or all public pages of the server."),
     "serve": Place("pbem.cli.serve", "serve", "Run the server."),
     "init": Place("pbem.cli.init", "init", "Write the files of a new server."),
-    "status": Place("pbem.cli.status", "status", "Show how the server stands."),
+    "status": Place("pbem.cli.status", "status", "Show the state of the server."),
     "inbox": Place("pbem.cli.queues", "inbox", "Letters received: list, show, retry, drop."),
     "outbox": Place("pbem.cli.queues", "outbox", "Letters to be sent: list, show, retry, drop."),
     "match": Place("pbem.cli.match", "match", "Matches: list, show, pause, resume, end."),
     "backup": Place("pbem.cli.backup", "backup", "Copy the store, while the server runs."),
-    "restore": Place("pbem.cli.backup", "restore", "Put a backup in the place of the store."),
+    "restore": Place("pbem.cli.backup", "restore", "Replace the store with a backup."),
     "move-store": Place("pbem.cli.move_store", "move_store", "Move the store into PostgreSQL, or back."),
-    "check-config": Place("pbem.cli.check_config", "check_config", "Say all that is wrong with the configuration."),
+    "check-config": Place("pbem.cli.check_config", "check_config", "Report all faults of the configuration."),
     "doctor": Place("pbem.cli.doctor", "doctor", "Examine the store, the transcripts, the clock and the mail."),
 }
 
 
 class _Commands(click.Group):
-    """The group of all commands, imported one by one when asked for."""
+    """The group of all commands, each imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -77,7 +77,7 @@ class _Commands(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The names of commands, none of which is imported for it; and this group's own options."""
+        """The names of commands, without importing any; and this group's own options."""
         names = [
             CompletionItem(name, help=place.help) for name, place in COMMANDS.items() if name.startswith(incomplete)
         ]

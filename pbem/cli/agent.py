@@ -1,6 +1,6 @@
-"""`pbem agent`: plays sealed matches as far as nobody has to decide, and asks for setups and orders.
+"""`pbem agent`: plays sealed matches by itself, except that it asks its player for setups and orders.
 
-Thin: what it does is in `pbem.player.agent`; here letters come and go, and lines are typed. Implements
+Thin: `pbem.player.agent` does the work; here letters come and go, and lines are typed. Implements
 docs/playing.md, "Sealed matches".
 """
 
@@ -38,20 +38,20 @@ _NOTHING = "--nothing"
 
 
 @click.command()
-@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, where there are several.")
+@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, if there are several.")
 @click.option(
     "--secrets",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the secrets, if not beside what `pbem play` remembers.",
+    help="The folder of the secrets, if not beside the memory of `pbem play`.",
 )
-@click.option("--once", is_flag=True, help="Do what is due now, and end: for cron, or a mail hook.")
+@click.option("--once", is_flag=True, help="Do what is due now, and exit: for cron, or a mail hook.")
 def agent(account: str, secrets: Path | None, once: bool) -> None:
-    """Play sealed matches: check, answer and open by itself, and ask for orders alone.
+    """Play sealed matches: checks, answers and opens by itself, and asks only for orders.
 
-    It reads and sends as `pbem play` does, with the same account. What is asked for is printed with its boards;
-    answer here, with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` where orders have lines), or with `pbem
-    play m17 Gx3 bRv1Rv3` elsewhere. `m17 --nothing` orders nothing; `m17` alone shows the boards again. It runs until
-    SIGTERM or Ctrl-C.
+    It reads and sends letters as `pbem play` does, with the same account. When orders are due, it prints the boards.
+    Answer here with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` if orders have lines), or with `pbem play
+    m17 Gx3 bRv1Rv3` in another terminal. `m17 --nothing` orders nothing; `m17` alone prints the boards again. It runs
+    until SIGTERM or Ctrl-C.
     """
     stop = threading.Event()
     for number in () if once else (signal.SIGTERM, signal.SIGINT):

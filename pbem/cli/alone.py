@@ -1,4 +1,4 @@
-"""One program for one memory: two of them would send other letters for the same turns."""
+"""One program per memory: two of them would send different letters for the same turns."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LOOK = 1.0  # seconds between two looks whether the other has ended
 
 @contextmanager
 def alone(memory: Path, command: str, standby: threading.Event | None = None) -> Iterator[None]:
-    """Let no other such command run with this memory. Raises `BadAccount` where one does.
+    """Let no other such command run with this memory. Raises `BadAccount` if one does.
 
-    On standby this waits until the other has ended, or that event comes.
+    On standby, this waits until the other has ended, or the event is set.
     """
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with os.fdopen(os.open(f"{memory}.lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:

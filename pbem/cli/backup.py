@@ -24,8 +24,8 @@ __all__ = ["backup", "restore"]
 def backup(file: Path, config_file: Path) -> None:
     """Copy the store into the new FILE, while the server runs.
 
-    The copy is complete in itself, and sealed as the store is: without store.key nobody can read it. The keys are
-    not in it; keep copies of them elsewhere than the backups.
+    The copy is complete in itself, and sealed like the store: without store.key nobody can read it. The keys are not
+    in it; keep copies of them apart from the backups.
     """
     with opened(config_file) as store:
         draft = file.with_name(f".{file.name}.{os.getpid()}")
@@ -55,9 +55,9 @@ def backup(file: Path, config_file: Path) -> None:
 def restore(file: Path, config_file: Path) -> None:
     """Replace the store with the backup FILE. The server must not be running.
 
-    The former store is kept beside the new one. A new generation begins: when the server starts, every match that
-    is played stands still, its transcript says so, and its players are told, because they may have letters that the
-    server has forgotten. Let each go on with `pbem match resume`, or end it.
+    The former store is kept beside the new one. A new generation begins: when the server starts, every match in play
+    is paused, its transcript says so, and its players are told, because they may have letters that the
+    server has forgotten. Resume each match with `pbem match resume`, or end it.
     """
     with troubles():
         config = load(config_file)

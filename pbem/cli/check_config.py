@@ -1,4 +1,4 @@
-"""`pbem check-config`: all that is wrong with a configuration. Thin: see `pbem.config` and `pbem.server.doctor`."""
+"""`pbem check-config`: all faults of a configuration. Thin: see `pbem.config` and `pbem.server.doctor`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check_config(config_file: Path) -> None:
     """Report everything that is wrong with the configuration and what it names; status 1 if anything is.
 
-    Nothing is made or changed, and no connection is opened.
+    It makes and changes nothing, and opens no connection.
     """
     wrong, config = faults(config_file)
     for fault in wrong:

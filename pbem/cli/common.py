@@ -1,8 +1,8 @@
 """What the operator's commands have in common: the configuration, the open store, and how instructions are given.
 
-A command looks into the store beside a running daemon, and never makes or migrates one. An instruction waits in the
-store for the daemon, which is woken; when none runs, the desk is opened here for a moment, under the same lock.
-Implements reliability.md, case 30 (one daemon a store).
+A command may look into the store while the daemon runs; it never makes or migrates a store. An instruction waits in
+the store for the daemon, which is woken. If no daemon runs, the desk is opened here for a moment, under the same
+lock. Implements reliability.md, case 30 (one daemon a store).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, for pro
 
 @contextmanager
 def troubles() -> Iterator[None]:
-    """Report in one sentence what is not a fault of the program."""
+    """Report in one sentence a trouble that is not a fault of the program."""
     try:
         yield
     except (ConfigError, StoreError, KeyFileError, Busy) as error:
@@ -80,7 +80,7 @@ def troubles() -> Iterator[None]:
 
 @contextmanager
 def _damages() -> Iterator[None]:
-    """What makes no sense in a store that opens is damage: say so, and where it was found."""
+    """Nonsense in a store that opens is damage: say so, and where it was found."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -106,7 +106,7 @@ def opened(config_file: Path) -> Iterator[Opened]:
 
 
 def wake(store: Opened) -> bool:
-    """Let the daemon look at the store now; whether one runs. Those that share a store look by themselves, soon."""
+    """Let the daemon look at the store now; returns whether one runs. Servers sharing a store look by themselves."""
     daemon = at_work(store.database, datetime.now(UTC))
     if isinstance(daemon, int):
         with suppress(ProcessLookupError, PermissionError):  # it looks by itself, later
@@ -115,7 +115,7 @@ def wake(store: Opened) -> bool:
 
 
 def instruct(store: Opened, what: str, match: int, reason: str) -> str:
-    """Give the desk an instruction, wait until it is obeyed, and give its answer; raises ClickException."""
+    """Give the desk an instruction, wait until it is obeyed, and return its answer; raises ClickException."""
     instructions = Instructions(store.database)
     number = instructions.give(what, match, reason, getpass.getuser(), datetime.now(UTC))
     if _at_rest(store):
@@ -133,7 +133,7 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
 
 
 def _at_rest(store: Opened) -> bool:
-    """Whether no daemon runs; over a store in a file none begins until we are done."""
+    """Whether no daemon runs; over a store in a file, none starts until we are done."""
     place = store.database.place
     if not isinstance(place, Path):
         return at_work(store.database, datetime.now(UTC)) is None
@@ -145,7 +145,7 @@ def _at_rest(store: Opened) -> bool:
 
 
 def _obey(store: Opened) -> None:
-    """Do what the daemon would do, when none runs; the letters leave when it starts."""
+    """Do what the daemon would do, if none runs; the letters leave when it starts."""
     from pbem.desk.reading import InProcess
     from pbem.desk.wiring import Desk
 
@@ -159,7 +159,7 @@ def _obey(store: Opened) -> None:
 
 
 def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
-    """Print rows beneath the names of their columns."""
+    """Print rows below the names of their columns."""
     lines = [list(columns), *([_text(row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
     for line in lines:

@@ -1,4 +1,4 @@
-"""`pbem doctor`: a server examined while it runs. Thin: what is looked at is in `pbem.server.doctor`."""
+"""`pbem doctor`: examines a server while it runs. Thin: the checks are in `pbem.server.doctor`."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 @click.command()
 @config_option
 @click.option("--mail/--no-mail", default=True, show_default=True, help="Send a letter to ourselves and wait for it.")
-@click.option("--deadline", type=float, default=60.0, show_default=True, help="Seconds until it counts as lost.")
+@click.option(
+    "--deadline", type=float, default=60.0, show_default=True, help="Seconds until the letter counts as lost."
+)
 def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     """Examine the store, verify every transcript, check the clock and the queues, and send a letter on a round trip.
 
-    The server may run, and for the letter it must. Status 1 if anything is not well.
+    The server may run; for the letter it must run. Status 1 if anything is wrong.
     """
     well = True
     with opened(config_file) as store:

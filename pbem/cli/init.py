@@ -1,6 +1,6 @@
-"""`pbem init`: the files of a new server, from the answers to three questions. Thin: what they hold is in config/.
+"""`pbem init`: the files of a new server, from the answers to three questions. Thin: their contents are in config/.
 
-Here live the questions, what is guessed from the answers, and the writing, which never overwrites. Implements
+Here live the questions, the guesses made from the answers, and the writing, which never overwrites. Implements
 docs/operating.md, "A mailbox is enough" and "Install".
 """
 
@@ -43,17 +43,19 @@ PROVIDERS = {
     type=click.Choice(KINDS),
     prompt="Do letters lie in a mailbox at a provider, or have you a domain with a mail server",
     default=KINDS[0],
-    help="Letters lie in a mailbox at a provider, or come by the mail server of your own domain.",
+    help="Letters are in a mailbox at a provider, or come through the mail server of your own domain.",
 )
 @click.option("--address", prompt="The address that players write to", help="The address that players write to.")
-@click.option("--operator", prompt="Your own address, for reports of trouble", help="Who is told of trouble.")
-@click.option("--server", help="The server's name for good; otherwise made from the address.")
+@click.option(
+    "--operator", prompt="Your own address, for reports of trouble", help="The address that is told of trouble."
+)
+@click.option("--server", help="The server's permanent name; by default made from the address.")
 @click.option("--imap", help="The provider's IMAP server; otherwise guessed.")
 @click.option("--submission", help="The provider's submission server; otherwise guessed.")
 def init(
     folder: Path, kind: str, address: str, operator: str, server: str | None, imap: str | None, submission: str | None
 ) -> None:
-    """Write the configuration of a new server into FOLDER, and say what is left to do.
+    """Write the configuration of a new server into FOLDER, and list what remains to be done.
 
     For a mailbox: pbem.toml and a unit for systemd. For a domain: pbem.toml, units, the lines for Postfix, and the
     DNS records to add. Nothing is overwritten.
@@ -99,7 +101,7 @@ def _label(local: str) -> str:
 
 
 def _faults(text: str) -> list[str]:
-    """What is wrong with a configuration that is not written yet."""
+    """The faults of a configuration that is not written yet."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pbem.toml")
         path.write_text(text, "utf-8")
@@ -107,12 +109,12 @@ def _faults(text: str) -> list[str]:
 
 
 def _toml(word: str) -> str:
-    """What stands for a text between double quotes; TOML knows the escapes of JSON."""
+    """A text as it is written between double quotes; TOML has the escapes of JSON."""
     return json.dumps(word, ensure_ascii=False)[1:-1]
 
 
 def _unit(word: str) -> str:
-    """What stands for a text between double quotes in a unit (systemd.service(5), "Command lines")."""
+    """A text as it is written between double quotes in a unit (systemd.service(5), "Command lines")."""
     return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
 
 

@@ -1,6 +1,6 @@
-"""The manual page, made from what the commands say of themselves: `python -m pbem.cli.manual > docs/pbem.1`.
+"""The manual page, made from the help of the commands: `python -m pbem.cli.manual > docs/pbem.1`.
 
-Nobody writes in it: a test compares it with the commands. Implements man-pages(7).
+Do not edit the page: a test compares it with the commands. Implements man-pages(7).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _command(command: click.Command, name: str, parent: click.Context) -> Iterat
 
 
 def _roff(text: str) -> str:
-    """Text that means itself."""
+    """Text without special meaning in roff."""
     text = text.replace("\\", r"\e").replace("-", r"\-")
     return re.sub(r"(?m)^([.'])", r"\\&\1", text)
 

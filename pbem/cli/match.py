@@ -1,4 +1,4 @@
-"""`pbem match`: matches as the operator may see and steer them. Thin: the desk obeys, the transcript says so.
+"""`pbem match`: matches as the operator may see and control them. Thin: the desk obeys.
 
 Secrets (setups, orders) are shown only on demand, and with a warning.
 """
@@ -103,7 +103,7 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
 
 
 def _says(entry: Entry) -> str:
-    """What of an entry is no hash and no list."""
+    """The parts of an entry that are neither hashes nor lists."""
     shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int))
     return ", ".join(f"{key} {value}" for key, value in shown if len(str(value)) < 64)
 
@@ -141,7 +141,7 @@ def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
 
 
 _reason = click.option(
-    "--reason", required=True, help="Why: it stands in the transcript for ever, and in a letter to every player."
+    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
 )
 
 

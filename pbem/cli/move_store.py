@@ -32,8 +32,8 @@ __all__ = ["move_store"]
 def move_store(old: str, new: str, config_file: Path) -> None:
     """Copy the store at OLD to NEW: from a file into PostgreSQL, or back. No server may be running.
 
-    A place is a path, or an address such as postgresql://user@host/name, as `store` is in the configuration. Name the
-    new one there afterwards. The old store stays as it is: let no server work on it again.
+    OLD and NEW are paths, or addresses such as postgresql://user@host/name, as for `store` in the configuration. Set
+    `store` to NEW afterwards. The old store stays as it is: let no server work on it again.
     """
     with troubles():
         config = load(config_file)

@@ -1,6 +1,6 @@
 """`pbem opponent`: a program that plays by mail like any player, until it is told to stop.
 
-Thin: what it does is in `pbem.player.program`; here its letters come and go. Implements docs/opponent.md.
+Thin: `pbem.player.program` does the work; here its letters come and go. Implements docs/opponent.md.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _AGAIN = 30.0  # when mail could not be fetched, or not be sent
     required=True,
     help="opponent.toml; opponent.example.toml in the folder of examples explains every setting.",
 )
-@click.option("--standby", is_flag=True, help="While another runs with the same memory, wait until it ends.")
+@click.option("--standby", is_flag=True, help="Wait while another one runs with the same memory.")
 def opponent(config_file: Path, standby: bool) -> None:
-    """Play by mail, as a program, against whoever proposes what fits.
+    """Play by mail, as a program, against anybody whose proposal is within its limits.
 
     It is a player like any other, with its own key and its own mailbox: it registers itself, accepts proposals within
     its limits, sends setups and orders, and proves afterwards that it saw nothing but its letters (`pbem verify
@@ -80,7 +80,7 @@ def opponent(config_file: Path, standby: bool) -> None:
 
 
 class _Lines(logging.Formatter):
-    """A line for each record, in UTC: letters are anybody's, and none may write a line of its own."""
+    """A line for each record, in UTC: anybody may write letters, and none may write a line of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in super().format(record))
@@ -121,7 +121,7 @@ def _text(templates: Templates, name: str, facts: dict[str, object]) -> str:
 
 
 def _pass(program: Program, source: Source, settings: Settings, pause: float) -> float:
-    """Fetch, act and send, after a pause; in how many seconds to look again: soon where others may follow."""
+    """Fetch, act and send, after a pause; returns the seconds until the next look: few if more letters may follow."""
     again = min(2 * pause, _LOOK)
     events = []
     try:

@@ -1,6 +1,6 @@
 """`pbem page`: the composer of a game as one file, to be opened from a disk or served as it is.
 
-Here lives printing alone; the page is put together in `pages`. Implements design.md, "Layout", `cli/`.
+Only the printing lives here; `pages` puts the page together. Implements design.md, "Layout", `cli/`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ __all__ = ["page"]
     envvar="PBEM_CONFIG",
     help="The configuration of the server that the page is for.",
 )
-@click.option("--language", type=click.Choice(LANGUAGES), default=ENGLISH, show_default=True, help="What it speaks.")
+@click.option(
+    "--language", type=click.Choice(LANGUAGES), default=ENGLISH, show_default=True, help="The page's language."
+)
 def page(game: str, config_file: Path | None, language: str) -> None:
-    """Print the page on which players click their setups and orders of GAME together.
+    """Print the page on which players compose setups and orders of GAME by clicking.
 
     The page is one file that loads nothing and sends nothing: `pbem page GAME > GAME.html`, then open it.
 
-    With a configuration the page is for that server, and writes letters to no other. Without one it shows whose
-    letters it is to write, and asks before the first.
+    With a configuration, the page is for that server, and writes letters to no other. Without one, it shows the
+    address to which it would write, and asks before the first letter.
     """
     home = None
     if config_file is not None:

@@ -1,7 +1,7 @@
 """`pbem play`: a player's matches in the terminal; one command a turn.
 
-Thin: which letters are believed is decided in `pbem.player`, rules are the games' own, boards and events are those of
-the letters. Each run fetches first, sends what lies ready, and says both. Implements docs/playing.md.
+Thin: `pbem.player` decides which letters are believed, the games have the rules, and boards and events are those of
+the letters. Each run first fetches letters, sends those that are ready, and reports both. Implements docs/playing.md.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Play(click.Group):
 
 
 class Table:
-    """A player's table: the account, its letters, and the ways in and out. Opened when it is first asked for."""
+    """A player's table: the account, its letters, and the ways in and out. Each is opened when first needed."""
 
     def __init__(self, folders: Places, name: str, patience: float, secrets: Path | None = None) -> None:
         self.folders = folders
@@ -84,7 +84,7 @@ class Table:
 
     @property
     def account(self) -> Account:
-        """Whose table it is."""
+        """The account."""
         if self._account is None:
             self._account = self.folders.load(self.name)
         return self._account
@@ -98,7 +98,7 @@ class Table:
 
     @property
     def letters(self) -> Correspondence:
-        """All that was read and written with it."""
+        """The correspondence of the account."""
         if self._correspondence is None:
             memory = Memory(self.folders.memory(self.account.id))
             self.afterwards.callback(memory.close)
@@ -108,7 +108,7 @@ class Table:
 
     @property
     def agent(self) -> Agent:
-        """What plays sealed matches."""
+        """The agent that plays sealed matches."""
         if self._agent is None:
             vault = Vault(self.secrets or self.folders.secrets(self.account.id))
             self._agent = Agent(self.letters, vault, os.urandom)
@@ -118,7 +118,7 @@ class Table:
         return self.key.sign(text, namespace)
 
     def fetch(self) -> list[Event]:
-        """Take in what has come; says what a player should know of it."""
+        """Take in the letters that have come, and tell the player what matters."""
         if self._source is None:
             self._source = mail_in.source(self.account)
             self.afterwards.callback(self._source.close)
@@ -133,7 +133,7 @@ class Table:
         return events
 
     def send(self) -> bool:
-        """Send all that lies ready; whether nothing is left."""
+        """Send all letters that are ready; returns whether none is left."""
         complete = True
         for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
@@ -147,7 +147,7 @@ class Table:
         return complete
 
     def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
-        """Look for letters until there is what is waited for; whether it came within the patience."""
+        """Look for letters until the awaited one is there; returns whether it came in time."""
         end = time.monotonic() + self.patience
         turn, pause = 0, _SOON
         shown = sys.stderr.isatty()
@@ -171,7 +171,7 @@ class Table:
                 sys.stderr.flush()
 
     def settle(self, sent: Sent) -> None:
-        """Send a letter, wait for what the server makes of it, and say it; exits with 1 if it was refused."""
+        """Send a letter, wait for the server's answer, and report it; exits with 1 if it was refused."""
         if self.send() and self.patience:
             self.wait(lambda _: _state(self.letters, sent) not in {"ready", "sent"}, "the server's answer")
         match _state(self.letters, sent):
@@ -196,7 +196,7 @@ def _passphrase(prompt: str) -> str:
 
 @contextmanager
 def troubles() -> Iterator[None]:
-    """Say in a sentence what is no fault of the program."""
+    """Report in one sentence a trouble that is not a fault of the program."""
     try:
         yield
     except Refused as refused:
@@ -222,7 +222,7 @@ def _refused(faults: Sequence[str]) -> NoReturn:
 
 
 @click.group(cls=_Play, invoke_without_command=True)
-@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, where there are several.")
+@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, if there are several.")
 @click.option(
     "--wait", "patience", type=float, default=None, metavar="SECONDS", help="How long to wait for an answer."
 )
@@ -234,7 +234,7 @@ def play(ctx: click.Context, account: str, patience: float | None) -> None:
     pbem play                     list my matches: whose move it is, and until when
     pbem play m17                 show the boards of m17
     pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
-    pbem play m17 --open          click them together in the browser instead
+    pbem play m17 --open          compose them by clicking in the browser instead
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
@@ -254,15 +254,15 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 
 @play.command()
 @click.argument("account", metavar="NAME@SERVER")
-@click.option("--address", required=True, help="Your mail address, where the server writes to.")
+@click.option("--address", required=True, help="Your mail address, to which the server writes.")
 @click.option("--to", "server_address", default="", help="The server's address, if it is not pbem@SERVER.")
 @click.option(
     "--key",
     default="~/.ssh/id_ed25519",
     show_default=True,
-    help="Your SSH key: a private one, or the .pub of one in an agent.",
+    help="Your SSH key: a private key, or the .pub of a key in an agent.",
 )
-@click.option("--new-key", is_flag=True, help="Make that key; it must not be there yet.")
+@click.option("--new-key", is_flag=True, help="Make that key; it must not exist yet.")
 @click.option("--no-key", is_flag=True, help="Play without a key: your mail provider must sign what you send (DKIM).")
 @click.option(
     "--in",
@@ -270,7 +270,7 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
     default="maildir:~/Maildir",
     show_default=True,
     metavar="URL",
-    help="Where your letters come: maildir:PATH, mbox:PATH, imaps://USER@HOST or lmtp://127.0.0.1:PORT.",
+    help="Where your letters arrive: maildir:PATH, mbox:PATH, imaps://USER@HOST or lmtp://127.0.0.1:PORT.",
 )
 @click.option(
     "--out",
@@ -278,11 +278,11 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
     default="sendmail:",
     show_default=True,
     metavar="URL",
-    help="How letters go: smtps://USER@HOST, submission://USER@HOST, smtp://HOST:PORT, sendmail: or drafts:FOLDER.",
+    help="Where letters go: smtps://USER@HOST, submission://USER@HOST, smtp://HOST:PORT, sendmail: or drafts:FOLDER.",
 )
 @click.option("--password-file", default="", help="A file with the mailbox's password, readable by you alone.")
-@click.option("--password-command", default="", help="A command that prints it.")
-@click.option("--token-command", default="", help="A command that prints an access token in its place (XOAUTH2).")
+@click.option("--password-command", default="", help="A command that prints that password.")
+@click.option("--token-command", default="", help="A command that prints an access token instead (XOAUTH2).")
 @click.option(
     "--server-key", default="", metavar="HEX", help="The server's Ed25519 key, if you know it: 64 hex digits."
 )
@@ -302,10 +302,10 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     token_command: str,
     server_key: str,
 ) -> None:
-    """Open an account: the whole first dialogue with a server, its question to your key included.
+    """Open an account, and prove to the server that the key is yours.
 
     NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
-    anna@home.example` writes to pbem@play.example. The same again goes on where it was left.
+    anna@home.example` writes to pbem@play.example. If it was interrupted, the same command continues.
     """
     with troubles():
         name, server = split(account)
@@ -340,7 +340,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
 
 
 def _introduce(table: Table, ours: signing.Key | None) -> None:
-    """The dialogue that opens the account, as far as the server answers now."""
+    """The dialogue that opens the account, as far as the server has answered."""
     letters = table.letters
     if letters.memory.fact("account") is None:
         if ours is None:
@@ -390,7 +390,7 @@ def _title(letters: Correspondence, standing: JsonObject) -> str:
 
 
 def is_due(table: Table, standing: JsonObject) -> bool:
-    """Whether a match waits for a decision of this player's about a setup or orders."""
+    """Whether a match waits for this player to decide on a setup or orders."""
     if standing.get("sealed"):
         return table.agent.asks(standing["match"])
     return bool(standing["asked"]) and table.letters.pending(standing["match"]) is None
@@ -455,12 +455,12 @@ def _ending(standing: JsonObject) -> str:
 @play.command(hidden=True)
 @click.argument("match")
 @click.argument("orders", nargs=-1)
-@click.option("--final", is_flag=True, help="These orders will not be changed: the turn need not wait.")
+@click.option("--final", is_flag=True, help="You will not change these orders: the turn need not wait.")
 @click.option("--nothing", is_flag=True, help="Order nothing this turn, where the rules allow it.")
 @click.option(
     "--from", "file", type=click.File("r"), help="Read the orders, or the setup, from a file; - is the keyboard."
 )
-@click.option("--open", "browser", is_flag=True, help="Click the orders, or the setup, together in the browser.")
+@click.option("--open", "browser", is_flag=True, help="Compose the orders, or the setup, by clicking in the browser.")
 @_yes
 @_table
 def match(  # noqa: PLR0913, PLR0917 - options of a command
@@ -503,7 +503,7 @@ def _order(table: Table, standing: JsonObject, texts: Sequence[str], *, final: b
 
 
 def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
-    """Say what the first of these texts that is legal orders, and return it; raises `Refused`, `Impossible`."""
+    """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
     from pbem.boards import words
 
     letters, name = table.letters, standing["match"]
@@ -519,7 +519,7 @@ def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
 
 
 def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str]) -> tuple[str, Judged]:
-    """The first text that is legal: words may be in one line, or each in its own; else the least faults are told."""
+    """The first legal text: words may be in one line, or each in its own; otherwise the fewest faults are told."""
     refusals = []
     for text in texts:
         try:
@@ -590,7 +590,7 @@ machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 @click.argument("words", nargs=-1)
 @_table
 def words(table: Table, words: tuple[str, ...]) -> None:
-    """Print the six words that open the notes of your sealed matches, or take them over from another machine."""
+    """Print the six words that open the notes of your sealed matches, or set those of another machine."""
     with troubles():
         if words:
             table.agent.use_words(" ".join(words))
@@ -598,7 +598,7 @@ def words(table: Table, words: tuple[str, ...]) -> None:
 
 
 def _ask(table: Table, yes: bool, shown: JsonObject | None = None) -> None:
-    """Ask once; then the match must stand as it was shown: another `pbem play` may have fetched meanwhile."""
+    """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
     if shown is not None:
@@ -656,7 +656,7 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
 
 
 def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, str]) -> dict[str, object]:
-    """What the letters' own template says of terms."""
+    """What the letters' own template says about terms."""
     terms = letters.terms(standing["match"])
     return {
         "id": standing["match"],
@@ -686,7 +686,7 @@ _STATES = {
 
 
 def _clicked(table: Table, standing: JsonObject) -> Handed:
-    """What was clicked together in the browser, on what the letters brought."""
+    """The orders composed in the browser, from the files that the letters brought."""
     from pbem.pages import Home, composer, fragment
     from pbem.pages.handover import handover
     from pbem.player.browser import Port
@@ -787,7 +787,7 @@ def _tell(table: Table, words: str, yes: bool, *, match: str = "", text: str = "
 
 
 def _sentence(name: str, help_: str, argument: str = "") -> None:
-    """A sentence of a match that is being played, with a word behind it or without."""
+    """A sentence about a running match, with a word after it or without."""
 
     @play.command(name, help=help_)
     @click.argument("match")
@@ -807,7 +807,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
 
 
 for _name, _help, _argument in (
-    ("claim", "Claim the game from whoever missed the deadline and the grace period.", ""),
+    ("claim", "Claim the game from a player who missed the deadline and the grace period.", ""),
     ("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
     ("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
     ("extend", "Give your opponent more time, such as 3d.", "TIME"),
@@ -821,7 +821,7 @@ for _name, _help, _argument in (
 @_yes
 @_table
 def reveal(table: Table, match: str, yes: bool) -> None:
-    """Lay your secrets open after a sealed game that was ended otherwise than by its rules, as by resignation."""
+    """Reveal your secrets after a sealed game that did not end by its rules: after a resignation, say."""
     with troubles():
         table.fetch()
         standing = table.letters.standing(match)
@@ -838,7 +838,7 @@ DOUBTFUL = (
 
 @play.command()
 @click.argument("match")
-@click.option("--whole", is_flag=True, help="The whole match, and not this game alone.")
+@click.option("--whole", is_flag=True, help="The whole match, not only this game.")
 @_yes
 @_table
 def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
@@ -856,7 +856,7 @@ def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @_table
 def ask(table: Table, words: tuple[str, ...]) -> None:
-    """Ask the server something that nobody need sign, such as `list open`, and print its answer."""
+    """Ask the server something that needs no signature, such as `list open`, and print its answer."""
     with troubles():
         table.fetch()
         sent = table.letters.ask(" ".join(words), _now())
@@ -871,7 +871,7 @@ def ask(table: Table, words: tuple[str, ...]) -> None:
 @click.argument("match", required=False)
 @_table
 def wait(table: Table, match: str | None) -> None:
-    """Wait until it is your move, in a match or in any, or the match is over; `--wait` before it says how long."""
+    """Wait until it is your move, in a match or in any, or the match is over; `pbem play --wait` says how long."""
     with troubles():
         letters = table.letters
 
@@ -907,7 +907,7 @@ def letter(table: Table, match: str) -> None:
 @click.argument("match")
 @_table
 def verify(table: Table, match: str) -> None:
-    """Verify a match's bundle once more, and hold all its letters against it."""
+    """Verify a match's bundle again, and compare all its letters with it."""
     with troubles():
         table.fetch()
         if not _proved(table.letters, match):
@@ -1003,10 +1003,10 @@ def _indented(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """What others say within a line of ours stays within it, and ends: it is no line of its own."""
+    """Others' words within a line of ours: they stay within the line, and cannot begin one of their own."""
     return clean(text).replace("\n", "\\n")[:_LONGEST]
 
 
 def clean(text: str) -> str:
-    """Letters are others' words: nothing in them moves the cursor."""
+    """Others' words: nothing in them can move the cursor."""
     return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)

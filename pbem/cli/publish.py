@@ -1,7 +1,7 @@
 """`pbem publish`: the page of a match from its bundle, or all pages of a server as a folder of plain files.
 
-Here lives reading and printing alone; pages are put together in `pages`, and what may be told is decided in
-`desk.public`. Implements design.md, "Layout", `cli/`.
+Only reading and printing live here; `pages` puts pages together, and `desk.public` decides what may be told.
+Implements design.md, "Layout", `cli/`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["publish"]
 @click.argument("place", metavar="BUNDLE|DIR", type=click.Path(path_type=Path))
 @config_option
 @click.option(
-    "--language", type=click.Choice(LANGUAGES), default=ENGLISH, show_default=True, help="Of BUNDLE's page."
+    "--language", type=click.Choice(LANGUAGES), default=ENGLISH, show_default=True, help="Language of BUNDLE's page."
 )
 def publish(place: Path, config_file: Path, language: str) -> None:
     """Print the page of the match in BUNDLE, or bring the pages of this server in DIR up to date.
@@ -31,13 +31,13 @@ def publish(place: Path, config_file: Path, language: str) -> None:
     The page of a match steps through its finished games and carries the proof, to be checked in the browser. The
     whole bundle is in it, letters and their senders' addresses included.
 
-    In DIR lie, in each language, an index with the standings, the open invitations and the public matches, a page for
-    each public match that is finished (without the players' letters), and the pages to compose on. Nothing is there
-    of a private match, and of a running one no more than where it stands. Files are renamed into place, and written
-    only where they changed; run it as often as you like, beside the server.
+    DIR holds, in each language, an index with the standings, the open invitations and the public matches; a page
+    for each finished public match (without the players' letters); and the pages on which players compose orders. It
+    holds nothing of a private match, and of a running match only how it stands. Only files that changed are
+    written, and they are renamed into place; run it as often as you like, beside the server.
 
-    Pages load nothing and send nothing. Exit status 1: the file is no bundle, or the store cannot be read; 2: it is
-    larger than what is looked at.
+    Pages load nothing and send nothing. Exit status 1: the file is not a bundle, or the store cannot be read; 2:
+    the file is larger than the limits.
     """
     if place.is_file():
         _print(place, language)

@@ -1,6 +1,6 @@
 """`pbem inbox` and `pbem outbox`: letters that wait, were set aside or given up, and what to do with them.
 
-Thin: the rows are `pbem.store.operator`'s. The content of a letter is shown only on demand, and with a warning.
+Thin: `pbem.store.operator` has the rows. The content of a letter is shown only on demand, with a warning.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
 
     @group.command("list")
     @config_option
-    @click.option("--all", "everything", is_flag=True, help="Also those that are through.")
+    @click.option("--all", "everything", is_flag=True, help="Also the finished ones.")
     @as_json
     def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
-        """List the letters that are not through, oldest first."""
+        """List the unfinished letters, oldest first."""
         with opened(config_file) as store:
             rows = Box(store.database, box).list(everything=everything)
         if as_json:
@@ -59,7 +59,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
     @group.command()
     @click.argument("number", type=int)
     @config_option
-    @click.option("--secrets", is_flag=True, help="Print the letter itself, too. It may hold what nobody may know.")
+    @click.option("--secrets", is_flag=True, help="Print the letter itself, too. It may hold secrets.")
     @as_json
     def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> None:
         """Show what is known of letter NUMBER: its envelope and what became of it."""
@@ -97,7 +97,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
 
 
 def _harmless(raw: bytes) -> str:
-    """A stranger's letter as text: nothing in it commands a terminal; `--json` has its very octets."""
+    """A stranger's letter as text: nothing in it controls the terminal; `--json` has its exact octets."""
     text = raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
     return "".join(
         char if char.isprintable() or char in "\n\t" else ascii(char).removeprefix("'").removesuffix("'")

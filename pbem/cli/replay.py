@@ -1,7 +1,7 @@
 """`pbem replay`: game records in, what happened in them out, for people or as JSON.
 
-Here live reading files, exit status and printing; all judging is in `match/record`. Imports nothing of mail,
-database or cryptography. Implements record-format.md, "`pbem replay FILE... [--json]`".
+Here live the reading of files, the exit status and the printing; `match/record` does all the judging. Imports
+nothing of mail, database or cryptography. Implements record-format.md, "`pbem replay FILE... [--json]`".
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ LARGEST: Final = 16 << 20
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file, each on one line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each file, each on one line.")
 def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     """Play game records (.pbem.toml) through the rules and say what happened.
 
-    Exit status 0: all are legal, and their results, if given, agree. 1: one is not; turn, seat and order are
-    named. 2: one cannot be read as a record. The highest wins.
+    Exit status 0: all are legal, and their results, if given, agree. 1: one is not; turn, seat and order are named.
+    2: one cannot be read as a record. With several files, the highest status counts.
     """
     worst = LEGAL
     if hasattr(sys.stdout, "reconfigure"):  # a narrow terminal encoding is no reason to fail
@@ -53,7 +53,7 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 def _judge(file: Path) -> tuple[int, dict[str, object], Iterator[str]]:
-    """Exit status, JSON object and the account for people of one file."""
+    """Exit status, JSON object and text for people, for one file."""
     try:
         record = read(_text(file))
         replayed = played(record)
@@ -105,7 +105,7 @@ def _account(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
 
 
 def _told(report: Report, names: Mapping[int, str]) -> str:
-    """One report in a line: whose, what kind, then what else it holds, game-blind."""
+    """One report in a line: whose, what kind, then its other fields, whatever the game."""
     rest = dict(report)
     head = [names[rest.pop("seat")]] if "seat" in rest else []
     head.append(str(rest.pop("kind", "")))

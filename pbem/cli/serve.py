@@ -1,6 +1,6 @@
 """`pbem serve`: the server, from its configuration file until it is told to stop.
 
-Nothing but the options and the messages; all wiring is in `pbem.server.daemon`. Implements design.md, "Layout".
+Only the options and the messages live here; all wiring is in `pbem.server.daemon`. Implements design.md, "Layout".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 def write_composers(config: Config, folder: Path) -> None:
-    """The pages to compose on, beside the store, for an operator who serves none: to be passed on as files."""
+    """The composers, written beside the store for an operator who serves none, to be passed on as files."""
     home = Home(config.server, config.mail_address, config.delimiter)
     try:
         done = site.publish(folder, site.composer_folder(home))
@@ -53,13 +53,13 @@ def write_composers(config: Config, folder: Path) -> None:
 @click.option(
     "--roles",
     metavar="ROLE,...",
-    help="Do a part of everything, where several servers share a store: intake, desk, post, clock.",
+    help="Take only these roles, if several servers share a store: intake, desk, post, clock.",
 )
 def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None:
     """Accept letters, referee, and send letters, until SIGTERM or SIGINT.
 
-    Without any configuration, a server for trying is made in the user's data folder: it runs on this machine alone,
-    and files its letters there.
+    Without a configuration, it sets up a trial server in the user's data folder, which runs on this machine alone and
+    files its letters there.
     """
     try:
         does = named(roles) if roles is not None else ALL
@@ -90,7 +90,7 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
 
 
 def _begin_at_home(config_file: Path) -> None:
-    """Write the configuration of a server for trying."""
+    """Write the configuration of a trial server."""
     try:
         config_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         config_file.write_text((example_folder() / "init" / "home.toml").read_text("utf-8"), "utf-8")

@@ -1,8 +1,8 @@
 """`pbem sign`: a filled-in form goes in, the same form with the player's SSH signature comes out.
 
-Here lives the thin command: reading the form, finding the key, asking its passphrase. The signature is made
-in `identity/ssh`. Implements protocol.md, "Identity" (SSH signatures); it does what
-`ssh-keygen -Y sign -n pbem@<server>` does, where that is not at hand.
+Here lives the thin command: it reads the form, finds the key, and asks for its passphrase. `identity/ssh` makes the
+signature. Implements protocol.md, "Identity" (SSH signatures); it does the same as
+`ssh-keygen -Y sign -n pbem@<server>`, for machines without that.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _TRIES = 3
     show_default=True,
     help="Your private SSH key.",
 )
-@click.option("--server", help="Name of the server, where the form has no line `server`.")
+@click.option("--server", help="Name of the server, if the form has no line `server`.")
 def sign(file: str, key: Path, server: str | None) -> None:
     """Sign a form (orders, setup, confirm, …) with your SSH key, ready to paste into a letter.
 
-    FILE holds the form and nothing else, from its first line to `end`; - reads it from the keyboard or a
-    pipe. Quote marks and blanks around it are taken away when the whole form is quoted or indented.
+    FILE holds the form and nothing else, from its first line to `end`; - reads it from the keyboard or a pipe. If the
+    whole form is quoted or indented, quote marks and blanks are removed.
     """
     with click.open_file(file, "rb") as source:
         text = _form(source.read())
@@ -54,7 +54,7 @@ def _form(data: bytes) -> str:
 
 
 def _server(text: str, server: str | None) -> str:
-    """Find the one server the form is for; what the server would not read is refused before it is signed."""
+    """Find the one server that the form is for; what the server would not read is refused before it is signed."""
     if ssh.BEGIN in text:
         raise click.ClickException("This form is signed already.")
     reading = parse(text)

@@ -1,4 +1,4 @@
-"""`pbem status`: how the server stands, on one screen or as JSON. Thin: the figures are `pbem.store.operator`'s."""
+"""`pbem status`: the state of the server, on one screen or as JSON. Thin: `pbem.store.operator` has the figures."""
 
 from __future__ import annotations
 

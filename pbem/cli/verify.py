@@ -1,7 +1,7 @@
-"""`pbem verify`: prove a match from its bundle alone, and hold kept letters against it.
+"""`pbem verify`: proves a match from its bundle alone, and compares kept letters with it.
 
-Thin: the proof is in `pbem.proof.verify`, the comparison with letters in `pbem.proof.compare`. What `--json` prints
-is described in docs/verification.md.
+Thin: the proof is in `pbem.proof.verify`, the comparison with letters in `pbem.proof.compare`. docs/verification.md
+describes what `--json` prints.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _SAID: dict[Standing, tuple[str, str]] = {
     "opened",
     multiple=True,
     metavar="SEED",
-    help="The seed of a program that played, or a file with the letter that opened it: was it blind?",
+    help="The seed of a program that played, or a file with the letter that opened it: did it see only its letters?",
 )
 @click.option(
     "--witness",
@@ -91,14 +91,14 @@ def verify(
     """Verify a match from its BUNDLE, without a server or a network.
 
     Checks the chain, the server's signatures, every player's signature, that each commitment opens, that every setup
-    and order was legal, and that every turn replays to the very reports that were mailed. A line for each check; it
+    and order was legal, and that every turn replays to the very reports that were mailed. Each check gets a line; it
     stops at the first that fails, naming the entry and the reason.
 
-    With --against, letters that a player kept are then held against the bundle: what proves a server that told two
+    With --against, it then compares letters that a player kept with the bundle. This convicts a server that told two
     stories.
 
-    With --opponent, the program that committed to this seed plays again, from the reports that were mailed to it:
-    what convicts one that saw more.
+    With --opponent, it plays again the seat of the program that committed to this seed, from the reports that were
+    mailed to it. This convicts a program that saw more.
 
     With --witness, the letters also show what others saw of the server's log: up to which entry, and when at the
     latest.
@@ -106,8 +106,8 @@ def verify(
     \b
     Exit status:
       0  everything holds, and every letter about the match agrees
-      1  the bundle does not hold, a letter contradicts it,
-         or a program did not play blind
+            1  the bundle does not hold, a letter contradicts it,
+           or a program saw more than its letters
       2  a file cannot be read, or is larger than what is looked at,
          or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
@@ -176,7 +176,7 @@ def _keys(texts: Sequence[str]) -> list[VerifierKey]:
 
 
 def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
-    """The letters of these places, as many as are looked at."""
+    """The letters of these places, up to the limit."""
     count = octets = 0
     for place in places:
         try:
@@ -191,7 +191,7 @@ def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:
-    """The seeds that are given, or that stand in the letters that are."""
+    """The seeds that are given, or that are in the given letters."""
     from pbem.player.blind import seeds  # whoever asks for none need not wait for it
 
     found: list[bytes] = []
@@ -269,7 +269,7 @@ def _time(seconds: int) -> str:
 
 
 def _lines(letter: Letter) -> Iterator[str]:
-    """What agrees on one line, anything else on a line of its own."""
+    """Agreement on one line, anything else on separate lines."""
     agreed = [
         f"{finding.what} ({finding.found})" if finding.found else finding.what
         for finding in letter.findings

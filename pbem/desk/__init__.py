@@ -1,9 +1,10 @@
-"""The desk: the one place where a stored letter becomes effect.
+"""The desk: the one place where a stored letter takes effect.
 
-A letter's way through it, each room once: `inbox` leases letters and gives them their effect in one transaction,
-`sorting` sees to what nobody wrote, `authenticate` says who wrote and by which right, `dispatch` has the commands
-obeyed by one function each in `commands`, `answer_letter` says what came of them. `clock` does what is due without a
-letter; `wiring` holds what all are handed. Nobody waits on the network. Implements design.md, "The way of a letter".
+A letter passes through each module once: `inbox` leases letters and gives them their effect in one transaction;
+`sorting` handles letters that no person wrote; `authenticate` says who wrote and by which right; `dispatch` has each
+command obeyed by its function in `commands`; `answer_letter` reports the outcomes. `clock` does what is due without a
+letter; `wiring` holds what all of them need. Nothing here waits on the network. Implements design.md, "The way of a
+letter".
 
-Nothing is imported here: the server's sandbox needs `reading` alone, and begins in half the time without the desk.
+Nothing is imported here: the server's sandbox needs only `reading`, and starts in half the time without the desk.
 """

@@ -1,8 +1,9 @@
-"""Who is admitted when a network sent too many letters today: whoever is known here, by proof and not by name.
+"""Who is admitted when a network sent too many letters today: senders who are known here, by proof and not by name.
 
-Many senders share a network, such as all customers of one provider. Only letters beyond the network's limit are
-examined, one after the other, each network in its turn, on a connection and in a reader of their own, with little
-time for each: the rest of the house does not wait for them. Implements reliability.md, "Limits" and case 34.
+Many senders share a network: all customers of one provider, for example. Only letters beyond the network's limit
+are examined, one after the other, each network in its turn, on a separate connection and in a separate reader, with
+little time for each: the rest of the server does not wait for them. Implements reliability.md, "Limits" and case
+34.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ READING = Duration(seconds=2)
 
 
 class Admission:
-    """Looks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
+    """Checks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
 
     def __init__(self, config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> None:
         self._config = config
@@ -60,7 +61,7 @@ class Admission:
         return any(map(self._is_awaited, envelope.recipients)) or self._is_by_a_player(raw, now)
 
     def close(self) -> None:
-        """Look at no more letters."""
+        """Examine no more letters."""
         if self._reader is not None:
             self._reader.close()
 
@@ -92,5 +93,5 @@ class Admission:
         return said.verdict.kind == "valid" and self._is_new(player, said.words)
 
     def _is_new(self, player: PlayerRow, words: str) -> bool:
-        """Whether these words were not handled before: what was shown to others, anybody can send again."""
+        """Whether these words were not handled before: anybody can send again what others were shown."""
         return self._players.handled(player.name, words) is None

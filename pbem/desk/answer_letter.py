@@ -1,6 +1,6 @@
 """The answer to a letter: every command of it echoed, with its outcome below.
 
-The outcomes were decided before. A sender for whom nobody vouches is told little, and nothing of the letter is
+The outcomes were decided before. A sender for whom nobody vouches is told little, and no word of the letter is
 repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
 """
 
@@ -43,7 +43,7 @@ _ECHO = 4000
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A command, and what is told of it: put into words when its letter is."""
+    """A command, and its reply, which is put into words when the letter is."""
 
     echo: str
     draft: TemplateText
@@ -51,14 +51,14 @@ class _Told:
 
     @property
     def text(self) -> str:
-        """What stands beneath the command."""
+        """The text below the command."""
         return self.write(self.draft).strip("\n")
 
 
 def write(
     desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[Command, Reply]], *, last: bool = False
 ) -> None:
-    """One letter with every command echoed and its answer beneath; letters of their own before it.
+    """One letter with every command echoed and its answer below; separate letters go before it.
 
     `last`: letters that change nothing get no more answers today.
     """
@@ -106,7 +106,7 @@ def write(
 
 
 def _items(message_id: str | None, command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:
-    """What came of a command of the letter with this Message-ID, for programs."""
+    """The outcome of a command of the letter with this Message-ID, for programs."""
     found = reply.facts.get("faults") if reply.outcome == "refused" else ()
     faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
     return [
@@ -118,7 +118,7 @@ def _items(message_id: str | None, command: Command, reply: Reply, write: Callab
 
 
 def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
-    """What a key is asked to sign, if one is."""
+    """The challenge that a key has to sign, if any."""
     fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
     if reply.outcome != "asked" or not (fingerprint and challenge):
         return []
@@ -140,7 +140,7 @@ _FOOTER = re.compile(
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:
-    """The first lines of what was ignored, enough to recognise it; no quotes, nor who wrote them, nor ends."""
+    """The first ignored lines, enough to recognise them; without quotes, their authors, and `end`."""
     lines: list[str] = []
     for run in reading.ignored:
         if run.startswith(">"):
@@ -153,7 +153,7 @@ def _told_of_ignored(reading: Reading) -> list[str]:
 
 
 def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Reply]]) -> None:
-    """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""
+    """A short answer with which the owner of the address can go on: perhaps somebody else wrote the letter."""
     out, told = OutgoingLetter(SHORT, ""), list[_Told]()
     for command, reply in replies:
         if reply.letters:  # the rules of a game: there is no more to say

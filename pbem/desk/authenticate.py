@@ -55,14 +55,14 @@ _ANSWERS = 50
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a letter says by some keys: found out ahead of its turn."""
+    """What a letter says, judged by some keys ahead of its turn."""
 
     keys: list[Key]
     understood: Understood
 
 
 def probable_keys(desk: Desk, row: InboxRow) -> list[Key] | None:
-    """The keys that a letter may be signed with, by its envelope; None for one that failed before."""
+    """The keys that may have signed a letter, by its envelope; None for a letter that failed before."""
     sender = row.envelope.sender
     if row.alone or not sender:
         return None
@@ -80,9 +80,9 @@ def _note_keys(desk: Desk, sender: str, found: list[Key]) -> None:
 def authenticate(
     desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, now: datetime
 ) -> tuple[Caller, Reading] | str:
-    """Who wrote a letter, and its commands; or its outcome in a few words, if nothing may be obeyed.
+    """Who wrote a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
 
-    `ahead` is what it says by the keys that it was probably signed with.
+    `ahead` is its reading by the keys that probably signed it.
     """
     sender = letter.sender or ""
     judged = row.received
@@ -152,7 +152,7 @@ def authenticate(
 def _prove(
     desk: Desk, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
 ) -> Proof | None:
-    """What the letter of somebody without a key proves, where one of its commands asks for that."""
+    """What the letter of somebody without a key proves, if one of its commands needs that."""
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
     if player is None:
         purposes = {spec.by_reply for spec, command in specs if spec.by_reply and "key" not in command.arguments}
@@ -165,7 +165,7 @@ def _prove(
 
 
 def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:
-    """Where a match stood in the letter of ours that a player without a key answers."""
+    """The state of the match in the letter of ours that a player without a key answers."""
     if player is None or player.level != "mailbox":
         return None
     mailed = (token.place for token in tokens if token.purpose == "reply" and token.name == player.name)
@@ -182,7 +182,7 @@ def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: date
 
 
 def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> HandledRow | None:
-    """What became of these words; those from before words were compared are known by their signed bytes."""
+    """What became of these words; texts from before words were compared are recognised by their signed bytes."""
     return desk.players.handled(player.name, words, sha256_hex(verdict.signed))
 
 
@@ -197,7 +197,7 @@ def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
     *,
     vouched: bool,
 ) -> str:
-    """Nothing is done and nothing told, but for one notice to the registered address, a few a day."""
+    """Do nothing and tell nothing, except for a notice to the registered address, a few a day."""
     outcome = f"signature {verdict.kind}"
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"
@@ -228,7 +228,7 @@ def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
 def _leave_unread(
     desk: Desk, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
 ) -> str:
-    """One unsigned letter too many, perhaps by somebody else: say once how to be read anyway."""
+    """One unsigned letter too many, perhaps by somebody else: say once how to get a letter read anyway."""
     if tell:
         out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=_UNSIGNED))
         out.language = desk.letters.language_of(desk.players.by_address(sender), letter)

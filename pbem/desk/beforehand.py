@@ -1,7 +1,7 @@
-"""Strangers' letters are parsed before anything is decided: no sandbox is asked while the store is locked.
+"""Strangers' letters are parsed before anything is decided: the sandbox is never asked while the store is locked.
 
-A decision that needs what only the sandbox finds out breaks off. The sandbox is asked once the store is free again,
-and the decision is made anew. Implements design.md, "The way of a letter".
+If a decision needs something that only the sandbox can find out, it breaks off. The sandbox is asked once the store
+is free again, and the decision is made again. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 
 class NotYetRead(Exception):
-    """A decision needs what was not taken apart yet; `Beforehand.find_out` sees to that."""
+    """A decision needs something that was not parsed yet; `Beforehand.find_out` parses it."""
 
 
 class Beforehand:
     """A reader's findings, each found out while the store is not locked.
 
-    Whatever raised there raises here; while the store is locked, what is not known raises `NotYetRead`.
+    What raised in the reader raises here; while the store is locked, unknown findings raise `NotYetRead`.
     """
 
     def __init__(self, reader: Reader, database: Database) -> None:
@@ -42,11 +42,11 @@ class Beforehand:
 
     @property
     def waits(self) -> bool:
-        """Whether anything is still to be found out."""
+        """Whether anything has still to be found out."""
         return bool(self._open)
 
     def find_out(self) -> None:
-        """Ask the sandbox what decisions broke off for."""
+        """Ask the sandbox for the findings that decisions broke off for."""
         while self._open:
             question, ask = self._open.popitem()
             try:
@@ -55,7 +55,7 @@ class Beforehand:
                 self._known[question] = error
 
     def forget(self) -> None:
-        """Keep nothing in mind: the letters are settled."""
+        """Forget all findings: the letters are settled."""
         self._known.clear()
         self._open.clear()
 
@@ -78,7 +78,7 @@ class Beforehand:
         return self._find(("key", data, at), lambda: self._reader.parse_key(data, at))
 
     def bounce(self, letter: Letter) -> Bounce:
-        """What came to a return path."""
+        """Read what came to a return path."""
         return self._find(("bounce", letter.raw), lambda: self._reader.bounce(letter))
 
     def _find(self, question: Hashable, ask: Callable[[], T]) -> T:

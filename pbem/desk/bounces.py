@@ -1,9 +1,9 @@
-"""Bounces: letters of ours that came back, whom that cuts off, and who is told.
+"""Bounces: letters of ours that came back, which players they cut off, and who is told.
 
 This module decides what a bounce or a refused letter means: its player is out of reach until something comes that
-only the player can have sent. The operator and the opponents are told once, when that changes, never letter by
-letter, and the opponents never why: an address and what its server said concern only the operator. Every call is part
-of the desk's transaction. Implements reliability.md, cases 28 and 29.
+only the player can have sent. The operator and the opponents are told when that changes, not letter by
+letter. The opponents are never told why: an address and the reply of its server concern only the operator. Every call
+is part of the desk's transaction. Implements reliability.md, cases 28 and 29.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
 
 def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
-    """Handle a letter of ours that came back; returns its outcome, or None if this is none."""
+    """Handle a letter of ours that came back; returns the outcome, or None if this is no bounce."""
     returned = _returned(desk, row, letter)
     if returned is None:
         return None
@@ -63,7 +63,7 @@ def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | No
 
 
 def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
-    """Which of our letters came back; None when none did."""
+    """Which of our letters came back; None if none did."""
     if desk.config.return_paths:
         token = bounces.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
         return desk.outbox.returned(token) if token else None
@@ -72,7 +72,7 @@ def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
 
 
 def tell_failures(desk: Desk, now: datetime) -> None:
-    """Tell of the letters that sending gave up; each once."""
+    """Report the letters that could not be sent; each once."""
     failures = desk.outbox.failures()
     for failure in failures:
         desk.outbox.told(failure.id)
@@ -80,7 +80,7 @@ def tell_failures(desk: Desk, now: datetime) -> None:
 
 
 def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> bool:
-    """Something came that only this player can have sent; whether nothing had reached the player until then."""
+    """Something came that only this player can have sent; returns whether the player was out of reach until then."""
     since = desk.players.unreachable(player.name)
     if since is None or to_db(received) <= since:
         return False
@@ -100,7 +100,7 @@ def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> b
 
 
 def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -> None:
-    """Note who is cut off by letters that did not arrive, and tell those concerned of what is new in it."""
+    """Note which players are cut off by letters that did not arrive, and tell those concerned what is new."""
     told: list[tuple[Failure, str | None]] = []
     for failure in failures:
         if failure.recipient == desk.config.operator:
@@ -135,9 +135,9 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
 
 
 def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
-    """Cut a player off by a letter that did not arrive; whether the player was not yet, and is now.
+    """Mark a player as cut off by a letter that did not arrive; returns whether that is new.
 
-    Who receives a letter knows its return path: a player who is lost and found all day is not told of any more.
+    The receiver of a letter knows its return path: a player who is lost and found all day is not reported again.
     """
     if desk.players.unreachable(player.name) or desk.today(f"lost {player.name}", now) > _LOST:
         return False
@@ -145,7 +145,7 @@ def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bo
 
 
 def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None) -> None:
-    """Let the player's clocks stand since a letter that did not arrive; None: let them run again."""
+    """Stop the player's clocks as of a letter that did not arrive; None: let them run again."""
     for number in desk.archive.matches.of_player(player.name, RUNNING):
         loaded = desk.archive.load(number)
         assert loaded is not None

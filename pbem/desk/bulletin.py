@@ -1,7 +1,7 @@
-"""A letter's bulletin, for programs: how matches stand for its reader, what came of commands, what a key is to sign.
+"""A letter's bulletin, for programs: how matches stand for its reader, outcomes of commands, what a key has to sign.
 
-Its items, and the hashes of the files for programs, are one document that the server signs: so a program can tell
-such a letter from a forged one. An item never says more than the words of its letter may. Implements
+Its items, and the hashes of the files for programs, form one document that the server signs, so that a program can
+tell such a letter from a forged one. An item never says more than the text of its letter may. Implements
 docs/attachments.md, "The bulletin".
 """
 
@@ -41,9 +41,9 @@ SIGNED_TEXT = ".signed.txt"
 def of_match(
     match: Match, row: MatchRow, seat: int, signature: str, address: str, programs: Sequence[int]
 ) -> JsonObject:
-    """How a match stands for one of its seats; `signature` is its head's, `address` where its forms are sent.
+    """How a match stands for one of its seats; `signature` signs its head, and its forms are sent to `address`.
 
-    `programs`: the seats of those who said that they are programs.
+    `programs`: the seats of players who said that they are programs.
     """
     where = match.setups if match.phase == "setup" else match.orders
     standing = where.get(seat) if match.phase in ("setup", "playing") else None
@@ -87,12 +87,12 @@ def of_match(
 
 
 def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:
-    """That an entry of a match is in the log that others witness: the latest one that they have seen."""
+    """The proof that an entry of a match is in the witnessed log: the latest entry that witnesses have seen."""
     return {"about": "log", "match": match, "seq": seq, "proof": str(proof)}
 
 
 def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: str) -> JsonObject:
-    """A match of the open list: its terms, its seats that anybody may take, and since when it is there."""
+    """A match of the open list: its terms, its free seats, and when it was listed."""
     told = {"about": "open", "match": match.id, "agreement": match.terms.document(), "since": since}
     return told | {"free": list(free), "programs": list(programs)}
 
@@ -100,32 +100,32 @@ def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: s
 def of_answer(
     command: str, match: str | None, outcome: str, faults: Sequence[str], message_id: str | None
 ) -> JsonObject:
-    """What came of a command of the letter that is answered; the faults in the reader's language.
+    """The outcome of a command of the letter that is answered; the faults are in the reader's language.
 
-    It is named by the hash of its Message-ID: nobody else knows that at first, and a hash carries no word to anybody.
+    The letter is named by the hash of its Message-ID: nobody else knows that at first, and a hash carries no message.
     """
     told = {"about": "command", "command": command, "match": match, "outcome": outcome, "faults": list(faults)}
     return told | {"answers": sha256_hex(message_id.encode("utf-8", "replace")) if message_id else None}
 
 
 def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
-    """What a key is asked to sign, to prove itself, and the hash of the words that brought the key.
+    """The challenge that a key has to sign, to prove itself, and the hash of the words that brought the key.
 
-    Some mail programs give a letter another Message-ID than its writer knows.
+    Some mail programs replace a letter's Message-ID, so that its writer does not know it.
     """
     asked = sha256_hex(" ".join(words.split()).encode("utf-8", "replace"))
     return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge, "asked": asked}
 
 
 def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:
-    """Where the reader, who has no key, answers this letter, once; `place`: match, game and turn that it is about."""
+    """Where a reader without a key can answer this letter once; `place`: match, game and turn that it is about."""
     number, game, turn = place or (0, 0, 0)
     about = {"match": f"m{number}" if number else None, "game": game, "turn": turn}
     return {"about": "reply", "address": address, "message_id": message_id, **about}
 
 
 def of_account(name: str, code: str | None) -> JsonObject:
-    """Who the reader is here from now on, and the recovery code of the account; None for one without a key."""
+    """The reader's name here from now on, and the account's recovery code; None without a key."""
     return {"about": "account", "player": name, "code": code}
 
 

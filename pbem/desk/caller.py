@@ -1,6 +1,6 @@
 """A caller: who wrote a letter, and by which right, as `authenticate` found out.
 
-Plain values alone; who may do what is decided where commands are dispatched. Implements protocol.md, "Identity".
+Only plain values live here; `dispatch` decides who may do what. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Caller:
 
     @property
     def signed(self) -> Signed:
-        """The letter as one that counts for its player, at its level."""
+        """The letter as one that counts for its player, at the caller's level."""
         if self.verdict.kind == "valid":
             key = self.verdict.key or ""
             return Signed(self.letter.raw, "key", key, received=written(self.received), pasted=self.verdict.pasted)

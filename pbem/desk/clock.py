@@ -50,7 +50,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 def tick(desk: Desk, now: datetime) -> datetime | None:
     """Do what is due: reminders, misses, settled turns, recovered keys, lost letters, housekeeping.
 
-    Says when to be called again.
+    Returns when to be called again.
     """
     if desk.outbox.failures():
         decide(desk, partial(bounces.tell_failures, desk, now))
@@ -83,7 +83,7 @@ def beat(desk: Desk, now: datetime) -> None:
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
-    """Look at the log of all heads; when to do so again. No match waits for it, whatever is wrong there."""
+    """Look at the log of all heads; returns when to do so again. No match waits for it, whatever is wrong there."""
     try:
         return witnesses.look(desk, now)
     except StoreError:
@@ -94,7 +94,7 @@ def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
 
 
 def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
-    """Let clocks stand for letters that are late; when the next one will be."""
+    """Stop clocks for letters that are late; returns when the next one will be."""
     in_time, due, following = late_delivery.due(desk, now)
     if in_time:
         with desk.database.transaction():
@@ -112,7 +112,7 @@ def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
 
 
 def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
-    """Carry out the recoveries whose delay is over; when the next one is."""
+    """Carry out the recoveries whose delay is over; returns when the next one is."""
     due = keys.next_due(desk)
     if due is None or due > now:
         return due
@@ -121,7 +121,7 @@ def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
 
 
 def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
-    """Tell the operator of an outage, or of a clock that was set: from within the server both look alike."""
+    """Tell the operator about an outage or a clock that was set: from within the server both look alike."""
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
         text = desk.letters.draft("letters/clock.txt", last=last, now=now, back=last > now)
@@ -131,7 +131,7 @@ def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
 
 
 def _no_earlier(then: datetime | None, since: datetime | None) -> bool:
-    """Whether no letter is waiting now that was received before those that waited then."""
+    """Whether no waiting letter was received before those that waited then."""
     return since is None or (then is not None and since >= then)
 
 

@@ -1,7 +1,7 @@
-"""The completed form: what a player nearly said of a setup, orders or a proposal, with its place, its slips mended.
+"""The completed form: a nearly right setup, orders or proposal, with its place filled in and its slips mended.
 
-It goes back to be signed or sent; nothing is stored by it, and it is what it would be if it came back as it stands:
-legal. Notation stays strict in what is signed. Implements protocol.md, "Commands" and "Identity".
+It goes back to the player to be signed or sent; nothing is stored. It is offered only if it would be legal as it
+is. Notation stays strict in what is signed. Implements protocol.md, "Commands" and "Identity".
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _WORD = re.compile(r"[^\s,;]+")
 
 @dataclass(frozen=True, slots=True)
 class _Completed:
-    """A form with its place, legal as it stands, and what was mended in it."""
+    """A form with its place, legal as it is, and what was mended in it."""
 
     form: str
     slips: tuple[Fault, ...] = ()
@@ -66,7 +66,7 @@ class _Completed:
 def completed(
     seated: SeatContext, command: Command, faults: tuple[Fault, ...]
 ) -> tuple[tuple[Fault, ...], str | None]:
-    """The faults of a refused setup or orders as they are told, and the form that mends all of them, if any does."""
+    """The faults of a refused setup or orders, and the form that mends all of them, if there is one."""
     match, seat = seated.match, seated.seat
     given = command.arguments
     if command.name == "accept" and match.phase == "proposed" and not command.faults:
@@ -84,7 +84,7 @@ def completed(
 
 
 def proposing(command: Command, server: str, player: str) -> str | None:
-    """The form of a proposal that lacks but its `end`, with its place."""
+    """The form of a proposal that lacks only its `end`, with its place."""
     if command.name != "new" or command.block is not None or len(command.unclosed) > _MOST:
         return None
     place = {"server": server, "player": player, **command.fields}
@@ -98,7 +98,7 @@ def proposing(command: Command, server: str, player: str) -> str | None:
 def _complete(
     match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None
 ) -> _Completed | None:
-    """The form of what is due with this text; None where nothing is, or nothing legal is one slip away from it."""
+    """The form of what is due, with this text; None if nothing is due, or nothing legal is one slip away."""
     if not text.strip() or len(text) > _MOST or _due(match, seat) is None:
         return None
     for meant, at_once in _readings(match, text, final=final):
@@ -108,14 +108,14 @@ def _complete(
 
 
 def _short_reply(match: Match, seat: int, text: str) -> _Completed | None:
-    """What a few words come to in answer to a letter about what is due now: orders or a setup."""
+    """A few words in answer to a letter about what is due now, understood as orders or a setup."""
     return _complete(match, seat, _NAMED.sub("", text))
 
 
 def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, list[str]] | None:
-    """A short answer to a letter about what is due, of a player without a key: it comes back as the whole form.
+    """The whole form for a short answer to a letter about what is due, by a player without a key.
 
-    With what was left out of it: mail programs break lines, but the second may be no order any more. The reply
+    It includes what was left out: mail programs break lines, but the second may not be an order. The reply
     address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
     """
     at = None if caller.short else answered_at(desk, caller)
@@ -143,7 +143,7 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
 
 
 def _after_consent(text: str) -> str | None:
-    """What follows a first sentence that says yes, and nothing else; None where it says something else."""
+    """What follows a first sentence that says only yes; None if it says anything else."""
     end = _SENTENCE_END.search(text)
     assert end is not None
     words = plain(text[: end.start()]).lower().split()
@@ -152,7 +152,7 @@ def _after_consent(text: str) -> str | None:
 
 
 def _consented(at: SeatContext) -> Reply | None:
-    """The answer to a yes: the terms' acceptance to send back; and of a turn, whether nothing is to be ordered."""
+    """The answer to a yes: to terms, their acceptance to send back; in a turn, whether nothing is to be ordered."""
     match = at.match
     if match.phase == "proposed":
         facts: dict[str, object] = {"faults": [], "form": _accepting(match), "level": "mailbox"}
@@ -164,7 +164,7 @@ def _consented(at: SeatContext) -> Reply | None:
 
 
 def _nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
-    """What is wrong with a text of which half is right at least, as what is due; other words are just prose."""
+    """The faults of a text that is at least half right for what is due; other words are just prose."""
     if _due(match, seat) is None or len(text) > _MOST:
         return None
     meant = match.rules.meant(_FINAL.sub("", _NAMED.sub("", text)))
@@ -177,7 +177,7 @@ def _accepting(match: Match) -> str:
 
 
 def _due(match: Match, seat: int) -> str | None:
-    """The command that a seat is asked for, or may replace what it said; of a sealed match a program writes it."""
+    """The command that is due from a seat, or may replace an earlier one; in a sealed match a program writes it."""
     if match.terms.sealed:
         return None
     if match.phase == "setup":
@@ -188,12 +188,12 @@ def _due(match: Match, seat: int) -> str | None:
 
 
 def _is_of_place(fault: Fault) -> bool:
-    """Whether a fault goes away in the right place; what names another server, player or turn is left alone."""
+    """Whether the right place removes a fault; a text that names another server, player or turn is left alone."""
     return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
 
 
 def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
-    """The text as it stands, then as it was probably meant: with `final` where it belongs, and without slips."""
+    """The text as it is, then as it was probably meant: with `final` where it belongs, and without slips."""
     yield _COMMENT.sub("", text), final
     without = _FINAL.sub("", text)
     yield without, True
@@ -202,7 +202,7 @@ def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bo
 
 
 def _faults(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
-    """What is wrong with a text for what is due."""
+    """The faults of a text for what is due."""
     if match.phase == "setup":
         return games.faults(match.rules.setup, match.options, seat, text)
     return games.faults(match.rules.order, match.position, seat, text)
@@ -225,7 +225,7 @@ def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -
 
 
 def _same(match: Match, seat: int, one: str, other: str) -> bool:
-    """Whether two texts say the same, though their lines end elsewhere."""
+    """Whether two texts say the same, even if their lines end elsewhere."""
     if one == other or _faults(match, seat, other):
         return one == other
     if match.phase == "setup":
@@ -236,7 +236,7 @@ def _same(match: Match, seat: int, one: str, other: str) -> bool:
 
 
 def _slips(text: str, meant: str) -> Iterator[Fault]:
-    """Each place where something else was meant than what was written."""
+    """Each place where the text differs from what was meant."""
     found = list(_WORD.finditer(_COMMENT.sub("", _FINAL.sub("", text))))
     written, words = [word[0] for word in found], _WORD.findall(meant)
     for kind, start, end, first, last in SequenceMatcher(None, written, words, autojunk=False).get_opcodes():

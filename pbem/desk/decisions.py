@@ -1,4 +1,4 @@
-"""Decisions: made without the lock of the store, and made anew when their premises were unknown or have changed.
+"""Decisions: made without the lock of the store, and made again if their premises were unknown or have changed.
 
 A decision that was not carried out leaves nothing in memory. Implements design.md, "The way of a letter" (one short
 transaction).
@@ -25,9 +25,9 @@ _ANEW = 5
 
 
 def decide(desk: Desk, decision: Callable[[], T], about: Sequence[str] = ()) -> T:
-    """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile.
+    """Make a decision as `Database.decide` does: again if something was not read yet, or changed meanwhile.
 
-    The first time nobody waits for it; if that was in vain, the others do.
+    The first time nobody waits for it; if that fails, the others do.
     """
     for left in reversed(range(_ANEW)):
         while True:
@@ -48,6 +48,6 @@ def decide(desk: Desk, decision: Callable[[], T], about: Sequence[str] = ()) -> 
 
 
 def forget(desk: Desk) -> None:
-    """Keep nothing in mind of what was decided: it is not going to be written."""
+    """Forget what was decided: it is not going to be written."""
     desk.archive.forget()
     desk.players.forget()

@@ -1,6 +1,6 @@
-"""Dispatch: the commands of a letter in turn, each obeyed by the function of its name, and what that uses up.
+"""Dispatch: each command of a letter is obeyed by the function of its name, in turn; and what that uses up.
 
-A command's row in the table of commands says what the command needs; it is checked here before the function is
+A command's row in the table of commands says what the command needs; that is checked here before the function is
 called. Implements protocol.md, "Commands" and "Identity".
 """
 
@@ -65,7 +65,7 @@ _MISDATED = Phrase(
 
 
 class _UnplacedError(Exception):
-    """A sentence that did not say its place: nothing changes, and this is the answer."""
+    """A sentence that did not name its place: nothing changes, and this is the answer."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.template)
@@ -73,7 +73,7 @@ class _UnplacedError(Exception):
 
 
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
-    """Obey the commands of a letter, and write the answer; what became of it, in a few words."""
+    """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
     if not (reading.commands or reading.optout or reading.meant):
         subject = caller.letter.subject
         asked = [
@@ -125,7 +125,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
 
 
 def _obeyed(command: Command, reply: Reply) -> bool:
-    """Whether this was a command that is for players alone, and was obeyed."""
+    """Whether this was a command only for players, and was obeyed."""
     return COMMANDS[command.name].level != "anyone" and reply.outcome in {"done", "asked"}
 
 
@@ -133,7 +133,7 @@ def _obeyed(command: Command, reply: Reply) -> bool:
 
 
 def to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
-    """The commands to answer, each once, and the first lines of those left out."""
+    """The commands to answer, each once, and the first lines of the commands left out."""
     once: dict[Hashable, Command] = {}
     for command in reading.commands:
         once.setdefault(command.same, command)
@@ -142,7 +142,7 @@ def to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
 
 
 def _beyond(wanted: Sequence[Command]) -> dict[int, Reply]:
-    """Of the commands to answer, by their places, those that are more than one letter may ask for."""
+    """The commands, by their places, that exceed what one letter may ask for."""
     found = {}
     bulky = characters = 0
     for at, command in enumerate(wanted):
@@ -157,7 +157,7 @@ def _beyond(wanted: Sequence[Command]) -> dict[int, Reply]:
 
 
 def _unfit_together(command: Command, together: Sequence[Command]) -> Fault | None:
-    """Why a command must not stand in one letter with the others, if so: its letter is shown to other players."""
+    """Why a command must not be in one letter with the others, if so: its letter is shown to other players."""
     spec = COMMANDS[command.name]
     others = [other for other in together if other is not command]
     if spec.alone and others:
@@ -179,7 +179,7 @@ def _unfit_together(command: Command, together: Sequence[Command]) -> Fault | No
 
 
 def _withdraws(command: Command, other: Command) -> bool:
-    """Whether a command takes back what another one of its letter brings."""
+    """Whether a command withdraws what another one in its letter brings."""
     if other.name not in COMMANDS[command.name].withdraws or command.match != other.match:
         return False
     given = command.arguments
@@ -192,7 +192,7 @@ def _withdraws(command: Command, other: Command) -> bool:
 
 
 def _reply(desk: Desk, caller: Caller, command: Command, again: str | None, together: Sequence[Command]) -> Reply:
-    """The reply to one command; what is refused has changed nothing."""
+    """The reply to one command; a refused command has changed nothing."""
     spec = COMMANDS[command.name]
     if again is not None and spec.once:
         return Reply("again", {"name": command.name, "when": from_db(again)}, outcome="again")
@@ -214,7 +214,7 @@ def _reply(desk: Desk, caller: Caller, command: Command, again: str | None, toge
 
 
 def _without_effect(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """What a letter meant whose words count for nothing: a form that will count, if it answers a letter of ours."""
+    """The form that will count, for a letter whose words count for nothing, if it answers a letter of ours."""
     at = _place(desk, caller, command)
     faults, form = command.faults, None
     # What others may write in this name is not laid before its owner to be sent back.
@@ -246,7 +246,7 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
 
 
 def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """Demand what a command needs, and have it done; raises `Refused`."""
+    """Demand what a command needs, and carry it out; raises `Refused`."""
     if command.faults:
         raise Refused(*command.faults)
     spec = COMMANDS[command.name]
@@ -276,12 +276,12 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _is_house(desk: Desk, caller: Caller) -> bool:
-    """Whether the server's own house asks, which greets, and opens its seed, as often as people play with it."""
+    """Whether the server's house asks, which sends a greeting and its seed as often as people play with it."""
     return caller.player is not None and caller.player.name == desk.config.house_name
 
 
 def _asked_today(desk: Desk, caller: Caller, command: Command) -> int:
-    """How often a player had this done today, this time included."""
+    """How often a player did this today, this time included."""
     assert caller.player is not None
     proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
     # What others may write in that name uses up nothing of the player's.
@@ -289,7 +289,7 @@ def _asked_today(desk: Desk, caller: Caller, command: Command) -> int:
 
 
 def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
-    """All fields of a sentence that a key signed without saying its whole place; none where it says it."""
+    """All fields of a signed sentence that does not name its whole place; none if it does."""
     spec = COMMANDS[command.name]
     if caller.player is None or not spec.fields:
         return {}
@@ -306,13 +306,13 @@ def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
 
 
 def _is_first_choice(desk: Desk, player: str, command: Command) -> bool:
-    """Whether this is a `set` of any place that wins over no choice: its letter may come late, or from afar."""
+    """Whether this is a `set` without a place that overrides no choice; its letter may be late, or from elsewhere."""
     setting, _ = command.arguments.get("setting", ("", ""))
     return setting in OF_ANY_PLACE and not desk.players.has_chosen(player, setting)
 
 
 def _demand_place(command: Command, wanted: dict[str, str]) -> None:
-    """Refuse what was said to another server, or by another player."""
+    """Refuse a command for another server, or by another player."""
     faults = [
         Fault(key, f"{key} {command.fields[key]}", Phrase("wrong `{key}`; expected {value}", key=key, value=value))
         for key, value in wanted.items()
@@ -340,7 +340,7 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: Command) -> None:
 
 
 def _place(desk: Desk, caller: Caller, command: Command) -> SeatContext | None:
-    """The caller's seat in the match that a command names; None when there is none."""
+    """The caller's seat in the match that a command names; None if there is none."""
     if caller.player is None or command.match is None:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Housekeeping: old rows are deleted, a little at a time, and the operator is told in time that the disk fills up.
+"""Housekeeping: old rows are deleted, a little at a time, and the operator is warned before the disk is full.
 
-The intake keeps the reserve for work on letters that are already here: it stops accepting letters. Implements
-reliability.md, case 36.
+When only the reserve is left, the intake stops accepting letters: the reserve is for letters that are already here.
+Implements reliability.md, case 36.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Housekeeping:
         self._told_on = ""
 
     def look(self, now: datetime) -> datetime | None:
-        """Do some of the work; returns when to look again, if soon."""
+        """Do some of the work; returns when to continue, if soon."""
         today = now.date().isoformat()
         if self._told_on != today:
             room = self._desk.database.room()
@@ -62,7 +62,7 @@ class Housekeeping:
         return None
 
     def _tell(self, room: int, now: datetime) -> None:
-        """Tell the operator that room is running out, once a day also across restarts."""
+        """Tell the operator that room is running out, once a day even across restarts."""
         left, reserve = room // 2**20, self._desk.config.limits.reserve_bytes // 2**20
         _LOG.warning("little room", mebibytes=left)
         if self._desk.config.operator and self._desk.daily.first("little room", now):

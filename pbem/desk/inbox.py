@@ -1,10 +1,10 @@
 """The inbox: letters are leased, read ahead, given their effect a few at a time, tried again, and set aside.
 
-Strangers' letters are read, judged and parsed before; answers are put into words after the decision. Neither happens
-while the store is locked: see `decisions` and `Beforehand`.
+Strangers' letters are read, judged and parsed beforehand; answers are put into words after the decision. Neither
+happens while the store is locked: see `decisions` and `Beforehand`.
 
-Errors are split by whose fault they are: a player's is answered by mail, ours is logged with a reference and the
-letter tried again, three times in all, then set aside. Implements design.md, "The way of a letter", and
+Errors are treated by whose fault they are. A player's fault is answered by mail; ours is logged with a reference,
+and the letter is tried three times in all, then set aside. Implements design.md, "The way of a letter", and
 reliability.md, promises 1 to 4.
 """
 
@@ -56,16 +56,16 @@ _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A letter in hand, and the keys by which it is judged ahead of its turn, if any."""
+    """A letter in hand, and the keys with which it is judged ahead of its turn, if any."""
 
     row: InboxRow
     keys: list[Key] | None
 
 
 def handle_next(desk: Desk, now: datetime) -> int:
-    """Handle the next letters of the inbox, a few in one decision while the next few are read; how many.
+    """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
 
-    Never raises but for a store that fails, or a reader that cannot even be started.
+    Raises only if the store fails, or the reader cannot even be started.
     """
     if desk.in_doubt:
         desk.inbox.give_back_all()
@@ -89,7 +89,7 @@ def handle_next(desk: Desk, now: datetime) -> int:
 
 
 def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Taken]:
-    """Lease the next letters, only `fresh` ones perhaps, and begin to have them read."""
+    """Lease the next letters, perhaps only `fresh` ones, and have their reading begun."""
     rows = desk.inbox.lease_some(AT_HAND, now, fresh=fresh)
     if not rows:
         return []
@@ -101,7 +101,7 @@ def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Ta
 
 
 def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bool) -> list[_Taken]:
-    """Give letters their effect in one decision, while `more` are read: those."""
+    """Give letters their effect in one decision, while `more` are read; returns the latter."""
     found = desk.reader.found()
     for one in taken:
         if one.row.suspect:
@@ -124,7 +124,7 @@ def _tell_of(outcomes: Mapping[int, str]) -> None:
 
 
 def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
-    """Give letters their effect together; what became of each, empty if nothing yet."""
+    """Give letters their effect together; returns the outcome of each, empty if there is none yet."""
     try:
         senders = [one.row.envelope.sender for one, _ in letters]
         return decide(desk, partial(_handle_all, desk, letters, now), about=senders)
@@ -149,9 +149,9 @@ def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datet
 
 
 def _one_by_one(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
-    """Give each letter its effect by itself; where one is overtaken for good, those behind it in a queue wait too.
+    """Give each letter its effect by itself; if one is overtaken for good, those behind it in a queue wait, too.
 
-    Raises `OvertakenError` for such a one after all others: it is in hand still, and is given back.
+    For such a letter, raises `OvertakenError` after all others: it is still in hand, and is given back.
     """
     outcomes: dict[int, str] = {}
     overtaken: list[OvertakenError] = []
@@ -180,7 +180,7 @@ def _handle_all(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: dateti
 
 
 def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
-    """Give one letter its effect within the decision on several; what became of it, empty if nothing yet."""
+    """Give one letter its effect within the decision on several; returns the outcome, empty if there is none yet."""
     row = taken.row
     ahead = Ahead(taken.keys, read.understood) if taken.keys is not None and read.understood is not None else None
     try:
@@ -207,7 +207,7 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
 
 
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
-    """Give a letter back that we failed at."""
+    """Give back a letter on which we failed."""
     forget(desk)
     reference = desk.random(6).hex()
     _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
@@ -215,7 +215,7 @@ def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
 
 
 def _set_aside(desk: Desk, now: datetime) -> None:
-    """Set letters aside on which all attempts were spent, and tell the operator."""
+    """Set aside letters whose attempts are all used up, and tell the operator."""
     for stranded in desk.inbox.stranded():
         reference = desk.random(6).hex()
         if decide(desk, partial(_set_one_aside, desk, stranded, reference, now)):
@@ -236,7 +236,7 @@ def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime
 
 
 def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:
-    """Tell the sender of a letter that was set aside; by its envelope, as nobody reads it any more."""
+    """Tell the sender of a letter that it was set aside; by its envelope, as nobody reads the letter any more."""
     sender = stranded.envelope.sender
     if not sender or sender.lower() == desk.config.mail_address.lower():
         return

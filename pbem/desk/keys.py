@@ -1,6 +1,6 @@
 """The life of a player's keys: which may sign, what changes them, and who is told.
 
-What changed is entered in the transcript of each running match, with the letters that prove it. A recovery by the
+A change is entered in the transcript of each running match, with the letters that prove it. A recovery by the
 mailbox alone takes effect after a delay in which every old key can stop it. The commands that ask for changes are in
 `commands/keys.py`. Implements protocol.md, "Identity" (keys).
 """
@@ -66,9 +66,9 @@ PATIENCE = timedelta(days=7)
 
 
 def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
-    """The keys that a letter from this address may be signed with: no others are tried.
+    """The keys that may have signed a letter from this address: no others are tried.
 
-    The revoked ones are among them, to be told as such, and those that wait for their first signature.
+    They include revoked keys, so that they can be reported, and keys that wait for their first signature.
     """
     if player is None:
         rows = [waiting.key for waiting in desk.players.challenges(sender)]
@@ -80,7 +80,7 @@ def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
 
 
 def writer(desk: Desk, sender: str, player: PlayerRow | None, verdict: Verdict) -> tuple[PlayerRow | None, bool]:
-    """The player who wrote, and whether the key or the address is not the player's yet."""
+    """The player who wrote, and whether the key or the address still has to be confirmed."""
     if verdict.kind != "valid":
         return player, False
     if player is not None:
@@ -97,7 +97,7 @@ def _newcomers(desk: Desk, sender: str) -> list[PlayerRow]:
 
 
 def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
-    """Whether a letter holds what only the player was told: the recovery code, or a challenge that waits."""
+    """Whether a letter holds what only the player was told: the recovery code, or a waiting challenge."""
     challenges = {waiting.challenge for waiting in desk.players.challenges(sender)}
     challenges |= {waiting.challenge for waiting in desk.players.waiting_addresses(address=sender)}
     if player is not None:
@@ -117,7 +117,7 @@ def is_code(desk: Desk, player: PlayerRow, code: str) -> bool:
 
 
 def new_code(desk: Desk, name: str, now: datetime) -> str:
-    """A new recovery code in place of the old one: 128 bits, told once, and kept as a hash alone."""
+    """A new recovery code in place of the old one: 128 bits, told once, and kept only as a hash."""
     code = desk.world(now).random(16)
     desk.players.set_recovery_hash(name, _hash(name, code.hex()), to_db(now))
     return code.hex("-", 2)
@@ -142,12 +142,12 @@ def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
 
 
 def delay(desk: Desk) -> Phrase:
-    """How long everybody is warned before a new key counts that nothing but the mailbox speaks for: in words."""
+    """How long everybody is warned before a key counts that only the mailbox proves: in words."""
     return duration(int(desk.config.recovery.delay.total_seconds()))
 
 
 def stop(desk: Desk, caller: Caller) -> bool:
-    """An old key signed a new letter: nothing is recovered by the mailbox alone; whether anything would have."""
+    """An old key signed a new letter: stop recoveries by the mailbox alone; returns whether there were any."""
     player = caller.player
     assert player is not None
     found = [waiting for waiting in desk.changes.of_player(player.name) if waiting.proof == "mailbox"]
@@ -163,7 +163,7 @@ def stop(desk: Desk, caller: Caller) -> bool:
 
 
 def carry_out(desk: Desk, now: datetime) -> None:
-    """Let the new keys whose delay is over take the old ones' place, within the caller's transaction."""
+    """Replace old keys with new ones whose delay is over, within the caller's transaction."""
     for waiting in desk.changes.due(to_db(now)):
         player = desk.players.by_name(waiting.player)
         assert player is not None
@@ -188,7 +188,7 @@ def next_due(desk: Desk) -> datetime | None:
 def replace_all(
     desk: Desk, player: PlayerRow, waiting: WaitingKey, letter: bytes, now: datetime
 ) -> tuple[KeyChange, str | None]:
-    """The new key takes the place of all others; the change, and the recovery code if there is a new one."""
+    """Replace all keys with the new one; returns the change, and the recovery code if there is a new one."""
     gone = tuple(key.fingerprint for key in player.keys)
     change = KeyChange("replaced", HOW[waiting.proof], (document(waiting.key),), gone, {"new": letter})
     for fingerprint in gone:
@@ -222,7 +222,7 @@ def _running(desk: Desk, player: PlayerRow) -> Iterator[tuple[Match, MatchRow, i
 
 
 def what_waits(desk: Desk, player: PlayerRow) -> list[str]:
-    """The matches in which something that the player signed waits for its turn."""
+    """The matches in which something signed by the player waits for its turn."""
     found = []
     for match, _, seat in _running(desk, player):
         standing = (match.orders if match.phase == "playing" else match.setups).get(seat)
@@ -232,7 +232,7 @@ def what_waits(desk: Desk, player: PlayerRow) -> list[str]:
 
 
 def tell_changed(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime, *, but: str) -> None:
-    """Tell the player of changed keys, at every address but the one that is answered."""
+    """Tell the player about changed keys, at every address except the one that is answered."""
     tell_player(desk, player, "own_keys", Phrase("Your keys"), now, {"change": change, "code": None}, but=but)
 
 
@@ -261,7 +261,7 @@ def tell_player(
     *,
     but: str = "",
 ) -> None:
-    """Tell the player, at every address but the one that is answered."""
+    """Tell the player, at every address except the one that is answered."""
     for address in player.addresses:
         if address.lower() != but.lower():
             write(
@@ -270,7 +270,7 @@ def tell_player(
 
 
 def _by_the_clock_of(desk: Desk, player: str, facts: Mapping[str, object]) -> dict[str, object]:
-    """The facts, with the time from which keys count as a player's wall clock shows it."""
+    """The facts, with the time from which keys count, in a player's local time."""
     due = facts.get("due")
     return {**facts, "due": clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}
 
@@ -287,7 +287,7 @@ def document(key: KeyRow) -> dict[str, str]:
 
 
 def _hash(player: str, code: str) -> str:
-    """The hash of a recovery code: one of 128 bits needs no slow one."""
+    """The hash of a recovery code: 128 bits need no slow hash."""
     return sha256_hex(f"pbem recovery code 1\n{player}\n{code}\n".encode())
 
 

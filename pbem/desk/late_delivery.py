@@ -1,4 +1,4 @@
-"""Late delivery: letters that asked somebody for something, and how long they took to arrive.
+"""Late delivery: letters that asked a player for something, and how long they took to arrive.
 
 A clock starts when its letter is written. If the letter waits long in the outbox, because the other side is down or
 defers it, the clock is stopped until delivery: the player is not at fault. `bounces` handles letters that were never
@@ -32,9 +32,9 @@ _AT_ONCE = 1000
 
 
 def due(desk: Desk, now: datetime) -> tuple[list[Watched], list[Watched], datetime | None]:
-    """The letters that arrived in time and can be forgotten, those that are to be seen to, and when the next is.
+    """The letters that arrived in time and can be forgotten, the late ones, and when to look again.
 
-    The last is the time of one that waits, should it not be delivered until then. Only looks.
+    The last is when a waiting letter will be late if it is not delivered by then. Changes nothing.
     """
     found = desk.outbox.watched(_AT_ONCE)
     in_time = [one for one in found if not one.late and one.settled and one.settled - one.created < LATE]
@@ -46,13 +46,13 @@ def due(desk: Desk, now: datetime) -> tuple[list[Watched], list[Watched], dateti
 
 
 def forget(desk: Desk, in_time: Sequence[Watched]) -> None:
-    """Watch letters no longer that arrived in time."""
+    """Stop watching letters that arrived in time."""
     for one in in_time:
         desk.outbox.unwatch(one)
 
 
 def see_to(desk: Desk, found: Watched, now: datetime) -> None:
-    """Let the clock stand for a letter that waits, or run on after one that was late."""
+    """Stop the clock for a letter that waits, or let it run after one that was late."""
     if not (desk.outbox.delayed(found) if found.settled is None else desk.outbox.unwatch(found)):
         return  # another desk was first
     loaded = desk.archive.load(found.match)

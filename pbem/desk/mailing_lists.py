@@ -1,9 +1,8 @@
-"""The letters that come without being asked for one by one, as lists (RFC 2919), and how they are left (RFC 2369).
+"""Letters that come without each being asked for, as lists (RFC 2919), and how to leave a list (RFC 2369).
 
-A mail program leaves a list by one click: it sends a letter with our subject, and with nothing or a sentence of its
-own as its text, to an address that was mailed to that mailbox alone and is good for one letter. Such a letter may
-leave a list and do nothing else, for players with keys as well. Implements protocol.md, "Commands" (`set`,
-`unobserve`).
+A mail program leaves a list with one click: it sends a letter with our subject, with an empty text or a sentence of
+its own, to an address that was mailed only to that mailbox and is good for one letter. Such a letter may leave a
+list and do nothing else, for players with keys as well. Implements protocol.md, "Commands" (`set`, `unobserve`).
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ DIGESTS = MailingList("digest", "set mail each")
 
 
 def observers_of(match: str) -> MailingList:
-    """What those get who watch a match."""
+    """The letters that observers of a match get."""
     return MailingList(f"{match}.observers", f"unobserve {match}")
 
 
 def may_leave(tokens: Iterable[Token], command: Command) -> bool:
-    """Whether a command leaves a list, in a letter to an address that was mailed there: to one of these tokens."""
+    """Whether a command leaves a list, in a letter to an address with one of these tokens."""
     return any(token.purpose == "write" for token in tokens) and _leaves(command)
 
 

@@ -1,6 +1,6 @@
-"""Matches from the store and back: a cached one is kept by its version, any other comes from a snapshot of its head.
+"""Matches from the store and back: from the cache if the version is right, otherwise from a snapshot at its head.
 
-Without such a snapshot, the match is retraced from its transcript. This module knows how a `Match` is kept in rows.
+Without such a snapshot, the match is replayed from its transcript. This module knows how a `Match` is kept in rows.
 Every call is part of the desk's transaction; after a failed one, the desk drops its cache. Implements design.md, "The
 rules interface": only orders are stored, never states; a snapshot is a note of their replay.
 """
@@ -48,9 +48,9 @@ WARM = 256
 
 
 class MatchRepository:
-    """The matches of a server; `sign` makes the server's signature of a statement, which `key` (in hex) verifies.
+    """The matches of a server; `sign` makes the server's signature of a statement; `key` (in hex) verifies it.
 
-    Without `snapshots` every match is retraced: for those who write nothing, or who believe nothing but transcripts.
+    Without `snapshots` every match is replayed: for callers that write nothing, or that believe only transcripts.
     """
 
     def __init__(
@@ -76,20 +76,20 @@ class MatchRepository:
         """The last entries of those, as they were signed."""
 
     def forget(self) -> None:
-        """Keep nothing cached: what was changed may not have been committed."""
+        """Drop the cache: changes may not have been committed."""
         self._warm.clear()
         self._last.clear()
 
     def vouch(self, match: str, sha256: str) -> str:
-        """The server's signature of a paper, in hex: what was told in a letter can then be proved to anybody."""
+        """The server's signature of a paper, in hex, so that a letter's contents can be proved to anybody."""
         return self._sign(voucher(self._server, match, sha256)).hex()
 
     def announce(self, sha256: str) -> str:
-        """The server's signature of what a letter says for programs, in hex."""
+        """The server's signature of a letter's bulletin, in hex."""
         return self._sign(announcement(self._server, sha256)).hex()
 
     def load(self, number: int) -> tuple[Match, MatchRow] | None:
-        """The match of this number, and its row; None when there is none."""
+        """The match of this number, and its row; None if there is none."""
         row = self.matches.row(number)
         if row is None:
             return None
@@ -100,7 +100,7 @@ class MatchRepository:
         return match, row
 
     def entry(self, number: int, seq: int) -> EntryRow | None:
-        """An entry of a transcript as it was signed; None when there is none of this number."""
+        """An entry of a transcript as it was signed; None if there is none of this number."""
         last = self._last.get(number)
         if last is None or last.seq != seq:
             last = self.matches.entry(number, seq)
@@ -109,7 +109,7 @@ class MatchRepository:
         return last
 
     def logged(self, number: int) -> tuple[int, InclusionProof] | None:
-        """That the latest head of a match that witnesses have seen is in the log: its number, and the proof."""
+        """The proof that the latest witnessed head of a match is in the log, with the head's number."""
         found = self._log.witnessed() if self._log is not None else None
         place = self._log.place(number, found.size) if self._log is not None and found else None
         if self._log is None or found is None or place is None:
@@ -125,7 +125,7 @@ class MatchRepository:
             self._last.pop(gone, None)
 
     def _go_on(self, number: int, match: Match, later: int) -> None:
-        """Keep what a cached match became, so many versions later."""
+        """Keep what a cached match became, this many versions later."""
         if (cached := self._warm.get(number)) is not None:
             self._keep(number, match, cached[0] + later)
 
@@ -148,7 +148,7 @@ class MatchRepository:
         )
 
     def _from_snapshot(self, row: MatchRow) -> tuple[Match, list[SubmissionRow]] | None:
-        """The match, and its submissions that may matter still; None where no snapshot tells how it stood."""
+        """The match, and its submissions that may still matter; None if no snapshot shows its state."""
         if self._snapshots is None:
             return None
         found = self._snapshots.read(row.number, row.head, self._walk(row.number))
@@ -159,7 +159,7 @@ class MatchRepository:
         return replace(found.match, setups=setups), rows
 
     def _retraced(self, number: int, seq: int | None = None) -> tuple[Match, list[SubmissionRow]]:
-        """The match after so many entries of its transcript, or all of them, and all of its submissions."""
+        """The match after this many entries of its transcript, or all of them, and all of its submissions."""
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)][:seq]
         rows = self.matches.submissions(number)
         return replay_transcript(
@@ -167,17 +167,17 @@ class MatchRepository:
         ), rows
 
     def _walk(self, number: int) -> Callable[[int], Match]:
-        """What gives the match after so many entries."""
+        """A function that gives the match after a number of entries."""
         return lambda seq: self._retraced(number, seq)[0]
 
     def remember(self, number: int, before: Match, step: Step) -> None:
-        """Keep a snapshot of what a step led to, once everybody was told of it."""
+        """Keep a snapshot of a step's result, once everybody was told."""
         if step.entries and self._snapshots is not None:
             match = self._snapshots.write(number, before, step.match, self._walk(number))
             self._go_on(number, match, 0)
 
     def save(self, number: int, before: Match, step: Step) -> None:
-        """Write what a step led to: entries with the server's signatures, papers, the row."""
+        """Write a step's result: entries with the server's signatures, papers, the row."""
         match = step.match
         for paper in step.papers:
             self.matches.file(number, paper.path, paper.game, paper.seat, paper.content)
@@ -217,7 +217,7 @@ class MatchRepository:
             self._rate(match)
 
     def _rate(self, match: Match) -> None:
-        """Write what a closed match makes of its players' standings."""
+        """Write the effect of a closed match on its players' standings."""
         outcome = match.outcome or {}
         reason = str(outcome.get("reason"))
         if reason == "annulled":
@@ -229,7 +229,7 @@ class MatchRepository:
         self._people.record(match.terms.game, after)
 
     def consent(self, number: int, seat: int, signed: Signed) -> None:
-        """Keep the letter by which a seat agrees to what was proposed."""
+        """Keep the letter by which a seat agrees to the proposal."""
         content = {
             "level": signed.level,
             "key": signed.key,
@@ -239,16 +239,16 @@ class MatchRepository:
         self.matches.consent(number, seat, content, signed.raw)
 
     def consents(self, number: int) -> dict[int, Signed]:
-        """The letters by which seats agreed, by seat; of proposals from before they were kept there are none."""
+        """The letters by which seats agreed, by seat; there are none for proposals from before they were kept."""
         return {
             seat: Signed(letter, content["level"], content["key"], content["evidence"].encode(), content["received"])
             for seat, content, letter in self.matches.consents(number)
         }
 
     def submit(self, number: int, match: Match, seat: int, submission: Submission, turn: int | None = None) -> None:
-        """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then.
+        """Keep what a seat sent or withdrew, before the step to which it may lead; `match` is as it was then.
 
-        `turn` is another one than that which is due where orders are sent in advance, or are default orders.
+        `turn` differs from the turn that is due for orders in advance and default orders.
         """
         assert (match.phase, match.turn > 0) in (("setup", False), ("playing", True)), "nothing may be submitted now"
         place = match.turn if turn is None else _OF_DEFAULTS if turn == DEFAULT else turn
@@ -269,7 +269,7 @@ class MatchRepository:
         self.matches.submit(number, SubmissionRow(game, turn, seat, content, submission.letter))
 
     def publish(self, number: int, match: Match, by: str, text: str, time: str) -> None:
-        """Keep press that its writer made public, where in a public match it belongs."""
+        """Keep press that its writer made public, with its place in a public match."""
         if match.terms.privacy != "public":
             return
         played = match.games[-1].turns if match.phase == "closed" and match.games else 0
@@ -277,7 +277,7 @@ class MatchRepository:
 
 
 class _Rows:
-    """The rows of the store as a source for retracing: our own, already judged when they came."""
+    """The rows of the store as a source for a replay: they are our own, and were judged when they came."""
 
     def __init__(self, number: int, matches: Matches, rows: Mapping[tuple[int, int, int], SubmissionRow]) -> None:
         self._number = number
@@ -330,7 +330,7 @@ def _turn(row: SubmissionRow) -> int:
 
 
 def _ahead(row: SubmissionRow, match: Match) -> bool:
-    """Whether the row holds what was sent before its turn, by the player who has the seat now."""
+    """Whether the row holds orders sent before their turn, by the player who has the seat now."""
     early = row.turn == _OF_DEFAULTS or row.turn > match.turn
     return early and Receipt.read(row.content["paper"]).player == match.name(row.seat)
 

@@ -1,8 +1,8 @@
-"""Carries out the operator's instructions: to pause a match, resume it, end it, or stop all after a restore.
+"""The operator's instructions: to pause a match, resume it, end it, or pause all after a restore.
 
-An instruction is a letter that nobody wrote: same desk, same transaction, an entry in the transcript, and letters to
-all players. This module knows nothing of commands or processes. Implements protocol.md, "Transcript", and
-reliability.md, case 30.
+An instruction is handled like a letter that nobody wrote: same desk, same transaction, an entry in the transcript,
+and letters to all players. This module knows nothing of commands or processes. Implements protocol.md,
+"Transcript", and reliability.md, case 30.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("operator")
 
 
 def obey(desk: Desk, now: datetime) -> None:
-    """Do what the operator ordered, each instruction in its transaction; raises only for a store that fails."""
+    """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
     for instruction in desk.instructions.waiting():
         try:
             obeyed = decide(desk, partial(_obey, desk, instruction, now))
@@ -70,7 +70,7 @@ def obey(desk: Desk, now: datetime) -> None:
 
 
 def _obey(desk: Desk, instruction: Instruction, now: datetime) -> bool:
-    """Do what was ordered, unless another desk was first."""
+    """Carry out an instruction, unless another desk was first."""
     if desk.instructions.outcome(instruction.id)[0] != "waiting":
         return False
     desk.instructions.settle(instruction.id, "done", _do(desk, instruction, now))
@@ -78,9 +78,9 @@ def _obey(desk: Desk, instruction: Instruction, now: datetime) -> bool:
 
 
 def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime) -> None:
-    """Tell the operator that signed words of a player cite a head which this transcript never had.
+    """Tell the operator that a player's signed text cites a head which this transcript never had.
 
-    Mostly a slip of the player's; but after a restore, or a disk that was set back, it is the proof that we told
+    Usually it is the player's slip; but after a restore, or if the disk was set back, it is the proof that we told
     a story which we have forgotten.
     """
     if not HEAD.fullmatch(head) or desk.archive.matches.signature(number, head) is not None:
@@ -143,7 +143,7 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
 
 
 def _restored(desk: Desk, now: datetime) -> str:
-    """Let every match under way stand still, and say why in its transcript, before any letter is handled."""
+    """Pause every match under way, and enter the reason in its transcript, before any letter is handled."""
     generation = Generation(desk.database).number
     numbers = desk.archive.matches.under_way()
     for number in numbers:

@@ -1,9 +1,9 @@
-"""Letters are written: what a seat may know of a match goes into a template, and the letter into the outbox.
+"""The writing of letters: what a seat may know of a match goes into a template, and the letter into the outbox.
 
-Who is told what was decided before; the wording is in `templates/`. A decision only names the facts of a letter: the
-letter is put into words, drawn and composed while the store is not locked. Views and reports come only through
-`Match.view` and `Match.show`, so a letter cannot say more than the game lets its reader know. Implements protocol.md,
-"Addresses and threads" and "Secrets".
+It was decided before who is told what; the wording is in `templates/`. A decision only names the facts of a letter:
+the letter is put into words, drawn and composed while the store is not locked. Views and reports come only through
+`Match.view` and `Match.show`, so a letter cannot say more than the game lets its reader know. Implements
+protocol.md, "Addresses and threads" and "Secrets".
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 
 
 class LetterWriter:
-    """Writes the letters of a server; `random` makes Message-IDs that tell nothing, at `pages` lie the composers.
+    """Writes the letters of a server; `random` makes Message-IDs that reveal nothing; the composers are at `pages`.
 
-    Without `return_paths` of their own, letters name theirs in a header, which bounces quote.
+    Without their own `return_paths`, letters carry the same secret in a header, which bounces quote.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
@@ -97,11 +97,11 @@ class LetterWriter:
         self._pages_written: dict[tuple[str, str], str] = {}
 
     def draft(self, template: str, /, **facts: Any) -> TemplateText:
-        """What a template is to say."""
+        """A template with its facts, to be rendered later."""
         return TemplateText(template, {"server": self._composer.server, "operator": self._operator, **facts})
 
     def write(self, draft: TemplateText | str, language: str) -> str:
-        """The text of a draft, or a phrase of ours, in a language."""
+        """The text of a draft or a phrase in a language."""
         templates = self._composer.templates.of(language)
         if not isinstance(draft, TemplateText):
             return templates.say(draft)
@@ -112,18 +112,18 @@ class LetterWriter:
         return page
 
     def _setting(self, player: str, name: str) -> str:
-        """What a player chose; else the default."""
+        """The player's choice, or the default."""
         return self._players.setting(player, name, SETTINGS[name][0])
 
     def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
-        """The language that a player chose; else the one that a letter asks for, else the server's own."""
+        """The language that a player chose; otherwise the one that a letter asks for, or the server's own."""
         chosen = self._players.setting(player.name, "language", "") if player else ""
         return chosen or (letter and asked_for(letter)) or self.language
 
     def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
 
-        To a player without a key it has a Reply-To that is good for one letter.
+        For a player without a key, it has a Reply-To that is good for one letter.
         """
         player = self._players.by_address(address)
         language = out.language or self.language_of(player)
@@ -153,7 +153,7 @@ class LetterWriter:
         now: datetime,
         places: tuple[str | None, str | None],
     ) -> bytes:
-        """The bytes of a letter; `places`: where it is answered, and where its list is left."""
+        """The bytes of a letter; `places`: where to answer it, and where to leave its list."""
         reply_to, leave_to = places
         made = self._made(out, language)
         attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
@@ -175,7 +175,7 @@ class LetterWriter:
         )
 
     def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
-        """What a letter says for programs, signed; nothing where there is nothing to say."""
+        """A letter's signed bulletin; nothing if there is nothing to say."""
         if not made.bulletin:
             return b""
         key, sign = self._archive.key, self._archive.announce
@@ -221,7 +221,7 @@ class LetterWriter:
         )
 
     def _with_composing(self, out: OutgoingLetter, told: Composing, language: str) -> OutgoingLetter:
-        """A letter with what the page is told, as a file and, where the pages are served, as a link."""
+        """A letter with the composer's data, as a file and, if the pages are served, as a link."""
         words = {name: self.write(text, language).strip("\n") for name, text in told.words.items()}
         content = {**told.content, **words}
         carried = fragment(content if told.linked is None else {**told.linked, **words}) if told.pages else ""
@@ -281,7 +281,7 @@ class LetterWriter:
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
 
     def send_digests(self, now: datetime) -> None:
-        """Send the digests that are due; without a key one for each match, for its reply address."""
+        """Send the digests that are due; to a player without a key, one for each match, for its reply address."""
         for name in self._held.due(now):
             player = self._players.by_name(name)
             assert player is not None
@@ -342,7 +342,7 @@ class LetterWriter:
             self.post(row, seat, outs, latest, now)
 
     def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
-        """What observers read of a notice: the public view, and never a fact of the seat that it was for."""
+        """A notice as observers read it: the public view, and never a fact of the seat that it was for."""
         match, facts = notice.match, dict[str, Any]()
         if notice.kind == "turn":
             turn = notice.facts["turn"]
@@ -359,7 +359,7 @@ class LetterWriter:
         return self.draft("letters/observed.txt", **facts)
 
     def tell_observers_press(self, match: Match, row: MatchRow, by: str, text: str, now: datetime) -> None:
-        """Press that its writer made public."""
+        """Send observers press that its writer made public."""
         facts = {"kind": "press", "by": by, "text": text, "m": self.public_facts(match, row)}
         write = partial(self.draft, "letters/observed.txt", **facts)
         self._to_observers(match, row, Phrase("{by} writes to all", by=by), now, write)
@@ -481,9 +481,9 @@ class LetterWriter:
     def thread(
         self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None
     ) -> OutgoingLetter:
-        """An empty letter in the thread of a match, which `latest` is by now; its Reply-To names it.
+        """An empty letter in the thread of a match, whose present state is `latest`; its Reply-To names the match.
 
-        Without a key that is good once.
+        For a player without a key, the Reply-To is good once.
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else match.id
@@ -499,7 +499,7 @@ class LetterWriter:
         return out
 
     def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
-        """How the match stands for a seat, and what others have witnessed of it, for programs."""
+        """The bulletin's items about a match for a seat: how it stands, and what witnesses have seen."""
         assert out.reply_to is not None
         signature = self._signature(match, row)
         standing = bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
@@ -507,7 +507,7 @@ class LetterWriter:
         return [standing, bulletin.of_log(match.id, *logged)] if logged else [standing]
 
     def programs(self, match: Match) -> list[int]:
-        """The seats of a match at which programs sit."""
+        """The seats of a match that programs have."""
         return [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)]
 
     def _signature(self, match: Match, row: MatchRow) -> str:
@@ -554,7 +554,7 @@ class LetterWriter:
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> dict[str, Any]:
-        """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
+        """The facts for the report of a turn; its reports are attached as the file that the transcript hashes."""
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
         out.attachments.append((name, "application/json", facts["file"]))
         taken_up, stand_in = facts["taken_up"], facts["stand_in"]
@@ -586,7 +586,7 @@ class LetterWriter:
         words: Mapping[str, TemplateText | str],
         out: OutgoingLetter,
     ) -> None:
-        """Let a letter bring what the page on which its answer is composed is told."""
+        """Give a letter the data for the page on which its answer is composed."""
         name = f"{match.id}-game-{match.game}-{what}.json"
         deadline = _time_of(match, seat)["deadline"]
         words = {**words, "deadline": deadline} if deadline else words
@@ -608,7 +608,7 @@ class LetterWriter:
         out: OutgoingLetter,
         reports: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """What the letter says of the position and its form, for programs: docs/attachments.md."""
+        """The position and its form, for programs: docs/attachments.md."""
         content = self._position_document(match, row, seat, view, out)
         names = dict(enumerate(match.names, start=1))
         happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
@@ -641,7 +641,7 @@ class LetterWriter:
         }
 
     def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> dict[str, Any]:
-        """What is said of a sealed match beside; what the others signed comes as files."""
+        """The additional data of a sealed match; what the others signed comes as files."""
         if not match.terms.sealed:
             return {}
         assert match.options is not None
@@ -653,7 +653,7 @@ class LetterWriter:
         return {"options": dict(match.options.changed), "sealed": sealed}
 
     def _setup(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> None:
-        """What the letter says of the setup that is asked for, for programs: docs/attachments.md."""
+        """The requested setup, for programs: docs/attachments.md."""
         self._compose_with(match, seat, "setup", self._setup_document(match, row, seat, out), {}, out)
 
     def _setup_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> dict[str, Any]:
@@ -676,7 +676,7 @@ class LetterWriter:
         }
 
     def sealed_files(self, match: Match, row: MatchRow, seat: int) -> list[Enclosed]:
-        """How a sealed match stands now, for the program that plays on: what an answer to its letter brings."""
+        """The files about a sealed match that an answer brings to the player's program."""
         out = self.thread(match, row, seat, Phrase("your letter"))
         if match.phase == "setup":
             document, what = self._setup_document(match, row, seat, out), "setup"
@@ -689,7 +689,7 @@ class LetterWriter:
         return [*out.attachments, (name, "application/json", canonical(whole))]
 
     def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
-        """What a letter of a sealed match says: of steps, of what is due, or that somebody laid everything open."""
+        """The facts of a letter about a sealed match: steps, what is due, or that somebody revealed everything."""
         match, seat = notice.match, notice.seat
         if notice.kind == "revealed":
             return {"by": match.name(notice.facts["seat"])}
@@ -709,7 +709,7 @@ class LetterWriter:
         return facts
 
     def steps(self, match: Match, seat: int, told: Entered) -> tuple[dict[str, Any], list[Attachment]]:
-        """What a letter of a sealed match came to, as a seat is told; the reports of each turn that it finished."""
+        """The result of a letter with steps, as a seat is told; with the reports of each turn that it finished."""
         turns: list[dict[str, object]] = []
         files: list[Attachment] = []
         for turn, reports in told.reports.items():
@@ -722,7 +722,7 @@ class LetterWriter:
         return {**facts, "turns": turns, "over": _is_over(match)}, files
 
     def _of_seats(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
-        """What a letter says of a seat that changes hands: to the newcomer, its setup and all that it knows."""
+        """The facts about a seat that changes hands: for the newcomer, its setup and all that it knows."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind == "substitute":
             told = {"by": match.name(facts["by"]), "leaver": match.name(facts["seat"]), "gone": facts["seat"]}
@@ -745,7 +745,7 @@ class LetterWriter:
         return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 
     def _rematch(self, match: Match, seat: int) -> dict[str, Any]:
-        """What a proposal of the same match to the same players says, with this one in the first seat."""
+        """A proposal of the same match to the same players, with this player in the first seat."""
         name = match.name(seat)
         others = [match.name(other) for other in match.seats if other != seat]
         return {"players": others, "lines": match.terms.lines(), "rev": self._players.said(name) + 1}
@@ -769,7 +769,7 @@ class LetterWriter:
         }
 
     def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
-        """What makes the bundle of a match: its finished games, and of the running one what this seat may see."""
+        """The bundle of a match: its finished games, and what this seat may see of the running one."""
         rows = self._archive.matches.entries(row.number)
         running = match.game if match.phase == "playing" else 0
         papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
@@ -783,7 +783,7 @@ class LetterWriter:
     def old_turns(
         self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]
     ) -> OutgoingLetter | None:
-        """The reports of past turns again, from the files that were mailed; None when there were none."""
+        """The reports of past turns again, from the files that were mailed; None if there were none."""
         what = Phrase("turn {turn}", turn=turns[0]) if len(turns) == 1 else Phrase("all turns")
         out = self.thread(match, row, seat, Phrase("game {game}, {what}, again", game=game, what=what))
         again = []
@@ -802,7 +802,7 @@ class LetterWriter:
 
 
 class _Packed(Later[bytes]):
-    """A letter that waits for a digest, packed when it is in words."""
+    """A letter that waits for a digest, packed once it is in words."""
 
     def __init__(self, out: OutgoingLetter, make: Callable[[], OutgoingLetter]) -> None:
         super().__init__(lambda: pack(make()), b"")
@@ -810,7 +810,7 @@ class _Packed(Later[bytes]):
 
 
 def _unpacked(content: bytes | Later[bytes]) -> OutgoingLetter:
-    """A letter that waited; one that was told to wait in this very decision is not in words yet."""
+    """A letter that waited; one that began to wait in this very decision is not in words yet."""
     if isinstance(content, _Packed):
         return content.out
     assert isinstance(content, bytes)
@@ -818,12 +818,12 @@ def _unpacked(content: bytes | Later[bytes]) -> OutgoingLetter:
 
 
 def _as_it_is(out: OutgoingLetter) -> OutgoingLetter:
-    """A letter as it is now, whatever is made of it afterwards."""
+    """A copy of a letter as it is now."""
     return replace(out, pictures=[*out.pictures], attachments=[*out.attachments], references=[*out.references])
 
 
 def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
-    """The files that there is room for beside a text, and the names of the others, which are not even made."""
+    """The files for which there is room beside a text, and the names of the others, which are not even made."""
     kept: list[Enclosed] = []
     left = None if room is None else room - len(text)
     for at, (name, kind, content) in enumerate(enclosed):
@@ -865,7 +865,7 @@ _PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
 
 
 def visible(text: str) -> str:
-    """A text in which nothing hides: what cannot be printed is shown escaped."""
+    """A text in which nothing is hidden: characters that cannot be printed are escaped."""
     if text.isascii() and not text.encode().translate(None, _PRINTED):  # a quarter of the time of what follows
         return text
     if text.replace("\n", "").isprintable():
@@ -877,7 +877,7 @@ def visible(text: str) -> str:
 
 
 def escaped(fault: Fault) -> Fault:
-    """A fault in which a letter that only looks like another one can be told from it."""
+    """A fault in which letters that merely look alike can be told apart."""
 
     def ascii_only(text: str) -> str:
         return text.encode("ascii", "backslashreplace").decode()
@@ -931,17 +931,17 @@ def _asked_for(match: Match) -> Phrase:
 
 
 def named(name: str) -> str:
-    """A player's name; of a seat that is still free, that it is."""
+    """A player's name, or that the seat is still free."""
     return Phrase("(free)") if name.startswith("?") else name
 
 
 def called(name: str, *, program: bool) -> str:
-    """A player's name as a choice for others, who are to know of a program that it is one."""
+    """A player's name for others to choose from; a program is marked as one."""
     return Phrase("{name}, a program", name=name) if program else named(name)
 
 
 def _is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
-    """Whether observers are told of what a notice tells its seat: once, and of steps what they led to."""
+    """Whether observers are told what a notice tells its seat: once, and for steps only their result."""
     if notice.kind == "step" and not notice.facts["told"].reports:
         return False
     first = min(one.seat for one in notices if one.kind == notice.kind)
@@ -953,14 +953,14 @@ def _is_over(match: Match) -> bool:
 
 
 def _standing(submission: Submission | None) -> dict[str, Any] | None:
-    """What stands already when a turn begins: orders that came in advance."""
+    """The orders already there when a turn begins, because they came in advance."""
     if submission is None or not submission.standing:
         return None
     return {"rev": submission.rev, "final": submission.final, "orders": submission.text}
 
 
 def _truth(match: Match) -> dict[int, Mapping[str, Any]] | None:
-    """How everything was, as each owner saw it; None where not everybody laid it open, or not as it was."""
+    """How everything was, as each owner saw it; None unless everybody revealed it, truthfully."""
     rules, game = match.sealed_rules, match.sealed_game
     if rules is None or game is None or not rules.reveals:
         return {owner: match.view(owner) or {} for owner in match.seats}
@@ -978,7 +978,7 @@ def _truth(match: Match) -> dict[int, Mapping[str, Any]] | None:
 
 
 def _setups(match: Match) -> dict[int, str]:
-    """The setups, once all of them are no secret any more."""
+    """The setups, once none of them is secret any more."""
     game = match.sealed_game
     if game is not None and match.sealed_rules is not None and match.sealed_rules.reveals:
         return {seat: laid_open.setup for seat, laid_open in sorted(game.reveals.items())}
@@ -992,7 +992,7 @@ def _commitments(match: Match) -> dict[int, str]:
 
 
 def _levels(match: Match) -> dict[int, str]:
-    """At which level each setup came."""
+    """The level at which each setup came."""
     if match.terms.sealed:
         return dict.fromkeys(match.seats, "key")
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
@@ -1005,7 +1005,7 @@ def duration(seconds: int) -> Phrase:
 
 
 def _time_of(match: Match, seat: int) -> dict[str, Any]:
-    """What a letter to this seat says of its own clock, and of vacations of the others."""
+    """What a letter to this seat says about its own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
     deadline, patience = (clock.deadline, clock.patience) if clock else (None, None)
     stops = clock.stops if clock else ()

@@ -1,7 +1,7 @@
-"""Where a signed sentence belongs: whether it says its place, and the whole sentence when it does not.
+"""The place of a signed sentence: whether the sentence names it, and the whole sentence if it does not.
 
-What each command needs is told by the table in `mail/commands/`. Nobody has to type a place: a sentence that leaves
-some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox` the
+The table in `mail/commands/` says what each command needs. Nobody has to type a place: a sentence that leaves
+some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox`, the
 single-use reply address stands for the place. Implements protocol.md, "Identity".
 """
 
@@ -27,9 +27,9 @@ __all__ = ["missing", "next_rev", "placed", "sentence"]
 
 
 def missing(command: Command, match: Match | None) -> dict[str, str]:
-    """What a command that a key signed leaves out of its place, as it would be now; but server and player.
+    """The parts of its place that a signed command leaves out, as they would be now, except server and player.
 
-    Setups and orders are refused by their match with all their faults instead: each letter brings their form.
+    Setups and orders are instead refused by their match, with all faults: each letter brings their form.
     """
     if not COMMANDS[command.name].sentence or match is None or match.phase not in RUNNING:
         return {}
@@ -42,7 +42,7 @@ def missing(command: Command, match: Match | None) -> dict[str, str]:
 
 
 def placed(caller: Caller, command: Command, match: Match, seat: int) -> SignedForm:
-    """The form that a command holds; of a letter without a signature, with what its reply address stands for."""
+    """The form that a command holds; without a signature, completed with what its reply address stands for."""
     found = form(command)
     if caller.verdict.kind == "valid":
         return found
@@ -51,7 +51,7 @@ def placed(caller: Caller, command: Command, match: Match, seat: int) -> SignedF
 
 
 def next_rev(command: Command, match: Match, seat: int) -> int:
-    """The revision that this command would have now."""
+    """The next revision for this command."""
     spec = COMMANDS[command.name]
     if not (spec.stands or spec.withdraws):
         return match.said.get((seat, command.name), 0) + 1

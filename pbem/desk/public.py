@@ -1,8 +1,8 @@
 """What anybody may know of a server: standings, open invitations and public matches, for pages that all can read.
 
-Deny by default: what is to be told is put together here piece by piece, from the matches whose players agreed on
-`privacy: public`. Of a running match that is where it stands; of a closed one its bundle without the players'
-letters, which show their addresses and may hold words that were for one reader. Nothing is written. Implements
+Deny by default: what may be told is put together here piece by piece, from the matches whose players agreed on
+`privacy: public`. Of a running match, that is how it stands; of a closed match, its bundle without the players'
+letters, which show their addresses and may hold words for one reader. Nothing is written. Implements
 protocol.md, "Secrets" ("the same for observers, and for the public pages").
 """
 
@@ -54,7 +54,7 @@ class Public:
         self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "")
 
     def site(self) -> dict[str, object]:
-        """All that the first page of a server says beside its finished matches."""
+        """Everything that the first page of a server says, except its finished matches."""
         return {
             "standings": self.standings(),
             "provisional": PROVISIONAL,
@@ -80,7 +80,7 @@ class Public:
                 yield self._summary(match) | {"by": by, "free": len(free)}
 
     def running(self) -> Iterator[dict[str, object]]:
-        """The public matches that are being played, newest first: no more than where each stands."""
+        """The public matches that are being played, newest first: only how each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
                 yield self._summary(match)
@@ -118,7 +118,7 @@ class Public:
         return loaded[0]
 
     def _summary(self, match: Match) -> dict[str, object]:
-        """What everybody may know of a match, wherever it stands."""
+        """What everybody may know about a match in any phase."""
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -148,7 +148,7 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
 
 
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
-    """The signed forms of a match's letters, where a letter's signed text is one form and nothing else."""
+    """The signed forms of a match's letters, for letters whose signed text is one form and nothing else."""
     keys: dict[int, list[Mapping[str, str]]] = {seat: [] for seat in match.seats}
     for entry in entries:
         if entry.type == "agreed":
@@ -167,7 +167,7 @@ def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) 
 
 
 def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -> str | None:
-    """The text that one of these SSH keys signed, with the signature; None unless it is a single form of a match."""
+    """The text that one of these SSH keys signed, with its signature; None unless it is a single form of a match."""
     pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in keys if key["format"] == "ssh"]
     try:
         opened = read(letter)

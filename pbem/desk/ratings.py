@@ -39,7 +39,7 @@ def _model() -> PlackettLuce:
 def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> list[Standing]:
     """The standings, in seat order, after a match: `winner` is a seat, or 0 for a draw.
 
-    A match that was abandoned (nobody played it to an end) is counted apart and moves no rating.
+    A match that was abandoned (nobody played it to an end) is counted separately, and changes no rating.
     """
     if abandoned:
         return [replace(found, abandoned=found.abandoned + 1) for found in standings]
@@ -64,11 +64,11 @@ def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> lis
 
 
 def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, bool]]:
-    """The setups and turns that came or were missed by these entries: of each the seat, and whether it was in time.
+    """The setups and turns that came or were missed, by these entries: for each the seat, and whether it was in time.
 
-    In a sealed match each letter counts, with however many steps, for each is waited for, and so does a verdict: who
-    told something false is no more reliable than who is silent. What came after its time was missed before, and
-    counts once.
+    In a sealed match each letter counts, however many steps it has, because the others wait for it. So does a
+    verdict: a player who told something false is no more reliable than a silent one. What came too late was missed
+    before, and counts once.
     """
     late, letters = set(before.missed), set[str]()
     for entry in entries:

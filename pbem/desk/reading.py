@@ -1,7 +1,7 @@
-"""Reading: what strangers wrote is taken apart, judged and parsed; what the desk asks of whoever does that.
+"""Reading: the interface by which the desk has strangers' letters taken apart, judged and parsed.
 
-Here live the `Reader` that the desk is handed, and the one that reads in this very process (tests, verification); the
-one with a process of its own is the server's sandbox. What reading means is said in mail, identity and proof; nothing
+Here live the `Reader` that the desk is handed, and the one that reads in the same process (tests, verification). The
+one with a separate process is the server's sandbox. Mail, identity and proof define what reading means; nothing
 here decides anything. Implements reliability.md, "Ground facts", case 16.
 """
 
@@ -38,12 +38,12 @@ log = structlog.get_logger()
 
 
 class ReaderError(Exception):
-    """Reading failed through no fault of anybody's that could be answered: it took too long or too much memory."""
+    """Reading failed, and nobody can be told whose fault it is: it took too long or too much memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A letter to be read; and to be judged, if there are, by the keys that it was probably signed with."""
+    """A letter to be read; and, if there are any, to be judged by the keys that probably signed it."""
 
     raw: bytes = field(repr=False)
     keys: Sequence[Key] | None
@@ -52,7 +52,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """Who signed a letter, of those whose keys were named, what it says, and the commands in that."""
+    """Who signed a letter, of those whose keys were named; what it says; and its commands."""
 
     heard: Heard
     reading: Reading
@@ -60,7 +60,7 @@ class Understood:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What reading a letter gave or raised, and what it says by the keys that were named; None where none were."""
+    """What reading a letter gave or raised, and what it says by the keys that were named; None if none were."""
 
     letter: Letter | Unreadable | ReaderError
     understood: Understood | None = None
@@ -70,7 +70,7 @@ class Reader(Protocol):
     """Reads what strangers wrote, within the limits it was made with; all methods may raise `ReaderError`."""
 
     def get_ready(self) -> None:
-        """Make sure that reading is possible at all, before any letter is taken in hand."""
+        """Make sure that reading is possible at all, before any letter is leased."""
 
     def read(self, raw: bytes) -> Letter:
         """`mail.letter.read`: raises `Unreadable` beyond the limits."""
@@ -78,11 +78,11 @@ class Reader(Protocol):
     def ask(self, asked: Sequence[Asked], server: str) -> None:
         """Begin to `read` and to `understand` several letters, while others are worked on; raises nothing.
 
-        What was asked before, and is not `found` yet, is forgotten.
+        Earlier requests that are not `found` yet are forgotten.
         """
 
     def found(self) -> list[Found]:
-        """What was asked: waits until all of it is there, in order."""
+        """The findings of `ask`, in order; waits until all are there."""
 
     def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
         """`identity.judge` at receipt, `proof.signed_letters.heard` and `mail.commands.parse`."""
@@ -132,7 +132,7 @@ class InProcess:
         return Found(letter, self.understood(letter, asked.keys, server, asked.at))
 
     def understood(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Understood | None:
-        """What a letter says, where there are keys to judge by; what fails is tried again when it matters."""
+        """What a letter says, if there are keys to judge by; what fails is tried again when it matters."""
         if keys is None:
             return None
         try:

@@ -1,7 +1,7 @@
-"""A reply: what one command gives back, and what came of it.
+"""A reply: what one command gives back, and its outcome.
 
 Whether a reply address is used up, or the same words may have their effect again, follows from the outcome and from
-the row of the command in the table; never from what the reply says.
+the row of the command in the table, never from the text of the reply.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ and the whole sentence goes back; it was refused; or the same was said before, a
 
 @dataclass(slots=True)
 class Reply:
-    """What stands beneath the echo of a command; letters of their own go out beside the answer."""
+    """The answer below the echo of a command; separate letters may go out with it."""
 
     template: str
     facts: Mapping[str, object] = field(default_factory=dict)

@@ -1,8 +1,8 @@
-"""The mailbox level: what a letter without a signature needs so that it counts for its player, and what it lacks.
+"""The mailbox level: what a letter without a signature needs to count for its player, and what it lacks.
 
-It brings back a reply token that was mailed to that mailbox, once, and the domain of its From vouches for it: by a
-DKIM signature that we verify, or by the word of our own mail server, where the operator trusts that. Both are kept as
-evidence beside the letter, and judged again from it at verification. What the DNS is to be asked is only named here.
+It brings back, once, a reply token that was mailed to that mailbox, and the domain of its From vouches for it: by a
+DKIM signature that we verify, or by the word of our own mail server, if the operator trusts that. Both are kept as
+evidence beside the letter, and verification judges them again. This module only names the queries to the DNS.
 Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
 """
 
@@ -45,7 +45,7 @@ _QUOTED = 20_000
 
 
 class NeedsDns(Exception):
-    """The letter cannot be judged before these names are looked up, at most this number of times."""
+    """The letter cannot be judged before these names are looked up, at most this many times."""
 
     def __init__(self, names: Sequence[str], tries: int) -> None:
         super().__init__(", ".join(names))
@@ -55,7 +55,7 @@ class NeedsDns(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How far a letter proves the mailbox that it came from."""
+    """How far a letter proves the mailbox from which it came."""
 
     missing: Phrase | None = None
     """A sentence for the player: what it lacks; None when it counts."""
@@ -96,37 +96,37 @@ class ReplyTokens:
         self._reply_address = reply_address
 
     def draw(self, match: str = "reply") -> str:
-        """The detail of a reply address that a letter is to be answered to; good for one letter, once it is given."""
+        """The detail of a reply address for the answer to a letter; good for one letter, once it is given."""
         return f"{match}.{tokens.new(self._random)}"
 
     def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
-        """Note that such a detail goes to this player, in a letter about this place."""
+        """Record that such a detail goes to this player, in a letter about this place."""
         self._issue(detail, player.address, player.name, "reply", place, now)
 
     def ask(self, purpose: Purpose, address: str, name: str, now: datetime) -> str:
-        """The same, for the answer to what is mailed to an address, a stranger's perhaps; the whole reply address."""
+        """The same for a letter to an address, perhaps a stranger's; returns the whole reply address."""
         detail = self.draw(purpose)
         self._issue(detail, address, name, purpose, None, now)
         return self._reply_address(detail)
 
     def write_back(self, address: str, player: PlayerRow | None, now: datetime) -> str | None:
-        """The address for an answer that is read whatever others send in that name.
+        """The address for an answer that will be read, whatever others send in that name.
 
-        None for a player without a key: each letter has a reply address of that kind.
+        None for a player without a key, for whom every letter has such a reply address.
         """
         if player is not None and player.level == "mailbox":
             return None
         return self.ask("write", address, player.name if player else "", now)
 
     def go_on(self, tokens: Sequence[Token], letter: Letter, player: PlayerRow | None, now: datetime) -> str | None:
-        """The same for the answer to somebody who wrote to such an address, which is used up; else None."""
+        """The same for the answer to somebody who wrote to such an address, which is then used up; otherwise None."""
         spent = [token for token in tokens if token.purpose == "write"]
         for token in spent:
             self.use(token, letter, now)
         return self.write_back(spent[0].address, player, now) if spent else None
 
     def asked(self, purpose: Purpose, address: str, since: datetime) -> int:
-        """How often an address was asked since then, and has not answered."""
+        """How often an address was asked since then without answering."""
         return self._tokens.waiting(address, purpose, to_db(since))
 
     def _issue(
@@ -136,7 +136,7 @@ class ReplyTokens:
         self._tokens.issue(token, address, name, purpose, place, time=to_db(now), too_old=to_db(now - _AGE))
 
     def tokens_of(self, letter: Letter, row: InboxRow) -> list[Token]:
-        """The reply tokens that a letter was sent to, by envelope, header or quote, or answers; each once."""
+        """The reply tokens that a letter was sent to (by envelope, header or quote) or answers; each once."""
         details = dict.fromkeys(self._details(letter, row))
         return list(filter(None, (self._tokens.find(detail) for detail in list(details)[:20])))
 
@@ -175,7 +175,7 @@ class ReplyTokens:
         return Proof(None, token, token.used, evidence.key, evidence.text().encode())
 
     def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[Phrase, Evidence | None]:
-        """Whether somebody vouches for From: what is wrong, or the evidence."""
+        """Whether somebody vouches for From: the fault, or the evidence."""
         found = self.voucher(letter, row)
         if found.verdict.kind == "valid":
             word = ("dkim", found.name, self._lookups.found(row.id)[found.name] or "")
@@ -200,7 +200,7 @@ class ReplyTokens:
         return False
 
     def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:
-        """Who vouches for From; where it is enough that it was `sent` from there, the DNS need not be asked.
+        """Who vouches for From; if it is enough that it was `sent` from there, the DNS need not be asked.
 
         Raises `NeedsDns` while it is to be asked.
         """

@@ -28,7 +28,7 @@ _MOST = 1024 * 1024
 
 
 def pass_on(desk: Desk, row: InboxRow, letter: Letter | Unreadable, now: datetime) -> str | None:
-    """Send a letter to a role address on to the operator; what became of it, None if it was to somebody else."""
+    """Send a letter to a role address on to the operator; returns the outcome, None if it was for somebody else."""
     if not row.envelope.for_operator:
         return None
     operator = desk.config.operator

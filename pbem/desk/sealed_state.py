@@ -1,6 +1,6 @@
-"""What letters of a sealed match bring for programs: what was committed to and told, and who signed it.
+"""What letters of a sealed match bring for programs: commitments, what was told, and who signed it.
 
-Everything in it is public among the players, but the note of the reader, which nobody else can read. Implements
+Everything in it is public among the players, except the reader's note, which nobody else can read. Implements
 docs/attachments.md, "Sealed matches".
 """
 
@@ -29,7 +29,7 @@ _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
 
 
 def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
-    """How a sealed match stands for a seat: what it owes, and all that was told in this game."""
+    """How a sealed match stands for a seat: what it owes, and everything that was told in this game."""
     attached = {name for name, _, _ in texts}
     found: JsonObject = {
         "owes": list(match.owes(seat)),
@@ -63,7 +63,7 @@ def _step(match: Match, filed: Filed, attached: set[str]) -> JsonObject:
 
 
 def for_page(sealed: JsonObject) -> JsonObject:
-    """The same without what only a program reads that checks letters: a link has little room."""
+    """The same without the parts that only a program that checks letters reads: a link has little room."""
     found = {name: value for name, value in sealed.items() if name not in _FOR_AGENTS}
     if "steps" in found:
         found["steps"] = [
@@ -73,7 +73,7 @@ def for_page(sealed: JsonObject) -> JsonObject:
 
 
 def signed_texts(match: Match, seat: int, number: int, matches: Matches) -> list[Attachment]:
-    """What the others signed in this turn and the last, for who reads at this seat: each text with its signature."""
+    """What the others signed in this turn and the last, for the reader at this seat: each text with its signature."""
     return [
         (name, "text/plain", text.encode())
         for name, mail in dict(_letters(match, seat, number, matches)).items()
@@ -82,7 +82,7 @@ def signed_texts(match: Match, seat: int, number: int, matches: Matches) -> list
 
 
 def _letters(match: Match, seat: int, number: int, matches: Matches) -> Iterator[tuple[str, str]]:
-    """The letters of the others that count here: the name of each file, and the SHA-256; steps may share one."""
+    """The others' letters that count here: the name of each file, and the SHA-256; steps may share a letter."""
     game = match.sealed_game
     if game is None:
         return

@@ -1,7 +1,7 @@
-"""A seat in a match, as a command finds it: looked up for a caller, a step's outcome written, the others told.
+"""A seat in a match, for commands: looking it up for a caller, writing the outcome of a step, telling the others.
 
-Holds what all commands about matches share, and no command; rows are written only through the archive. Implements
-design.md, "The way of a letter".
+Here lives what all commands about matches share, and no command; rows are written only through the archive.
+Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["SeatContext", "answered_at", "commit", "pinned", "seat_at", "seated_
 
 
 def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
-    """Write what a step led to from this match, and tell everybody."""
+    """Write the result of a step from this match, and tell everybody."""
     desk.archive.save(row.number, match, step)
     desk.letters.tell(step.notices, step.match, row, step.world.now)
     desk.archive.remember(row.number, match, step)
@@ -42,7 +42,7 @@ def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
 
 @dataclass(slots=True)
 class SeatContext:
-    """A seat in a match, with the row of the match; it looks at the match as it becomes."""
+    """A seat in a match, with the row of the match; it follows the match as it changes."""
 
     desk: Desk
     match: Match
@@ -51,30 +51,30 @@ class SeatContext:
 
     @property
     def place(self) -> Place:
-        """Where the match stands."""
+        """The place of the match."""
         return self.row.number, self.match.game, self.match.turn
 
     def step(self, now: datetime) -> Step:
-        """A step of the match that begins now."""
+        """A new step of the match."""
         return Step(self.match, self.desk.world(now))
 
     def commit(self, step: Step) -> None:
-        """Write what a step led to, and tell everybody."""
+        """Write the result of a step, and tell everybody."""
         commit(self.desk, self.match, self.row, step)
         self.match = step.match
 
     def submit(self, step: Step, submission: Submission, turn: int | None = None) -> None:
-        """Write what this seat handed in, or withdrew, for what is due or for a later turn; and what it led to."""
+        """Write what this seat sent or withdrew, for what is due or for a later turn; and the result."""
         self.desk.archive.submit(self.row.number, self.match, self.seat, submission, turn)
         progress.advance(step)
         self.commit(step)
 
     def facts(self) -> dict[str, object]:
-        """What an answer about the match says of it."""
+        """The facts about the match for an answer."""
         return {"m": self.desk.letters.facts(self.match, self.row, self.seat, self.match)}
 
     def receipt(self, submission: Submission, name: str) -> tuple[dict[str, object], list[Attachment]]:
-        """The receipt of what was handed in, as an attached file, and what the answer says of it."""
+        """The receipt for what was sent, as an attached file, and the answer's facts about it."""
         paper = submission.paper.encode()
         facts: dict[str, object] = {
             "rev": submission.rev,
@@ -86,7 +86,7 @@ class SeatContext:
         return facts, [(name, "text/plain", paper)]
 
     def withdrawn(self, submission: Submission) -> tuple[dict[str, str], list[Attachment]]:
-        """The paper of a withdrawal, for its player, and what the letter says of it."""
+        """The paper of a withdrawal, for its player, and the letter's facts about it."""
         paper = submission.aside[-1].paper.encode()
         name = f"{self.match.id}-{submission.aside[-1].stem}.txt"
         facts = {
@@ -97,7 +97,7 @@ class SeatContext:
         return facts, [(name, "text/plain", paper)]
 
     def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
-        """A letter of its own to another seat of the match."""
+        """A separate letter to another seat of the match."""
         letter_writer = self.desk.letters
         out = letter_writer.thread(self.match, self.row, seat, subject)
         m = letter_writer.facts(self.match, self.row, seat, self.match)
@@ -106,7 +106,7 @@ class SeatContext:
 
 
 def seat_at(desk: Desk, number: int, player: str) -> SeatContext:
-    """A player's seat in a match; raises KeyError where there is none."""
+    """A player's seat in a match; raises KeyError if there is none."""
     loaded = desk.archive.load(number)
     seat = loaded[0].seat_of(player) if loaded else None
     if loaded is None or seat is None:
@@ -115,7 +115,7 @@ def seat_at(desk: Desk, number: int, player: str) -> SeatContext:
 
 
 def answered_at(desk: Desk, caller: Caller) -> SeatContext | None:
-    """The seat whose letter a player without a key answers, whatever the answer says; None where there is none."""
+    """The seat whose letter a player without a key answers, whatever the answer says; None if there is none."""
     if caller.player is None or caller.answers is None:
         return None
     try:
@@ -127,7 +127,7 @@ def answered_at(desk: Desk, caller: Caller) -> SeatContext | None:
 def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
     """The caller's seat in the match that a command names; a match of others does not exist for the caller.
 
-    What was due there until now is done first. Raises `Refused`.
+    Anything due in the match by now is done first. Raises `Refused`.
     """
     assert caller.player is not None
     name = command.match or ""
@@ -143,7 +143,7 @@ def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
 
 
 def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:
-    """The players who cannot take part where the terms demand keys."""
+    """The players who cannot take part if the terms demand keys."""
     demanded = terms.keys == "demanded"
     return [
         Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))

@@ -1,12 +1,12 @@
-"""Snapshots of matches: what a transcript came to, kept so that a letter need not walk through it again.
+"""Snapshots of matches: the result of replaying a transcript, kept so that a letter does not need another replay.
 
-A snapshot is a note of the replay, never an authority: it counts at the head at which it was made, for the code that
-made it, and wherever one is missing, damaged or made by other code, the match is retraced. They are pickles. To open
-a pickle is to run whatever its maker wished; these are sealed by the vault, with match, head and code, so that nobody
-can make one without the store's key, and whoever has that reads and writes all that is secret here anyway.
+A snapshot caches the replay, and is never an authority: it counts at the head at which it was made, for the code that
+made it. If it is missing, damaged or made by other code, the match is replayed. Snapshots are pickles, and opening a
+pickle runs whatever its maker wished. So the vault seals them with match, head and code: nobody
+can make one without the store's key, and somebody with that key can read and write every secret here anyway.
 
-What has rows of its own (submissions, clocks) is not in a snapshot. Of the turns of a game it holds the latest; the
-others lie in rows that grow by one a turn, and are fetched only when asked for: what is written and read for a letter
+Submissions and clocks, which have their own rows, are not in a snapshot. It holds the latest turn of a game; the
+others are in rows, one more each turn, and are fetched only when needed: what is written and read for a letter
 does not grow with the game. Implements design.md, "The rules interface": a state is the replay of its orders.
 """
 
@@ -43,7 +43,7 @@ AT_HAND = 32
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A match without what has rows of its own."""
+    """A match without the parts that have their own rows."""
 
     match: Match
     setups: tuple[int, ...]
@@ -56,7 +56,7 @@ class Snapshot:
 
 @cache
 def fingerprint() -> str:
-    """What stands for the code that a snapshot is made by and of: the rooms `match` and `games`, and Python."""
+    """The fingerprint of the code that makes and reads a snapshot: the rooms `match` and `games`, and Python."""
     root = Path(pbem.__file__).parent
     parts = ("desk/snapshots.py", "phrase.py", "match/**/*.py", "games/**/*.py")
     made = hashlib.sha256(sys.version.encode())
@@ -74,9 +74,9 @@ class Snapshots:
         self._log: FilteringBoundLogger = structlog.get_logger("snapshots")
 
     def read(self, number: int, head: str, retraced: Callable[[int], Match]) -> Snapshot | None:
-        """The match as it stood at this head; None where no snapshot tells.
+        """The match as it stood at this head; None if no snapshot tells.
 
-        `retraced` gives the match after so many entries, should turns be missing when somebody asks for them.
+        `retraced` gives the match after a number of entries, in case turns are missing when they are needed.
         """
         try:
             content = self._rows.read(number, head, self._code)
@@ -95,7 +95,7 @@ class Snapshots:
         return replace(found, match=replace(found.match, turns=Turns(late, past)))
 
     def _past(self, number: int, match: Match, count: int, retraced: Callable[[int], Match]) -> Past:
-        """The first turns, so many, of the game that is played at this head."""
+        """The first turns, this many, of the game that is played at this head."""
         place = (number, match.phase, match.game)
         seq = match.seq
 
@@ -105,7 +105,7 @@ class Snapshots:
         return Past(count, fetch)
 
     def _turns(self, number: int, phase: str, game: int, count: int) -> tuple[Played, ...]:
-        """The first turns of the game, so many; none where they are not all there."""
+        """The first turns of the game, this many; none if they are not all there."""
         turns: list[Played] = []
         if phase != "playing":  # the game is over, and they were forgotten
             return ()
@@ -124,9 +124,9 @@ class Snapshots:
         return tuple(turns[:count])
 
     def write(self, number: int, before: Match, match: Match, retraced: Callable[[int], Match]) -> Match:
-        """Keep how a match stands after a step; `before` is how it stood, where the latest snapshot may be.
+        """Keep the state of a match after a step; `before` is the state at which the latest snapshot may be.
 
-        The same match, to be kept in memory, with no more turns at hand than a few.
+        Returns the same match, to be kept in memory, with only a few turns at hand.
         """
         kept = Snapshot(
             replace(match, setups={}, orders={}, stored={}, turns=Turns(), clocks={}, banks={}, resolve_at=None),
@@ -161,7 +161,7 @@ class Snapshots:
 
 
 def _with_views(match: Match) -> Played:
-    """The latest turn, and with it what every reader knows after it: the next view goes on from there."""
+    """The latest turn, with what every reader knows after it: the next view continues from there."""
     latest = match.turns[-1]
     for reader in (*match.seats, None):
         told = latest.reports.shown.get(reader)

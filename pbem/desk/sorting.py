@@ -1,8 +1,7 @@
-"""Sorting: letters that no person wrote, or that nobody can read, are handled before anybody asks who wrote them.
+"""Sorting: letters that no person wrote, or that nobody can read, are handled before their writer is identified.
 
-What came to a role address is the operator's, see `role_addresses`, and what came to a return path is a bounce, see
-`bounces`; automatic mail is stored and never answered. Implements
-reliability.md, case 35, and RFC 3834.
+A letter to a role address is for the operator, see `role_addresses`; a letter to a return path is a bounce, see
+`bounces`; automatic mail is stored and never answered. Implements reliability.md, case 35, and RFC 3834.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ __all__ = ["sort"]
 
 
 def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> Letter | str:
-    """The letter, if somebody wrote it; else what became of it, in a few words."""
+    """The letter, if a person wrote it; otherwise its outcome in a few words."""
     if isinstance(letter, ReaderError):
         raise letter
     if passed_on := role_addresses.pass_on(desk, row, letter, now):
@@ -47,7 +46,7 @@ def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, n
 
 
 def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> str:
-    """A letter beyond the limits is answered, where its headers say to whom."""
+    """Answer a letter beyond the limits, if its headers say whom."""
     if error.letter is None:
         return "unreadable"
     if bounced := bounces.bounce(desk, row, error.letter, now):
@@ -63,7 +62,7 @@ def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> 
 
 
 class _Ours(TypedDict):
-    """What a server's own letters are known by, and how far others have come at the most."""
+    """How a server's own letters are recognised, and how far others have come at most."""
 
     address: str
     server: str

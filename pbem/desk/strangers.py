@@ -1,6 +1,6 @@
-"""Answers to letters for whose sender nobody vouches: few, short, and with no word of theirs.
+"""Answers to letters for whose sender nobody vouches: few, short, and without a word of the letter.
 
-Whoever writes a letter can put anybody's address above it. So that nobody can make this server write to others, a
+A letter's writer can put anybody's address above it. So that nobody can make this server write to others, a
 letter is answered in full only if its return path is its From and the domain of that (DKIM; once, and only a letter
 to us) or our own mail server (SPF) vouches for it; if it answers a letter of ours; or if a player signed it.
 Implements reliability.md, case 35.
@@ -34,7 +34,7 @@ _UNDOTTED = ("gmail.com", "googlemail.com")
 
 
 class Strangers:
-    """Decides how a letter is answered that nobody signed; `today` counts what happened today, by a mark."""
+    """Decides how an unsigned letter is answered; `today` counts what happened today, by a mark."""
 
     def __init__(
         self, mailboxes: ReplyTokens, vouched: Vouched, today: Callable[[str, datetime], int], in_all: int
@@ -45,7 +45,7 @@ class Strangers:
         self._in_all = in_all
 
     def vouched_for(self, letter: Letter, row: InboxRow) -> bool:
-        """Whether the letter is from where it says; raises `NeedsDns` while the DNS is to be asked."""
+        """Whether the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
         found = self._mailboxes.voucher(letter, row, sent=True)
@@ -57,22 +57,22 @@ class Strangers:
         return self._vouched.note(found.marks, to_db(row.received)) or found.sent
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
-        """Whether one more such answer goes to this address today, and out into the world; counts it."""
+        """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
         if self._today(f"answers to {_normal(address)}", now) > EACH:
             return False  # and what is not answered uses up nobody else's
         return self._today("answers to strangers", now) <= self._in_all
 
 
 def enough(commands: Sequence[Command]) -> list[Command]:
-    """Of these commands, the one that is answered: with it one becomes somebody."""
+    """Of these commands, the one that is answered: with it the sender can register."""
     ranked = [(rank, one) for one in commands if (rank := COMMANDS[one.name].unvouched) is not None]
     return [one for _, one in sorted(ranked, key=itemgetter(0))[:1]]
 
 
 def _normal(address: str) -> str:
-    """The mailbox behind an address (RFC 5233): `victim+1` and `victim+2` are the same person's.
+    """The mailbox behind an address (RFC 5233): `victim+1` and `victim+2` belong to the same person.
 
-    Other delimiters are not folded: with most providers what has one is somebody else's.
+    Other delimiters are not folded: with most providers, such an address is somebody else's.
     """
     local, _, domain = address.lower().rpartition("@")
     local = local.partition("+")[0]

@@ -1,4 +1,4 @@
-"""The timekeeper: whether the server was up all the time, and what the players' days look like.
+"""The timekeeper: whether the server was up all the time, and the players' zones and vacations.
 
 It tells matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while the
 daemon runs; if it is missing for long, the server was down, or its clock was set. Implements protocol.md, "A match",
@@ -34,7 +34,7 @@ _STEP_BACK = timedelta(minutes=5)
 
 
 class Timekeeper:
-    """Keeps the time of a server; `outage` is how long it is out of reach before deadlines move for it."""
+    """Keeps the time of a server; `outage` is how long it must be out of reach before deadlines move."""
 
     def __init__(self, database: Database, players: Players, matches: Matches, outage: timedelta) -> None:
         self._outages = Outages(database)
@@ -48,9 +48,9 @@ class Timekeeper:
         tell: Callable[[datetime, datetime], object],
         decide: Callable[[Callable[[], None]], None],
     ) -> None:
-        """Note that the server is at work, and `tell` when it last was, and now, where that is no moment ago.
+        """Record that the server is at work; if the last time is not just now, `tell` that time and the present one.
 
-        What is told is part of one decision. A last time that is to come: the clock had been ahead.
+        All of it is one decision. A last time in the future means that the clock had been ahead.
         """
 
         def note() -> None:

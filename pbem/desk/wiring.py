@@ -1,7 +1,7 @@
-"""The desk of a server: the outside world that it is handed, and the parts that are made of it.
+"""The desk of a server: the outside world that it is handed, and the parts that are made from it.
 
-Wiring alone: each part is made from the others when it is first needed; the rooms that are handed the desk say what
-is done with them. Implements design.md, "The way of a letter".
+Only wiring: each part is made from the others when it is first needed; the modules that are handed the desk say what
+they do with them. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -82,19 +82,19 @@ class Desk:
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
 
     def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox; how many. Raises only for a store or a reader that fails."""
+        """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
         return inbox.handle_next(self, now)
 
     def obey(self, now: datetime) -> None:
-        """Do what the operator ordered."""
+        """Carry out the operator's instructions."""
         operator.obey(self, now)
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what is due; when to be called again."""
+        """Do what is due; returns when to be called again."""
         return clock.tick(self, now)
 
     def world(self, now: datetime) -> Environment:
-        """What a match is handed of the world at a time."""
+        """The environment that a match is handed at a time."""
         return Environment(
             now,
             self.random,
@@ -164,7 +164,7 @@ class Desk:
 
     @cached_property
     def before(self) -> Beforehand:
-        """What strangers wrote, taken apart while the store is not locked."""
+        """Strangers' letters, parsed while the store is not locked."""
         return Beforehand(self.reader, self.database)
 
     @cached_property
@@ -184,7 +184,7 @@ class Desk:
 
     @cached_property
     def time(self) -> Timekeeper:
-        """The server's own hours, and the players' days."""
+        """The server's up-time, and the players' calendars."""
         return Timekeeper(self.database, self.players, self.archive.matches, self.config.clock.outage)
 
     @cached_property
@@ -196,13 +196,13 @@ class Desk:
 
     @cached_property
     def strangers(self) -> Strangers:
-        """How much those are answered whom nobody vouches for."""
+        """How letters are answered for whose sender nobody vouches."""
         vouched = Vouched(self.database)
         return Strangers(self.mailboxes, vouched, self.today, self.config.limits.answers_to_strangers)
 
     @cached_property
     def letters(self) -> LetterWriter:
-        """Who writes the letters."""
+        """The writer of letters."""
         return LetterWriter(
             self.composer,
             self.outbox,
@@ -220,5 +220,5 @@ class Desk:
 
     @cached_property
     def housekeeping(self) -> Housekeeping:
-        """What is old goes."""
+        """The deletion of old rows."""
         return Housekeeping(self)

@@ -38,7 +38,7 @@ Report = dict[str, Any]
 
 
 class Fault(NamedTuple):
-    """One thing wrong with what a player wrote: the rule it breaks, the token as written, and a sentence."""
+    """One fault in what a player wrote: the rule it breaks, the token as written, and a sentence."""
 
     rule: str
     """Number of the ruling in the game's rules page, such as "12", or the name of an option."""
@@ -103,7 +103,7 @@ class Orders(Protocol):
 
 
 class State(Protocol):
-    """A position: the replay of all orders so far. Immutable."""
+    """A position: the result of all orders so far. Immutable."""
 
     @property
     def turn(self) -> int:
@@ -115,7 +115,7 @@ class State(Protocol):
 
     @property
     def remaining(self) -> tuple[int, ...]:
-        """The seats still in the game, in order: one that is out orders nothing any more, and reads on."""
+        """The seats still in the game, in order: a seat that is out orders nothing more, but still gets reports."""
 
     @property
     def scores(self) -> tuple[int, ...]:
@@ -129,8 +129,8 @@ class State(Protocol):
 class Told(list[Report]):
     """The reports of one turn as one reader may read them.
 
-    `memory` is for the game's `view`: what this turn and all those before it come to, so that the next turn's view
-    goes on from there and need not begin with the first turn again.
+    `memory` is for the game's `view`: the result of this turn and all those before it, so that the next turn's view
+    continues from there and need not begin with the first turn again.
     """
 
     memory: Any = None
@@ -164,32 +164,32 @@ class Rules(Protocol):
         """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
 
     def meant(self, text: str) -> str:
-        """What a text of setup or orders was probably meant to say, one slip away; it need not be legal either."""
+        """What a setup or orders were probably meant to say, one slip away; that need not be legal either."""
 
     def unused(self, state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
-        """What one seat's orders leave unused that is lost with the turn, each kind with its number."""
+        """What one seat's orders leave unused and the turn takes away, each kind with its number."""
 
     def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
 
     def without(self, state: State, seat: int, edition: int) -> State | None:
-        """The position once a seat has resigned and the others play on; None where this ends the game for all."""
+        """The position once a seat has resigned and the others play on; None if this ends the game for all."""
 
     def show(self, report: Report, seat: int | None) -> Report | None:
-        """What this seat (None: the public) may read of a report; None for nothing. Deny by default."""
+        """The part of a report that this seat (None: the public) may read; None for nothing. Deny by default."""
 
     def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> Mapping[str, object]:
-        """All that a seat knows of the position, as a JSON object for its letters.
+        """Everything that a seat knows about the position, as a JSON object for its letters.
 
-        `turns` holds the reports of each turn played as `show` gave them to this seat: what is known of the
+        `turns` holds the reports of each turn played as `show` gave them to this seat: all knowledge of the
         others comes from there and nowhere else; only the seat's own side is read from the state.
         """
 
     def recalled(self, view: Mapping[str, object], seat: int) -> State:
-        """The position as far as a seat's own side of a view shows it: what `order` and `unused` judge that seat by.
+        """The position as far as a seat's own side of a view shows it, for `order` and `unused` to judge that seat.
 
-        Of the others it says nothing, and no turn can be played from it. Raises KeyError, TypeError, ValueError or
-        IndexError on what is no view of the game with this seat's side in it.
+        It says nothing about the others, and no turn can be played from it. Raises KeyError, TypeError, ValueError or
+        IndexError on anything but a view of the game with this seat's side in it.
         """
 
     def carry(self, options: Options, result: Result) -> Options:
@@ -206,7 +206,7 @@ GAMES: Mapping[str, str] = {
 
 @cache
 def rules(game: str) -> Rules:
-    """The rules of a game by its name; raises KeyError for a game that nobody taught us."""
+    """The rules of a game by its name; raises KeyError for an unknown game."""
     found: Rules = import_module(GAMES[game]).RULES
     return found
 

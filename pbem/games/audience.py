@@ -1,8 +1,8 @@
 """Who may read what: the audiences of a report, and a report cut down to what one of them may read.
 
 Each game has one table, `SHOWN` in its `knowledge` module: by kind of report and field, the audiences to which the
-field goes. A kind, a field or an audience that is not in the table gets nothing, inside of nested values too. Here
-live the audiences and the cutting; no game's table. Implements protocol.md, "Secrets".
+field goes. A kind, a field or an audience that is not in the table gets nothing, inside nested values too. Here
+live the audiences and the cutting, but no game's table. Implements protocol.md, "Secrets".
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Shown = Mapping[str, Fields]
 
 
 def audience(owner: int | None, seat: int | None, seats: range) -> Audience | None:
-    """The audience that a seat (None: the public) is of a report of the owner's; None for no seat of the game.
+    """Which audience a seat (None: the public) is of an owner's report; None for no seat of the game.
 
-    An eliminated seat is told what an opponent is told, and an observer what the public is told: who they are does
-    not follow from a report, so no table tells them apart.
+    An eliminated seat is told what an opponent is told, and an observer what the public is told: a report does not
+    show who they are, so no table tells them apart.
     """
     if seat is None:
         return Audience.PUBLIC
@@ -54,7 +54,7 @@ def audience(owner: int | None, seat: int | None, seats: range) -> Audience | No
 
 
 def cut(report: Report, shown: Shown, reader: Audience | None) -> Report | None:
-    """What this audience may read of a report; None when that is nothing."""
+    """The part of a report that this audience may read; None if that is nothing."""
     fields = shown.get(str(report.get("kind")))
     if fields is None or reader is None or not _reads(fields, reader):
         return None
@@ -95,5 +95,5 @@ def _only(value: Report, fields: Fields, reader: Audience) -> Report:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value has no fields of its own, which the table would have to name."""
+    """Whether a value has no inner fields, which the table would have to name."""
     return not any(isinstance(each, Mapping) for each in (value if isinstance(value, list) else [value]))

@@ -1,6 +1,6 @@
 """The outcome of earlier turns, cached with the last of them, so that a view need not begin with the first turn.
 
-Used by `view` in each game's `knowledge`, which decides what to keep. Nothing is kept where the reports of turns are
+`view` in each game's `knowledge` uses it, and decides what to keep. Nothing is kept if the reports of turns are
 plain lists, as in a replay.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["remember", "remembered"]
 
 
 def remembered(turns: Sequence[Sequence[Report]]) -> tuple[int, Any]:
-    """After how many of these turns something was kept, the latest, and what; 0 and None where nothing was."""
+    """The latest number of turns after which something was kept, and what; 0 and None if nothing was."""
     for count in range(len(turns), 0, -1):
         reports = turns[count - 1]
         if isinstance(reports, Told) and reports.memory is not None:
@@ -28,7 +28,7 @@ def remembered(turns: Sequence[Sequence[Report]]) -> tuple[int, Any]:
 
 
 def remember(turns: Sequence[Sequence[Report]], done: int, memory: object) -> None:
-    """Keep what all of these turns come to, in the place of what was kept after `done` of them."""
+    """Keep the result of all these turns, in place of what was kept after `done` of them."""
     if turns and isinstance(latest := turns[-1], Told):
         latest.memory = memory
         for reports in turns[max(0, done - 1) : -1]:

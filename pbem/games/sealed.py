@@ -1,8 +1,8 @@
-"""The sealed interface: what a game offers to be played without a referee who knows secrets, and its look-up.
+"""The sealed interface: what a game needs in order to be played without a referee who knows secrets, and its look-up.
 
 Owners keep setup and orders to themselves and answer for their own side. Here live the `SealedRules` protocol, the
 `Table` of public facts that it works on, `Paper`, `Step` and `Falsehood`. What each step says is in the game's module
-`sealed`; hashes, letters and clocks are not here: text in, new table out. Implements docs/sealed.md.
+`sealed`. There are no hashes, letters or clocks here: text in, new table out. Implements docs/sealed.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMMIT = "commit"
 
 
 class Paper(NamedTuple):
-    """How the paper of a step is named, and which lines it has between `player` and its block."""
+    """The name of a step's paper, and its lines between `player` and its block."""
 
     name: str
     """In its first line, `pbem sealed NAME 1`, at the head of its block, and in a bundle's paths."""
@@ -51,12 +51,12 @@ class Paper(NamedTuple):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The heads that a letter's section has to say."""
+        """The heads that a letter's section has to give."""
         return tuple(head for head in self.heads if head not in ("rules", "setup"))
 
     @property
     def ordered(self) -> bool:
-        """Whether it follows from orders of its turn."""
+        """Whether it follows from its turn's orders."""
         return "orders" in {self.name, *self.heads}
 
 
@@ -71,7 +71,7 @@ class Step(NamedTuple):
 
 
 class Falsehood(NamedTuple):
-    """Where what a seat told first differs from what its own setup and orders say."""
+    """The first step in which a seat told something else than its own setup and orders say."""
 
     turn: int
     """0 for the setup."""
@@ -82,7 +82,7 @@ class Falsehood(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """How a game really ended, which only setups and orders of all seats can tell."""
+    """How a game really ended, which only the setups and orders of all seats can tell."""
 
     orders: tuple[Mapping[int, str], ...]
     """Of each turn that counts the orders by seat, canonical: fewer turns than were played where the rules had ended
@@ -96,21 +96,21 @@ class Settled(NamedTuple):
 class Table(State, Protocol):
     """The public state of a sealed game: everything that all have been told, and no secret. Immutable.
 
-    As a `State`, `due` has the seats that owe a step, each with None; `turn` is the turn that the next step belongs
-    to (0 while setups are opened, where a game does that); `scores` are those that have been told. A `result` stands
-    once the game is over for what was told: its winner and scores hold only if they are `settled` alike.
+    As a `State`: `due` has the seats that owe a step, each with None; `turn` is the turn to which the next step
+    belongs (0 while setups are opened, if a game does that); `scores` are those that have been told. There is a
+    `result` once the game is over by what was told: its winner and scores hold only if `settled` gives the same.
     """
 
     @property
     def played(self) -> tuple[list[Report], ...]:
         """The reports of each finished turn, merged from the seats' papers: equal to those of `Rules.turn`.
 
-        All of them are known to everybody here, so that `Rules.show` has nothing to take away.
+        Everybody knows all of them here, so `Rules.show` has nothing to remove.
         """
 
 
 class Own(Protocol):
-    """The position of one's own side, from one's own secrets and the table."""
+    """The position of the player's own side, from the player's secrets and the table."""
 
     @property
     def seat(self) -> int:
@@ -120,14 +120,14 @@ class Own(Protocol):
         """The same with the orders of the turn, if they are known; raises `Refused`."""
 
     def after(self, reports: list[Report], *, over: bool) -> Self:
-        """The own side after a turn of which these are the reports."""
+        """The player's side after a turn with these reports."""
 
 
 class SealedRules(Protocol):
     """The rules of one game as played sealed, stateless. Source: docs/sealed.md.
 
-    A match goes through `begin`, and then `judge` and `enter` for each step that `owed` names. A player goes through
-    `own`, `order` and `lines`. When all is laid open, `first_false` judges one seat and `settled` the game.
+    A match calls `begin`, and then `judge` and `enter` for each step that `owed` names. A player calls
+    `own`, `order` and `lines`. When everything is revealed, `first_false` judges one seat and `settled` the game.
     """
 
     papers: Mapping[str, Paper]
@@ -139,9 +139,9 @@ class SealedRules(Protocol):
         """The table once every seat has committed to a setup."""
 
     def owed(self, table: Table, seat: int) -> tuple[str, ...]:
-        """The steps that a seat owes now, in order, all in one letter; none where it is another's turn.
+        """The steps that a seat owes now, in order, all in one letter; none if it is another seat's turn.
 
-        The first is due whatever happens. Those behind it are due unless what is answered first tells otherwise:
+        The first is due in any case. The others are due unless an earlier answer changes that:
         ask again after each that was entered.
         """
 
@@ -156,39 +156,39 @@ class SealedRules(Protocol):
         """The table after a step: total on judged lines. The last step of a turn adds its reports to `played`."""
 
     def view(self, table: Table, seat: int | None) -> Mapping[str, object]:
-        """What everybody knows, as the game's `view` has it for the public; whoever reads is told the same."""
+        """What everybody knows, as the game's `view` has it for the public; every reader is told the same."""
 
     def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> Any:
-        """The position of one's own side, an `Own`, from setup and orders by turn, those of the turn due if known.
+        """The position of the player's own side, from setup and orders by turn (those of the present turn, if known).
 
-        Raises `Refused` for an illegal setup or orders, and where those of a turn that was opened are missing.
+        Raises `Refused` for an illegal setup or orders, and if those of a turn that was opened are missing.
         """
 
     def asks(self, own: Any, table: Table) -> bool:
         """Whether the player has to decide on orders for the turn that is due before the next step can be made.
 
-        Not so where they are known to `own`, where none can be chosen, and while what is owed are answers alone.
+        Not if `own` knows them, if there is no choice, or while only answers are owed.
         """
 
     def order(self, own: Any, text: str) -> str:
         """The canonical text of orders for the turn that is due; raises `Refused` with all faults."""
 
     def lines(self, own: Any, table: Table, step: str) -> tuple[str, ...]:
-        """The lines of a step that is owed, as a truthful owner writes them; none for `commit`.
+        """The lines of a step that is owed, as an honest owner writes them; none for `commit`.
 
-        Raises `Refused` where orders of the turn that is due are needed and `own` was not given them.
+        Raises `Refused` if orders of the turn that is due are needed and `own` was not given them.
         """
 
     def orders(self, own: Any, turn: int) -> str:
         """The canonical text of the orders of a turn, as its paper has it; raises KeyError if they are unknown."""
 
     def own_view(self, own: Any, table: Table) -> Mapping[str, object]:
-        """All that this player knows at the start of the turn that is due: the `view` of the refereed game."""
+        """Everything that this player knows at the start of the turn that is due: the `view` of the refereed game."""
 
     def first_false(
         self, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
     ) -> Falsehood | None:
-        """The first of a seat's steps that its own setup and orders belie; None for an honest seat.
+        """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat.
 
         `steps` are those of all seats, as they were entered. Pure; total on judged steps and on any texts.
         """
@@ -196,7 +196,7 @@ class SealedRules(Protocol):
 
 @cache
 def sealed_rules(game: str) -> SealedRules | None:
-    """The sealed rules of a game by its name, None where it has none; raises KeyError for an unknown game."""
+    """The sealed rules of a game by its name, None if it has none; raises KeyError for an unknown game."""
     module = f"{GAMES[game]}.sealed"
     try:
         found: SealedRules = import_module(module).SEALED
@@ -215,10 +215,10 @@ def first_belied(
     steps: Iterable[Step],
     ruling: Callable[[Step, tuple[str, ...]], str],
 ) -> Falsehood | None:
-    """The first step that an owner of these orders would have told otherwise, of those that make a paper.
+    """The first step with a paper that an honest owner of these orders would have told differently.
 
-    `begun` gives the own side as the game begins, and may raise `Refused`; `ruling` names that which a step broke, by
-    the honest lines.
+    `begun` gives the player's side as the game begins, and may raise `Refused`; `ruling` names the ruling that a
+    step broke, given the honest lines.
     """
     try:
         own = begun()
@@ -245,8 +245,8 @@ def settled(
 ) -> Settled:
     """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
 
-    Turns are played as long as all orders due in them are there; after two turns in which nobody could choose, also
-    without, for nothing changes any more. Raises `Refused` on what is illegal.
+    Turns are played as long as all orders due in them are there; after two turns in which nobody could choose, even
+    without orders, because nothing changes any more. Raises `Refused` if anything is illegal.
     """
     state = rules.begin(options, [rules.setup(options, seat, setups[seat]) for seat in range(1, options.seats + 1)])
     turns: list[Mapping[int, str]] = []

@@ -1,6 +1,7 @@
-"""Slips of the pen that every notation knows: dashes, commas and comments, and what phones put around words.
+"""Slips of the pen that occur in every notation: dashes, commas and comments, and what phones put around words.
 
-For what a text was probably meant to say, which is asked back and never played unasked: the notations stay strict.
+They help to find what a text was probably meant to say. The player is asked; nothing is played unasked: the notations
+stay strict.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What a game's boards are made of: squares with a symbol and a tint, in panels with names for rows and columns.
+"""The parts of a game's boards: squares with a symbol and a tint, in panels with names for rows and columns.
 
-A game that has boards turns its view into them in its module `boards`: `boards(view)`, the reader's own first;
-`truth(views, seat)`, those of all seats' views when all is laid open; `blank()`, for a record sheet; and
-`happened(reports)`, a board of the turn itself or None. What is said beside them is in its module `words`: phrases
-and rows, no layout. How both are set is for the room `boards`; a game without boards is played by text alone.
+A game with boards makes them from its view in its module `boards`: `boards(view)`, the reader's own first;
+`truth(views, seat)`, from all seats' views when everything is revealed; `blank()`, for a record sheet; and
+`happened(reports)`, a board of the turn itself or None. The words beside them are in its module `words`: phrases
+and rows, no layout. The room `boards` does the layout; a game without boards is played by text alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Square(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands in the square in a text."""
+        """The square's text."""
         return self.brief or self.symbol
 
 
@@ -47,25 +47,25 @@ class Panel:
 
 
 class Line(NamedTuple):
-    """One line of a list: what it is about, and the parts of what is said of that."""
+    """One line of a list: what it is about, and the parts of what is said about it."""
 
     label: str
     parts: Sequence[str]
 
     @property
     def labels(self) -> tuple[str]:
-        """What it is about, as events have it that are labelled by more."""
+        """What it is about, as a tuple, because events have several labels."""
         return (self.label,)
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What is known of one seat's side (0: a board that all share), in one grid or, as layers, in several."""
+    """What is known about one seat's side (0: a board that all share), in one grid or, as layers, in several."""
 
     seat: int
     panels: Sequence[Panel]
 
     @property
     def told(self) -> set[Square]:
-        """The squares that occur, each once, of which there is something to say: what a legend explains."""
+        """The squares that a legend explains, each once."""
         return {square for panel in self.panels for row in panel.squares for square in row if square is not PLAIN}

@@ -1,14 +1,14 @@
 """Who signed this: one graded verdict over a letter, whatever the format of its signature.
 
-Here lives finding the one signature of a letter and the text that it may cover; each format verifies in a
-module of its own. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the
-named player, and no others are tried, and the words by which a form is found.
+This module finds the one signature of a letter and the text that it may cover; each format verifies in its own
+module. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the named player (no
+others are tried), and the words by which a form is found.
 
-At receipt, when the time is handed in, more is refused than later: what will not hold for good, and at registration
-what is costly. What was accepted once is verified without a time, so that neither a new rule nor today's date makes
-an old match unreadable; only keys and signatures that prove nothing (Ed25519 points of small order, RSA exponents of
-1) are refused always. That everybody reads the same in what was signed, `pbem.proof.signed_letters` sees to, where
-MIME is read. Implements protocol.md, "Identity".
+At receipt, when the time is handed in, more is refused than later: signatures that will not hold for ever, and at
+registration costly keys. What was accepted once is verified without a time, so that neither a new rule nor today's
+date makes an old match unreadable. Keys and signatures that prove nothing (Ed25519 points of small order, RSA
+exponents of 1) are always refused. `pbem.proof.signed_letters`, where MIME is read, makes sure that everybody reads
+the same in what was signed. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -91,24 +91,24 @@ _SUFFIX: dict[Format, str] = {
 
 
 class _Signature(Protocol):
-    """What every format's `read` gives: one signature, not yet verified."""
+    """The result of every format's `read`: one signature, not yet verified."""
 
     @property
     def issuer(self) -> str:
-        """Whose it says it is."""
+        """The issuer that the signature names."""
 
     def claims(self, key: Key) -> bool:
-        """Whether it names this key; a hint that saves work, and no more."""
+        """Whether it names this key; only a hint that saves work."""
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
         """The signed bytes and the standing of the key, or None.
 
-        At receipt, which is `at`, raises `BadSignature` for what will not last.
+        At receipt, at the time `at`, raises `BadSignature` for signatures that will not last.
         """
 
 
 class _Block(msgspec.Struct, frozen=True):
-    """One signature in a letter: its format, the signature itself, and what it may cover."""
+    """One signature in a letter: its format, the signature itself, and the texts that it may cover."""
 
     format: Format | None
     armor: str | bytes = ""
@@ -124,7 +124,7 @@ class _Block(msgspec.Struct, frozen=True):
 def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     """Read a public key of any format, from pasted text or an attached file; raises `BadKey`.
 
-    Its state is as of the time `at`, without which expiry is not asked about.
+    Its state is as of the time `at`; without a time, expiry is not checked.
     """
     if isinstance(data, bytes):
         if data[:1] >= b"\x80":
@@ -161,10 +161,10 @@ def judge(
 ) -> Verdict:
     """Say who signed this letter, trying only the keys offered.
 
-    `words` are those by which a form is found beneath a greeting. The namespace of an SSH signature must be
-    `pbem@<server>`, or `namespace` where one is given. `at` is when the letter was received: a key that had expired
-    by then does not count, and a signature that would not hold for good is refused. Without it the keys count as the
-    caller pinned them, which is for checking again what was received at an unknown time. Never raises.
+    `words` help to find a form below a greeting. The namespace of an SSH signature must be `pbem@<server>`, or
+    `namespace` if it is given. `at` is when the letter was received: a key that had expired by then does not count,
+    and a signature that would not hold for ever is refused. Without `at`, the keys count as the caller pinned them;
+    this serves to check again a letter that was received at an unknown time. Never raises.
     """
     blocks = list(islice(_blocks(letter), 2))
     if not blocks:
@@ -274,7 +274,7 @@ def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
 
 
 def _pasted(block: _Block, message: bytes) -> str:
-    """The signed text with its signature beneath, which any letter can bring; empty where a text cannot hold it."""
+    """The signed text with its signature below, which any letter can bring; empty if a text cannot hold it."""
     if block.whole:
         return block.whole
     if not isinstance(block.armor, str) or block.format not in {"ssh", "openpgp", "minisign"}:
@@ -530,7 +530,7 @@ def _until(text: str, at: int, mark: str) -> str:
 
 
 def _places(text: str, mark: str) -> Iterator[int]:
-    """Where a mark stands outside of quotes."""
+    """The places of a mark outside quotes."""
     at = text.find(mark)
     line = 0
     while at >= 0:
@@ -566,7 +566,7 @@ def _starts(text: str, words: Vocabulary) -> Iterator[int]:
 
 @cache
 def _opening(words: Vocabulary) -> re.Pattern[str]:
-    """How a line begins that begins a form."""
+    """A pattern for the beginning of a form's first line."""
     names = sorted({name.partition(" ")[0] for name in words.commands})
     return re.compile(rf"^[^\S\n]*({'|'.join(map(re.escape, names))})\b", re.I | re.M)
 
@@ -592,7 +592,7 @@ def _repairs(text: str, fields: Collection[str]) -> Iterator[str]:
 
 
 def _flowed(text: str) -> list[list[str]]:
-    """Undo format=flowed (RFC 3676 4): space-stuffing, then soft line ends; none where nothing is to be undone."""
+    """Undo format=flowed (RFC 3676 4): space-stuffing, then soft line ends; none if there is nothing to undo."""
     lines = text.strip("\n").split("\n")
     stuffed = [line.removeprefix(" ") for line in lines]
     joined: list[str] = []
@@ -634,7 +634,7 @@ def _form(lines: list[str], fields: Collection[str]) -> tuple[list[str], list[st
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
-    """Join each line to the one before where it would not have fitted there: programs wrap at 72 to 78."""
+    """Join each line to the previous one if it would not have fitted there: programs wrap at 72 to 78."""
     joined: list[str] = []
     last = 0
     for line in lines:

@@ -1,7 +1,7 @@
-"""Authentication-Results (RFC 8601): what our own mail server wrote above a letter when it took it in.
+"""Authentication-Results (RFC 8601): what our own mail server wrote above a letter when it accepted it.
 
-Anybody can write this header. It counts only when the operator named the server that we trust, and then only where
-no stranger can have put it: the topmost one of that name, with no more than one Received above. Implements
+Anybody can write this header. It counts only if the operator named the server that we trust, and then only where
+no stranger can have put it: the topmost one of that name, with at most one Received above it. Implements
 protocol.md, "Identity", and reliability.md, case 24.
 """
 
@@ -21,7 +21,7 @@ _PAIR = re.compile(r"(?<![a-z0-9_-])([a-z0-9_-]++)(?:\s*+\.\s*+([a-z0-9_-]++))?\
 
 
 def passed(letter: Received, authserv_id: str) -> tuple[str, list[str]] | None:
-    """The header of the server `authserv_id` that speaks of DKIM, and the domains whose signatures it found good."""
+    """The header of the server `authserv_id` that mentions DKIM, and the domains whose signatures it found good."""
     return _passed(letter, authserv_id, "dkim", ("header", "d"))
 
 
@@ -32,7 +32,7 @@ def sent_from(letter: Received, authserv_id: str) -> list[str]:
 
 
 def _passed(letter: Received, authserv_id: str, method: str, of: tuple[str, str]) -> tuple[str, list[str]] | None:
-    """The topmost header of our server that speaks of a method, and the property `of` each result that is a pass."""
+    """The topmost header of our server that mentions a method, and the property `of` each result that is a pass."""
     if not authserv_id:
         return None
     hops = 0
@@ -46,17 +46,17 @@ def _passed(letter: Received, authserv_id: str, method: str, of: tuple[str, str]
 
 
 def is_unclear(letter: Received) -> bool:
-    """Whether our server may have passed over a header that we would read, so that it did not take it out.
+    """Whether our server may have missed, and so not removed, a header that we would read.
 
-    One with blanks before its colon (RFC 5322 4.5), or one behind a bare LF, where other lines end in CR LF. That is
-    asked at receipt: what was taken up before stays as it is.
+    Such a header has blanks before its colon (RFC 5322 4.5), or follows a bare LF among lines that end in CR LF.
+    This is checked at receipt: what was accepted before stays as it is.
     """
     head = letter.raw[: len(letter.raw) - len(letter.root.body)]
     return 0 < head.count(b"\r\n") < head.count(b"\n") or _SPACED.search(head) is not None
 
 
 def _results(value: str, authserv_id: str, method: str, of: tuple[str, str]) -> list[str] | None:
-    """The property of each pass; None when the header is another server's or does not speak of the method."""
+    """The property of each pass; None if the header is another server's or does not mention the method."""
     bare = _bare(value) if len(value) <= LINE else None
     if bare is None:
         return None
@@ -78,7 +78,7 @@ def _results(value: str, authserv_id: str, method: str, of: tuple[str, str]) -> 
 
 
 def _bare(value: str) -> str | None:
-    """The value less its comments, which nest, and with an inert word for each quoted text; None without an end."""
+    """The value without its (nested) comments, with an inert word for each quoted text; None if one does not end."""
     kept: list[str] = []
     depth = 0
     quoted = False

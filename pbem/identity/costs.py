@@ -1,6 +1,6 @@
 """What a key may cost: verifying with the most expensive accepted key stays far below the other costs of a letter.
 
-Only the numbers are here; each format checks its own keys. They are judged at registration, RSA numbers at every use.
+Only the numbers are here; each format checks its own keys, at registration, and RSA numbers at every use.
 Implements RFC 8301 and RFC 8017; protocol.md, "Identity".
 """
 
@@ -17,7 +17,7 @@ CERTIFICATE_BYTES = 16 * 1024  # ten times what authorities hand out; it stands 
 
 
 def check_rsa(modulus: int, exponent: int) -> None:
-    """Refuse RSA numbers that are too small to prove anything, or dear to verify; raises `BadKey`."""
+    """Refuse RSA numbers that are too small to prove anything, or costly to verify; raises `BadKey`."""
     if modulus.bit_length() not in RSA_BITS:
         raise BadKey(
             Phrase(

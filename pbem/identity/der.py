@@ -1,7 +1,7 @@
-"""DER and BER (X.690) walked through once, before a library takes them apart: how large, and of how many pieces.
+"""DER and BER (X.690) walked through once, before a library takes them apart: how large, and in how many pieces.
 
-asn1crypto takes the square of the length for numbers of tags and object identifiers, and for contents in pieces; what
-is walked through here holds no long ones, and not many. Nothing is decoded. Implements reliability.md, case 31.
+asn1crypto takes time that grows with the square of the length for tag numbers, object identifiers, and contents in
+pieces. What passes here holds no long ones, and not many. Nothing is decoded. Implements reliability.md, case 31.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONSTRUCTED, _HIGH = 0x20, 0x1F
 
 
 def walk(data: bytes) -> None:
-    """Walk through one element and what is in it; raises ValueError where it is damaged, or more than is sensible."""
+    """Walk through one element and its contents; raises ValueError if it is damaged, or unreasonably large."""
     at = pieces = 0
     ends: list[int | None] = []  # of what is open; None where its end is marked and not known
     while True:

@@ -1,7 +1,7 @@
 """DKIM (RFC 6376): whether the domain of a letter's From vouches for it; no key of a person is involved.
 
-dkimpy verifies; here is what we ask beyond it. Only a signature by From's own domain or a parent of it, over From
-and the whole body, counts; key records are handed in as they were found in the DNS, so nothing here waits for the
+dkimpy verifies; our additional demands are here. Only a signature by From's own domain or a parent of it, over From
+and the whole body, counts. Key records are handed in as they were found in the DNS, so nothing here waits for the
 network, and a kept record verifies for ever. Time is handed in, too. Implements protocol.md, "Identity", and
 reliability.md, case 24.
 """
@@ -60,7 +60,7 @@ class Headed(Protocol):
 
 
 class Received(Protocol):
-    """What is asked of a letter."""
+    """What this module needs of a letter."""
 
     @property
     def raw(self) -> bytes:
@@ -77,7 +77,7 @@ class Received(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One DKIM-Signature header that may count: its place among them, its tags, and whose it is."""
+    """One DKIM-Signature header that may count: its position among them, its tags, and its domain."""
 
     index: int
     domain: str
@@ -90,7 +90,7 @@ class Signature:
 
     @property
     def name(self) -> str:
-        """Where the DNS keeps the key."""
+        """The name of the key in the DNS."""
         return f"{self.selector}._domainkey.{self.domain}"
 
 
@@ -103,7 +103,7 @@ class _Unfit(Exception):
 
 
 def signatures(letter: Received) -> tuple[list[Signature], Verdict]:
-    """The signatures of a letter that may count, before any key is known, and the verdict when none does."""
+    """The signatures of a letter that may count, before any key is known, and the verdict if none does."""
     if letter.sender is None:
         return [], Verdict("refused", Phrase("The letter does not have exactly one From with one address."), "dkim")
     verdict = Verdict("none", _NONE, "dkim")
@@ -126,8 +126,8 @@ def signatures(letter: Received) -> tuple[list[Signature], Verdict]:
 def verify(letter: Received, signature: Signature, record: str | None, at: datetime) -> Verdict:
     """Verify one signature of a letter; never raises.
 
-    `record` is the TXT record of its key, "" when the DNS has none, None when nobody could be asked. `at` is when the
-    letter was received.
+    `record` is the TXT record of its key, "" if the DNS has none, None if the DNS could not be asked. `at` is when
+    the letter was received.
     """
     import dkim
 
@@ -158,7 +158,7 @@ _NONE = Phrase(
 
 
 def _message(letter: Received) -> dkim.DKIM:
-    """Dkimpy's reading of the letter, once it is ours, too: what is verified must be what is read."""
+    """Dkimpy's reading of the letter, if ours is the same: what is verified must be what is read."""
     import dkim
 
     refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
@@ -320,7 +320,7 @@ _RsaNumbers = dict[str, int]
 
 
 class _Ed25519:
-    """An Ed25519 key (RFC 8463) in the shape in which dkimpy uses PyNaCl's; remembers whether it held."""
+    """An Ed25519 key (RFC 8463) with PyNaCl's interface, as dkimpy needs it; remembers whether a signature held."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key

@@ -1,7 +1,7 @@
 """Bare Ed25519 keys and signatures, as `openssl pkeyutl -sign -rawin` makes them: 64 octets over the text itself.
 
-Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. In a letter the
-signature is a line `signature: ` with base64 beneath the text; as a file it is the octets or their base64.
+Only bytes and keys live here: `judge` finds out which text of a letter is signed. In a letter, the
+signature is a line `signature: ` with base64 below the text; as a file, it is the octets or their base64.
 Implements RFC 8032 and RFC 8410; protocol.md, "Identity".
 """
 
@@ -48,14 +48,14 @@ def parse(data: str) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """64 octets; they do not say whose they are, so that each key of the player's is tried."""
+    """64 octets; they do not name their key, so each of the player's keys is tried."""
 
     signature: bytes
 
     issuer = "of a bare signature"
 
     def claims(self, _key: Key) -> bool:
-        """Whether the signature may be by this key: it may."""
+        """True: the signature may be by any key."""
         return True
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:

@@ -1,9 +1,9 @@
-"""Which Ed25519 keys and signatures count: none of small order, none written in a second way.
+"""Which Ed25519 keys and signatures count: none of small order, none in a non-canonical encoding.
 
-Here lives the verification of Ed25519 by which the server's heads, players' keys in every format and DKIM are judged.
-Under a key of small order one signature holds for many texts, and what may be written in two ways makes two
-signatures of one; RFC 8032 5.1.3 and 5.1.7 leave room for both, and libraries differ. No format, no letter. Sequoia
-verifies OpenPGP, after key and signature passed here; `templates/pages/verify.js` has the same rules for browsers.
+Here lives the verification of Ed25519 for the server's heads, players' keys in every format and DKIM. Under a key
+of small order, one signature holds for many texts; a second encoding makes two signatures out of one. RFC 8032
+5.1.3 and 5.1.7 leave room for both, and libraries differ. No format, no letter. Sequoia verifies OpenPGP, after key
+and signature passed here; `templates/pages/verify.js` has the same rules for browsers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WEAK = Phrase("No program makes an Ed25519 key like this: signatures by it prove
 
 
 def is_sound(point: bytes) -> bool:
-    """Whether 32 octets are a point written in the one way (RFC 8032 5.1.2), and none of small order."""
+    """Whether 32 octets are a point in canonical encoding (RFC 8032 5.1.2), and not of small order."""
     y = int.from_bytes(point, "little") & (1 << 255) - 1
     return len(point) == 32 and y < _P and y not in SMALL
 

@@ -1,6 +1,6 @@
 """Minisign keys and signatures, prehashed and legacy, and signify's, which are the legacy ones without a comment.
 
-Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. Implements
+Only bytes and keys live here: `judge` finds out which text of a letter is signed. Implements
 https://jedisct1.github.io/minisign (signature format) and signify(1); protocol.md, "Identity".
 """
 
@@ -54,7 +54,7 @@ def parse(data: str) -> Key:
 
 
 def beneath(text: str, comment: int) -> re.Match[str] | None:
-    """The signature beneath the untrusted comment that begins at a place of a text, up to its last line."""
+    """The signature below the untrusted comment that begins at a place of a text, up to its last line."""
     end = text.find("\n", comment)
     return _BENEATH_COMMENT.match(text, end) if end >= 0 else None
 
@@ -82,7 +82,7 @@ class Signature:
         return base64.b64decode(key.public)[2:10] == self.key_id
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:
-        """The signed bytes; None when the signature, or that over the trusted comment, does not hold."""
+        """The signed bytes; None if the signature, or the one over the trusted comment, does not hold."""
         public = base64.b64decode(key.public)[10:]
         data = hashlib.blake2b(message).digest() if self.prehashed == b"ED" else message
         if not holds(public, self.signature, data):

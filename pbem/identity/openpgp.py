@@ -1,11 +1,11 @@
 """OpenPGP keys and signatures: certificates pinned whole, one detached or clear-signed signature at a time.
 
-Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. The cryptography is
-Sequoia's; packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever
-unpacked, and nothing costly tried. Sequoia judges a key at the signature's own date, and by today's clock only
-whether the signature has expired or is yet to be made, and which revocations count. Therefore expiry and revocation
-of keys are judged here, at receipt, and what will not last is refused there. Implements RFC 9580 sections 6 and 7 and
-RFC 3156; what is refused beyond them follows protocol.md, "Identity".
+Only bytes and keys live here: `judge` finds out which text of a letter is signed. Sequoia does the cryptography.
+Packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever unpacked, and
+nothing costly tried. Sequoia judges a key at the signature's own date. By today's clock it judges only whether the
+signature has expired or is dated in the future, and which revocations count. So expiry and revocation of keys are
+judged here, at receipt, and signatures that will not last are refused then. Implements RFC 9580 sections 6 and 7
+and RFC 3156; what is refused beyond them follows protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
 
 
 def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
-    """Refuse at registration what is dear or of an age that is over; raises `BadKey`."""
+    """Refuse at registration what is costly or obsolete; raises `BadKey`."""
     crowd = {Tag.SUBKEY: _SUBKEYS, Tag.USER_ID: _USER_IDS, Tag.SIGNATURE: _SIGNATURES}
     if any(tags.count(tag) > most for tag, most in crowd.items()):
         raise BadKey(_LONG)
@@ -152,7 +152,7 @@ def _pile(data: bytes) -> list[Packet]:
 
 
 def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
-    """Whether the certificate and the key in it that signed count at this time; None asks not about expiry.
+    """Whether the certificate and its signing key count at this time; None does not check expiry.
 
     A revocation counts from its receipt, whatever date it or the signature bears.
     """
@@ -193,7 +193,7 @@ def is_signature(data: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One signature, not yet verified; what it says of its issuer only chooses the key that is tried."""
+    """One signature, not yet verified; the issuer that it names only selects the key that is tried."""
 
     sig: Sig
     body: SignatureBody
@@ -209,7 +209,7 @@ class Signature:
         return any(name == self.issuer or (len(self.issuer) == 16 and self.issuer in _ids(name)) for name in names)
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
-        """The signed bytes, and how the key stood at receipt; None when the signature is not over this message."""
+        """The signed bytes, and the state of the key at receipt; None if the signature is not over this message."""
         import pysequoia
 
         if at is not None:
@@ -226,7 +226,7 @@ class Signature:
             return None
 
     def _lasts(self, at: datetime) -> None:
-        """Refuse at receipt what another day, or another reader, might judge otherwise; raises `BadSignature`."""
+        """Refuse at receipt what might be judged differently another day, or elsewhere; raises `BadSignature`."""
         if self.body.expires:
             raise BadSignature(
                 Phrase(

@@ -1,7 +1,7 @@
 """OpenPGP packets taken apart: their sizes, the keys in a certificate, and what a signature says of itself.
 
-Here live bytes alone: nothing is unpacked, verified or judged, and no library is asked, so that a packet costs no
-more than its length and says the same for ever. Implements RFC 9580 sections 4.2, 5.2.3, 5.5.2 and 9.
+Only bytes live here: nothing is unpacked, verified or judged, and no library is asked, so that a packet costs no
+more than its length and means the same for ever. Implements RFC 9580 sections 4.2, 5.2.3, 5.5.2 and 9.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Tag(IntEnum):
-    """What a packet is (RFC 9580 5)."""
+    """The kind of a packet (RFC 9580 5)."""
 
     SIGNATURE = 2
     KEY = 6
@@ -118,7 +118,7 @@ class PublicKey:
 
 @dataclass(frozen=True, slots=True)
 class _Subpacket:
-    """One thing that a signature says beside the text."""
+    """One statement that a signature makes beside the text."""
 
     type: int
     critical: bool
@@ -127,7 +127,7 @@ class _Subpacket:
 
 @dataclass(frozen=True, slots=True)
 class SignatureBody:
-    """What a signature packet says of itself."""
+    """What a signature packet says about itself."""
 
     said: tuple[_Subpacket, ...]
     ed25519: bytes | None
@@ -154,17 +154,17 @@ class SignatureBody:
 
     @property
     def created(self) -> datetime:
-        """When it says it was made, the latest time if it names several."""
+        """The time at which it says it was made; the latest if it names several."""
         return datetime.fromtimestamp(self._seconds(_CREATED), UTC)
 
     @property
     def expires(self) -> bool:
-        """Whether it will count no longer by its own word."""
+        """Whether it says that it will expire."""
         return self._seconds(_EXPIRES) > 0
 
     @property
     def demands(self) -> bool:
-        """Whether it asks to be refused by whoever does not understand all that it says (RFC 9580 5.2.3.7)."""
+        """Whether it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
         return any(one.critical and one.type not in _PLAIN for one in self.said)
 
     def _seconds(self, kind: int) -> int:
@@ -182,7 +182,7 @@ def _subpackets(area: bytes) -> Iterator[_Subpacket]:
 
 
 def _sub_length(area: bytes, at: int) -> tuple[int, int]:
-    """As of packets, without partial lengths (RFC 9580 5.2.3.7)."""
+    """A length as in packets, without partial lengths (RFC 9580 5.2.3.7)."""
     first = area[at]
     if first < 192:
         return first, at + 1

@@ -1,6 +1,6 @@
 """Who vouches for the From of a letter that bears no signature of a person: its domain, or our own mail server.
 
-Here the two are put together, for the desk at receipt and for verification later; DKIM is in `dkim`, the server's
+This module combines the two, for the desk at receipt and for verification later; DKIM is in `dkim`, the server's
 word in `authres`. Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["Voucher", "vouch"]
 
 @dataclass(frozen=True, slots=True)
 class Voucher:
-    """What was found of a letter's From, and whose word it is."""
+    """The finding about a letter's From, and whose word it is."""
 
     verdict: Verdict
     """`valid` when From's domain vouches for the letter by a DKIM signature that we verified."""
@@ -50,10 +50,9 @@ _WANTING = frozenset({"bad", "revoked", "expired"})
 def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
     """Say who vouches for From; never raises.
 
-    `records` are the key records by name: "" where the DNS has none, None where nobody could be asked. `authserv_id`
-    names our own server, whose word is only taken about a signature that counts but for its key, and that we did not
-    find wanting ourselves; empty: nobody's.
-    `at` is when the letter was received.
+    `records` are the key records by name: "" if the DNS has none, None if it could not be asked. `authserv_id`
+    names our own server (empty: none), whose word is taken only about a signature that would count, its key apart,
+    and that we did not find bad ourselves. `at` is when the letter was received.
     """
     found, verdict = dkim.signatures(letter)
     name = told = ""
@@ -77,7 +76,7 @@ def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str,
 
 
 def _addressed(letter: Received, holding: Sequence[Signature]) -> tuple[str, ...]:
-    """The headers whose recipients the author's domain saw there, if it looked at any."""
+    """The recipient headers that the author's domain signed, if it signed any."""
     signed = [signature.headers for signature in holding]
     if not any(b"to" in names or b"cc" in names for names in signed):
         return RECIPIENTS

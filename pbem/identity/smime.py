@@ -1,7 +1,7 @@
 """S/MIME certificates and signatures: one signer, signed attributes, the certificate pinned by its fingerprint.
 
-Here live bytes and keys alone: which part of a letter is signed is for `judge` to find. No chain is built and no
-authority trusted: the certificate that was registered is the key, and certificates within a signature count for
+Only bytes and keys live here: `judge` finds out which part of a letter is signed. No chain is built and no
+authority trusted: the registered certificate is the key, and certificates within a signature count for
 nothing. asn1crypto takes the structure apart, cryptography verifies. Implements RFC 5652 section 5, RFC 8551,
 RFC 8419 and RFC 4056; what is refused beyond them follows protocol.md, "Identity".
 """
@@ -84,7 +84,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
 
 
 def _check_certificate(certificate: x509.Certificate, octets: bytes, at: datetime) -> None:
-    """Refuse at registration what is dear, or would count otherwise another day; raises `BadKey`."""
+    """Refuse at registration what is costly, or would be judged differently on another day; raises `BadKey`."""
     from cryptography import x509
 
     if len(octets) > CERTIFICATE_BYTES:
@@ -129,7 +129,7 @@ def _certificate(key: Key) -> x509.Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """SignedData with one SignerInfo, its names those of RFC 5652."""
+    """SignedData with one SignerInfo, with the names of RFC 5652."""
 
     content: bytes | None
     """The content that it carries; None when it is detached."""
@@ -160,7 +160,7 @@ class Signature:
             return False
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
-        """The signed bytes, and how the key stood at receipt; None when the signature is not over this message."""
+        """The signed bytes, and the state of the key at receipt; None if the signature is not over this message."""
         if not hmac.compare_digest(hashlib.new(self.digest, message).digest(), self.message_digest):
             return None
         try:
@@ -176,7 +176,7 @@ class Signature:
         return message, _standing(certificate, at)
 
     def _lasts(self, at: datetime) -> None:
-        """Refuse at receipt what another day, or another reader, might judge otherwise; raises `BadSignature`."""
+        """Refuse at receipt what might be judged differently another day, or elsewhere; raises `BadSignature`."""
         for attribute in self.attributes:
             kind, values = attribute["type"], attribute["values"]
             if kind.dotted in {_LABEL, _POLICY}:
@@ -242,7 +242,7 @@ def read(data: bytes) -> Signature:
 
 
 def _refusal(error: Exception) -> BadSignature:
-    """What was refused on purpose, or else the damage that asn1crypto came upon."""
+    """A deliberate refusal, or else the damage that asn1crypto found."""
     return (
         error if isinstance(error, BadSignature) else BadSignature(Phrase("The S/MIME signature is damaged."), "bad")
     )

@@ -1,6 +1,6 @@
 """SSH keys and signatures: public key lines, fingerprints, SSHSIG blobs read, verified and made.
 
-Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. Nothing here starts
+Only bytes and keys live here: `judge` finds out which text of a letter is signed. Nothing here starts
 a program or opens a file. Implements PROTOCOL.sshsig of OpenSSH, RFC 4253 section 6.6, RFC 5656, RFC 8332
 and RFC 8709; what is refused beyond them follows protocol.md, "Identity".
 """
@@ -77,7 +77,7 @@ _HASHES = {"sha256": hashlib.sha256, "sha512": hashlib.sha512}
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """An SSHSIG blob taken apart, its names those of PROTOCOL.sshsig."""
+    """An SSHSIG blob taken apart, with the names of PROTOCOL.sshsig."""
 
     publickey: bytes
     namespace: str
@@ -185,7 +185,7 @@ def _public(blob: bytes, kind: str) -> PublicKey:
 def read(armor: str) -> Signature:
     """Take apart one armored signature, BEGIN and END lines included.
 
-    Raises BadSignature, of kind "bad" when it is damaged and "refused" when it is of a sort never accepted.
+    Raises BadSignature, of kind "bad" if it is damaged and "refused" if its kind is never accepted.
     """
     try:
         return _taken_apart(_blob(armor.strip()))
@@ -278,13 +278,13 @@ def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
 
 
 class UnusableKey(ValueError):
-    """A private key is of a sort that cannot sign here, whatever its passphrase."""
+    """A private key of a kind that cannot sign here, whatever its passphrase."""
 
 
 def load(data: bytes, passphrase: str | None = None) -> PrivateKey:
     """Load a private key file, OpenSSH's own format or PEM.
 
-    Raises TypeError when a passphrase is wanted (or given without need), UnusableKey, and ValueError when the
+    Raises TypeError if a passphrase is needed (or given without need), UnusableKey, and ValueError if the
     passphrase is wrong or the file damaged.
     """
     password = None if passphrase is None else passphrase.encode()

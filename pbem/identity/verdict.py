@@ -1,6 +1,6 @@
-"""The words in which every signature format answers: `Key`, `Verdict`, and what is asked of a letter.
+"""The common vocabulary of all signature formats: `Key`, `Verdict`, and what they need of a letter.
 
-Here live plain values alone; judging is in `pbem/identity/__init__.py`, each format in a module of its own.
+Only plain values live here; judging is in `pbem/identity/__init__.py`, each format in its own module.
 Implements protocol.md, "Identity".
 """
 
@@ -37,7 +37,7 @@ DEMANDS = Phrase("The signature has unknown conditions of its own: sign without 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words by which a signed form is found in a letter; they are the command table's, and handed in."""
+    """The words by which a signed form is found in a letter; they come from the command table, and are handed in."""
 
     commands: tuple[str, ...]
     """Names of commands, in lower case; of those in two words the first will do."""
@@ -61,7 +61,7 @@ class Key:
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Who signed this letter, and which bytes; anything but `valid` has signed nothing."""
+    """Who signed this letter, and which bytes; with any verdict but `valid`, nothing is signed."""
 
     kind: Kind
     reason: Phrase
@@ -79,7 +79,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class BadKey(ValueError):
-    """What was sent is no public key that can be pinned; `reason` is a sentence for the player."""
+    """No public key that can be pinned; `reason` is a sentence for the player."""
 
     def __init__(self, reason: Phrase) -> None:
         super().__init__(reason)
@@ -124,7 +124,7 @@ class Part(Protocol):
 
 
 class Signable(Protocol):
-    """What is asked of a letter."""
+    """What signature formats need of a letter."""
 
     @property
     def text(self) -> str | None:

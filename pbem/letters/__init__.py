@@ -1,1 +1,1 @@
-"""What we say: the table of notices, templates put into words, several letters in one. Facts in, words out."""
+"""The wording of letters: the table of notices, the templates, several letters in one. Facts in, words out."""

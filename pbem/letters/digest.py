@@ -1,7 +1,7 @@
-"""Several letters in one: what happened at one moment of a match, and what waits for a player's digest.
+"""Several letters in one: everything that happened at one moment of a match, and what waits for a player's digest.
 
 Pure: finished letters go in, and one letter comes out that says what each of them says. This module also computes
-when a digest is sent, and what cannot wait for it. Implements protocol.md, "Commands" (`set mail`).
+when a digest is sent, and which letters cannot wait for it. Implements protocol.md, "Commands" (`set mail`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def next_digest(now: datetime, zone: str) -> datetime:
 
 
 def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> bool:
-    """Whether a letter of this kind can wait for the digest: not when the seat must answer soon after."""
+    """Whether a letter of this kind can wait for the digest: not if the seat must answer soon after."""
     spec = NOTICES.get(kind)
     if spec is None or not spec.can_wait:
         return False
@@ -65,7 +65,7 @@ def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> boo
 
 
 def joined(outs: Sequence[OutgoingLetter], *, digest: bool) -> OutgoingLetter:
-    """One letter that is to say what each of these says, in their order; the last one's place is its own."""
+    """One letter that will say what each of these says, in their order, in the place of the last."""
     last = outs[-1]
     if len(outs) == 1:
         return last
@@ -81,9 +81,9 @@ def _one_thread(outs: Sequence[OutgoingLetter]) -> bool:
 
 
 def together(outs: Sequence[OutgoingLetter], render: Callable[..., str], preface: str = "") -> OutgoingLetter:
-    """The words of letters that are joined, their pictures and files; of these letters everything is made.
+    """The words, pictures and files of letters that are joined.
 
-    What proves something stands last, once, in one block.
+    Proofs come last, each once, in one block.
     """
     told = [_words(out.text).strip("\n").partition(f"{_RULE}\n") for out in outs]
     texts = [text.rstrip("\n") for text, _, _ in told]
@@ -111,7 +111,7 @@ def together(outs: Sequence[OutgoingLetter], render: Callable[..., str], preface
 
 
 def _each_once(proofs: Iterable[str]) -> list[str]:
-    """Proofs in their order; one that several letters bring stands where the last of them has it."""
+    """Proofs in their order; one that several letters bring is where the last of them has it."""
     found = [proof.strip("\n") for proof in proofs if proof.strip()]
     return list(dict.fromkeys(reversed(found)))[::-1]
 
@@ -128,7 +128,7 @@ def _subject(outs: Sequence[OutgoingLetter], *, same: bool) -> str:
 
 
 def _inner(text: str) -> str:
-    """What stands in the one <div> of the one <body>: letters/letter.html frames every HTML part so."""
+    """The content of the one <div> in the one <body>, with which letters/letter.html frames every HTML part."""
     body = text.partition("<body>")[2].rpartition("</body>")[0].strip()
     assert body.startswith("<div")
     return body.partition(">")[2].removeprefix("\n").removesuffix("</div>").removesuffix("\n")

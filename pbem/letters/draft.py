@@ -1,6 +1,6 @@
-"""A letter being written: what it is to say, until the letter writer puts it into words, draws it and composes it.
+"""A letter being written: its contents, until the letter writer puts it into words, draws it and composes it.
 
-A desk decides what is written, and to whom; what takes time (words, pictures, files) is made when no lock is held.
+A desk decides what is written, and to whom; the slow parts (words, pictures, files) are made when no lock is held.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
 
 @dataclass(frozen=True, slots=True)
 class TemplateText:
-    """A text that is yet to be written, in the language of its reader: its template, and what it says."""
+    """A text that is yet to be written, in the language of its reader: its template and its facts."""
 
     template: str
     facts: Mapping[str, object]
@@ -51,7 +51,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Composing:
-    """What is told to the page on which the reader composes an answer: docs/attachments.md."""
+    """The data for the page on which the reader composes an answer: docs/attachments.md."""
 
     file_name: str
     content: Mapping[str, object]

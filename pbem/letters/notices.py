@@ -1,6 +1,6 @@
-"""The one table of notices: whatever is true of a kind of letter stands in its row, and nowhere else.
+"""The one table of notices: everything that is true of a kind of letter is in its row, and nowhere else.
 
-A notice is what a match tells its seats; the other kinds are letters of the desk's own that can wait for a digest.
+A notice is what a match tells its seats; the other kinds are the desk's own letters that can wait for a digest.
 The words are in `templates/letters/`, one template per notice, named after its kind. No look-ups, no decisions.
 Implements protocol.md, "Commands" (`set mail`), and design.md, "One place for one fact".
 """

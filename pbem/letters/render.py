@@ -1,6 +1,6 @@
-"""Templates rendered: prose in jinja2, one template for all languages, with the filters that set boards and phrases.
+"""The rendering of templates: prose in jinja2, one template for all languages, filters that set boards and phrases.
 
-What a template says is in `{% trans %}` and `_(...)`, as jinja2's own extension has it, so that a catalogue can
+The text of a template is in `{% trans %}` and `_(...)`, as jinja2's own extension has it, so that a catalogue can
 translate it; see `pbem/i18n.py`. Implements design.md, "One place for one fact".
 """
 
@@ -35,7 +35,7 @@ __all__ = ["Templates"]
 
 
 class Templates:
-    """The letters' wording: folders of jinja2 templates, ours if none is named; the first that has one counts."""
+    """The letters' wording: folders of jinja2 templates, ours by default; the first folder that has one counts."""
 
     def __init__(self, *folders: Path, language: str = ENGLISH) -> None:
         self.folders = folders or (template_folder(),)
@@ -96,15 +96,15 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
 class _Environment(Environment):
     """jinja2's, with the globals of a template in one place: a letter's many contexts each copy them.
 
-    What is asked of a dictionary is mostly one of its values, and no attribute.
+    An attribute of a dictionary usually means one of its values.
     """
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """An attribute of a value, but first what a dictionary has under that name."""
+        """A dictionary's value of this name, or else an attribute."""
         return obj[attribute] if type(obj) is dict and attribute in obj else super().getattr(obj, attribute)
 
     def make_globals(self, d: MutableMapping[str, object] | None) -> MutableMapping[str, object]:
-        """The globals of the environment, and those that a template has of its own."""
+        """The globals of the environment, and those of a template."""
         return {**self.globals, **(d or {})}
 
 
@@ -112,10 +112,10 @@ _FACT = re.compile(r"%\((\w+)\)s")
 
 
 class _Messages(InternationalizationExtension):
-    """jinja2's `{% trans %}`, said in a language when the template is compiled: a letter pays nothing for it."""
+    """jinja2's `{% trans %}`, translated when the template is compiled, so that it costs a letter nothing."""
 
     def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
-        """The block in the language's words, with its facts among them; where it has several forms, as it was."""
+        """The block in the language's words, with its facts; unchanged if it has several forms."""
         made = super().parse(parser)
         *before, output = made if isinstance(made, list) else [made]
         assert isinstance(output, nodes.Output)

@@ -1,6 +1,6 @@
-"""The subjects of letters: about which match, and short enough to be read whole in a list of letters.
+"""The subjects of letters: they name the match, and are short enough to be read whole in a list of letters.
 
-Pure: phrases go in, and come out shorter where they have to be. Implements design.md, "One place for one fact".
+Pure: phrases go in, and come out, shortened where necessary. Implements design.md, "One place for one fact".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def about(match: str, title: str, subject: str) -> Phrase:
 
 
 def fitting(subject: str, say: Callable[[str], str]) -> str:
-    """A subject as it is said; where that is too long, without the game's title, and then cut."""
+    """A subject; if it is too long, without the game's title, and then cut."""
     said = say(subject)
     if len(said) > LONGEST and isinstance(subject, Phrase) and subject.template == _ABOUT.template:
         facts = {name: fact for name, fact in subject.facts.items() if name != "title"}
@@ -37,9 +37,9 @@ def fitting(subject: str, say: Callable[[str], str]) -> str:
 
 
 def joined(subjects: Sequence[str]) -> str:
-    """What a letter is about that puts together letters with these subjects, what they have in common once.
+    """The subject of a letter that joins letters with these subjects; what they share is said once.
 
-    Where there is no room for all, the first and the last are named.
+    If there is no room for all, the first and the last are named.
     """
     first, *others = dict.fromkeys(subjects)
     others = [_without(subject, first) for subject in others]
@@ -50,7 +50,7 @@ def joined(subjects: Sequence[str]) -> str:
 
 
 def _without(subject: str, first: str) -> str:
-    """A subject without what it begins with as the first does: the match, the title and the game."""
+    """A subject without the beginning that it shares with the first: the match, the title and the game."""
     for end in ("] ", ", ", ", "):
         head, mark, rest = first.partition(end)
         if not subject.startswith(head + mark) or not mark:

@@ -1,11 +1,10 @@
-"""Letters that come back: which of ours it was, and whether its address is dead or only slow.
+"""Letters that come back: which of our letters it was, and whether its address is dead or only slow.
 
-Here live the addresses that bounces come to (VERP) and the reading of what comes there: delivery status
-notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only when it comes to
-the return path of one letter, which nobody but its receiver can know; where letters have none of their own, when it
-quotes the header field of the letter that holds what the return path would. A Message-ID is no such secret: answers
-name it, and players are shown each other's letters. What follows from it is the desk's.
-Implements reliability.md, case 28.
+Here live the addresses to which bounces come (VERP) and the reading of what comes there: delivery status
+notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only if it comes to the
+return path of one letter, which only its receiver can know. If letters have no return path of their own, the bounce
+must quote the letter's header field that holds the same secret. A Message-ID is no such secret: answers name it,
+and players are shown each other's letters. The desk decides what follows. Implements reliability.md, case 28.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL + 1)
 
 @dataclass(frozen=True, slots=True)
 class Bounce:
-    """What a letter to a return path says of ours: how bad it is, and the status (RFC 3463) if there is one."""
+    """What a letter to a return path says about our letter: how bad it is, and the status (RFC 3463), if any."""
 
     kind: Kind
     status: str = ""
@@ -62,7 +61,7 @@ def token(recipients: Iterable[str], address: str, delimiter: str) -> str | None
 
 
 def quoted_tokens(letter: Letter, envelope_sender: str) -> list[str]:
-    """The tokens that a letter quotes, if a machine wrote it of a delivery; its own is none of them."""
+    """The tokens that a letter quotes, if a machine wrote it about a delivery; the letter's own is not among them."""
     if envelope_sender and letter.root.content_type != "multipart/report":
         return []
     quoted = (found.decode("ascii") for found in QUOTED.findall(letter.raw[:SEARCHED]))
@@ -88,7 +87,7 @@ def read(letter: Letter) -> Bounce:
 
 
 def _statuses(content: bytes) -> Iterator[Bounce]:
-    """What is said of each recipient (RFC 3464 2.3); the first group of fields is about the message."""
+    """The statement about each recipient (RFC 3464 2.3); the first group of fields is about the message."""
     groups = re.split(r"\n[ \t]*\n", content.decode("latin-1").replace("\r\n", "\n").strip())
     for group in groups:
         fields = dict(line.lower().partition(":")[::2] for line in group.split("\n"))

@@ -1,9 +1,9 @@
 """A deadline as a calendar file, to be attached to the letter that brings it.
 
-Only the bytes: which deadline, and in whose letter, is decided elsewhere. The same arguments give the same bytes; a
-later one with the same UID takes the place of the earlier one. icalendar escapes texts and folds lines; what stands
-in every file alike is written out here, because making it anew takes six times as long.
-Implements RFC 5545 and protocol.md, "A match".
+Only the bytes are made here; others decide which deadline, and in whose letter. The same arguments give the same
+bytes; a later file with the same UID replaces the earlier one. icalendar escapes texts and folds lines; the parts
+that are the same in every file are written out here, because making them takes six times as long. Implements RFC
+5545 and protocol.md, "A match".
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Letters out: from a text and its headers to the fixed bytes that are stored and sent.
 
-Here live the building of messages (RFC 5322, MIME, RFC 3834 marks) and the templates' environment. What a letter
-says stands in `templates/`; who gets it is decided elsewhere. The same arguments give the same bytes: the
-boundary is made from the Message-ID, time and tokens are handed in. Nothing a stranger wrote can end a header:
-control characters are turned to blanks in texts, and refused in addresses and identifiers.
-Implements protocol.md, "Addresses and threads", and reliability.md, cases 14 and 27.
+Here live the building of messages (RFC 5322, MIME, RFC 3834 marks) and the templates' environment. The text of a
+letter is in `templates/`; who gets it is decided elsewhere. The same arguments give the same bytes: the boundary is
+made from the Message-ID; time and tokens are handed in. Nothing that a stranger wrote can end a header: control
+characters become blanks in texts, and are refused in addresses and identifiers. Implements protocol.md, "Addresses
+and threads", and reliability.md, cases 14 and 27.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Picture = tuple[str, str, bytes]
 
 
 class MailingList(NamedTuple):
-    """Letters of one sort: the name that they have as a list, and the command that leaves it."""
+    """Letters of one kind: the name that they have as a list, and the command that leaves it."""
 
     name: str
     leave: str
@@ -100,7 +100,7 @@ class Composer:
     def answerable(self, reply_to: str | None, token: str) -> tuple[str, str | None]:
         """The Message-ID of a letter, made from a token, and its Reply-To.
 
-        Where there are no sub-addresses, what was to be the detail of one stands in the Message-ID, which an answer
+        Without sub-addresses, the detail is part of the Message-ID instead, which an answer
         names in its In-Reply-To: see `reply_address`.
         """
         if self.delimiter or reply_to is None:
@@ -110,7 +110,7 @@ class Composer:
         return self.message_id(f"{token[:8]}.{detail}" if "." in detail else token), None
 
     def reply_address(self, detail: str) -> str:
-        """What a letter is to be answered to by which the answer is known: a sub-address, or what stands for it."""
+        """The address by which an answer is recognised: a sub-address, or what stands for it."""
         return self.sub_address(detail) if self.delimiter else _address(f"{detail}@{self.server}")
 
     def message_id(self, token: str) -> str:
@@ -135,11 +135,11 @@ class Composer:
         bulletin: bytes = b"",
         returns: str = "",
     ) -> bytes:
-        """The bytes of a letter, with CRLF line ends, in seven bits; `mailing`: its list, and where it is left.
+        """The bytes of a letter, with CRLF line ends, in seven bits; `mailing`: its list, and where to leave it.
 
-        Raises ValueError on an address or Message-ID that is none. Identifiers that come from others'
+        Raises ValueError on a malformed address or Message-ID. Identifiers that come from others'
         letters (`in_reply_to`, `references`) are left out when they are malformed. `bulletin`, for programs,
-        stands in a header field, where people do not see it; so does `returns`, by which a bounce is known.
+        stands in a header field, where people do not see it; so does `returns`, by which a bounce is recognised.
         """
         answer = in_reply_to if in_reply_to and MESSAGE_ID.fullmatch(in_reply_to) else None
         headers = [
@@ -171,7 +171,7 @@ class Composer:
         return self._sign(letter, date) if self._sign else letter
 
     def _listed(self, mailing: MailingList, leave_to: str) -> list[str]:
-        """RFC 2919 3 and RFC 2369 3: what list it is, help, and how it is left by one click."""
+        """RFC 2919 3 and RFC 2369 3: the list's name, help, and how to leave it with one click."""
         return [
             f"List-Id: <{mailing.name}.{self.server}>",
             f"List-Help: <mailto:{self.address}?subject=help>",

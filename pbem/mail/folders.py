@@ -1,6 +1,6 @@
-"""Letters that lie in files: a letter saved by itself, an mbox file, a Maildir, or a folder of any of these.
+"""Letters in files: a letter saved by itself, an mbox file, a Maildir, or a folder of any of these.
 
-Only bytes are found here, and where they lay; nothing is parsed. Implements RFC 4155 (mbox) and Maildir as far as
+This module finds bytes and where they were; nothing is parsed. Implements RFC 4155 (mbox) and Maildir as far as
 reading goes.
 """
 
@@ -18,9 +18,9 @@ __all__ = ["letters"]
 
 
 def letters(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
-    """Each letter of a file or folder, with the name of its place; raises OSError when it cannot be read.
+    """Each letter of a file or folder, with the name of its place; raises OSError if it cannot be read.
 
-    Of a letter with more than so many octets no more than one octet more is read. Within a folder, what is no file
+    Of a letter with more than this many octets, only one octet more is read. Within a folder, anything but a file
     (a pipe may never end) is left out, and each folder is looked into once, whatever links lead to it.
     """
     if not path.is_dir() and not path.is_file():

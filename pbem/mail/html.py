@@ -1,8 +1,8 @@
 """Letters in HTML alone: the words that their writer wrote, as lines of text.
 
-Here live the tags by which mail programs say what is a quote, who wrote it, and what stands beneath every letter.
-What is read here counts for nothing by itself: programs differ in what HTML says, and whoever verifies reads text.
-No tree is made of it, and only its beginning is read. Implements reliability.md, case 18.
+Here live the tags by which mail programs mark quotes, their authors, and signatures.
+Words read here count for nothing by themselves: programs differ in what HTML says, and verifiers read text.
+No tree is made, and only the beginning is read. Implements reliability.md, case 18.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PREFORMATTED = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)")
 
 
 def own_words(page: str) -> str:
-    """What the writer of an HTML letter wrote, in lines; a quote is a line with `>` alone."""
+    """What the writer of an HTML letter wrote, in lines; each quote is a line with only `>`."""
     from lxml import etree
 
     words = _Words()
@@ -61,7 +61,7 @@ def own_words(page: str) -> str:
 
 
 class _Words:
-    """What a parser tells of, as lines."""
+    """The events of a parser, turned into lines."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []

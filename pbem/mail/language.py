@@ -16,9 +16,9 @@ _RANGE = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([0
 
 
 def asked_for(letter: Letter) -> str | None:
-    """The language that a letter asks for, or is written in, by its headers (RFC 3282); None: none of ours.
+    """The language that a letter asks for, or is written in, by its headers (RFC 3282); None if we have none of them.
 
-    What it asks for goes before what it is written in, and of several the one that is preferred.
+    A language that it asks for comes before the one it is written in; of several, the preferred one counts.
     """
     for header in ("accept-language", "content-language"):
         ranges = [_RANGE.fullmatch(one) for value in letter.values(header) for one in value[:500].split(",")]

@@ -1,9 +1,9 @@
-"""Letters in: from received bytes to a `Letter`, safely, and the signs by which automatic mail is known.
+"""Letters in: from received bytes to a `Letter`, safely, and the signs by which automatic mail is recognised.
 
 Here live the limits on raw bytes, the cutting of MIME parts with the very bytes that were received, and our own
-lenient decoding. No sockets, no commands, no judgement of who wrote a letter. The email package is used for what
-it does in linear time under compat32 (parameters of one short header); the tree is cut here, once, so that what
-is verified and what is read cannot be two different readings of one letter.
+lenient decoding. No sockets, no commands, no judgement of who wrote a letter. The email package is used only for what
+it does in linear time under compat32 (parameters of one short header). The tree is cut here, once, so that one letter
+cannot be read in one way and verified in another.
 Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28.
 """
 
@@ -60,7 +60,7 @@ VACATION = re.compile(
 
 
 class Unreadable(Exception):
-    """A letter beyond the limits; `letter` has its headers when at least those could be read."""
+    """A letter beyond the limits; `letter` has its headers if at least those could be read."""
 
     def __init__(self, reason: Phrase, letter: Letter | None = None) -> None:
         super().__init__(reason)
@@ -103,7 +103,7 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def unaltered(self) -> str | None:
-        """The content as text with the line ends that it has; None when it is none in the charset declared."""
+        """The content as text with its own line ends; None if it is not text in the declared charset."""
         name = _codec(self.parameters.get("charset", ""))
         try:
             return self.content.decode("utf-8" if name in {None, "ascii"} else name)
@@ -123,7 +123,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Letter(msgspec.Struct, frozen=True):
-    """A received letter, decoded as far as it can be; nothing in it is true because it is written there."""
+    """A received letter, decoded as far as possible; nothing in it is true just because it is written there."""
 
     raw: bytes
     root: Part
@@ -143,12 +143,12 @@ class Letter(msgspec.Struct, frozen=True):
 
     @property
     def plain(self) -> Part | None:
-        """The first text/plain part that is no attachment."""
+        """The first text/plain part that is not an attachment."""
         return _plain(self.root)
 
     @property
     def html(self) -> Part | None:
-        """The first text/html part that is no attachment, where there is no text beside it."""
+        """The first text/html part that is not an attachment, if there is no text beside it."""
         if (self.text or "").strip():
             return None
         return next((part for part in _shown(self.root) if part.content_type == "text/html"), None)
@@ -164,7 +164,7 @@ class Letter(msgspec.Struct, frozen=True):
 
 
 def read(raw: bytes, limits: Limits | None = None) -> Letter:
-    """Read a letter; raises `Unreadable` beyond the limits, and nothing else on any bytes whatever."""
+    """Read a letter; raises `Unreadable` beyond the limits, and nothing else, whatever the bytes."""
     limits = limits or Limits()
     _measure(raw, limits)
     start = _body_start(raw)
@@ -182,9 +182,9 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
 
 
 def received(raw: bytes, limits: Limits) -> Letter:
-    """Read a letter that just came, as `read` does; raises `Unreadable` for what an encoding hides, too.
+    """Read a letter that just came, as `read` does; raises `Unreadable` also for excess that an encoding hides.
 
-    What was accepted before is read by `read`, whatever limits there are today.
+    Letters accepted before are read by `read`, whatever the limits are today.
     """
     letter = read(raw, limits)
     if fault := _hidden(letter, limits):
@@ -195,7 +195,7 @@ def received(raw: bytes, limits: Limits) -> Letter:
 
 
 def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
-    """Which limit is exceeded by what stands in the letter when its encodings are undone, if any."""
+    """The limit that the letter exceeds once its encodings are undone, if any."""
     text = letter.text or ""
     lines = 0
     for part in letter.parts:
@@ -213,7 +213,7 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
 
 
 def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str, hops: int = 50) -> tuple[str, ...]:
-    """Why a letter counts as automatic (RFC 3834 2), each reason in short; empty for a person's letter."""
+    """Why a letter counts as automatic (RFC 3834 2), each reason in a word or two; empty for a person's letter."""
     reasons = {
         "own address": _is_own(letter.sender or "", address),
         "null sender": envelope_sender in {"", "<>"},
@@ -239,7 +239,7 @@ def _is_own(sender: str, address: str) -> bool:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """Bytes as text, whatever they claim to be: an unknown or lying charset costs letters, never an exception."""
+    """Bytes as text, whatever they claim to be: an unknown or wrong charset costs characters, never an exception."""
     name = _codec(charset) if charset else None
     if name in {None, "ascii", "utf-8"}:
         try:
@@ -302,7 +302,7 @@ def _pieces(body: bytes, boundary: bytes, most: int) -> list[bytes]:
 
 
 def _without_line_end(piece: bytes) -> bytes:
-    """Less the one line end that belongs to the delimiter after it."""
+    """The bytes without the one line end that belongs to the delimiter after them."""
     return piece[:-2] if piece.endswith(b"\r\n") else piece.removesuffix(b"\n")
 
 
@@ -313,7 +313,7 @@ _FIELD = re.compile(rb"^([!-9;-~]++)([ \t]*+):([^\n]*+(?:\n[ \t][^\n]*+)*)", re.
 
 
 def _body_start(raw: bytes) -> int:
-    """Where the body begins: after the first empty line, or at the first line that can be no header."""
+    """Where the body begins: after the first empty line, or at the first line that cannot be a header."""
     last = _LAST_HEADER.search(raw) if _FIRST_LINE.match(raw) else None
     at = last.end() if last else 0
     empty = _EMPTY_LINE.match(raw, at)
@@ -338,7 +338,7 @@ def _part(raw: bytes) -> Part:
 
 
 def _entity(raw: bytes, start: int, fields: Sequence[tuple[str, str, bool]]) -> Part:
-    """The entity of these headers whose body starts there, not cut yet."""
+    """The entity with these headers and the body that starts there, not cut yet."""
     headers = tuple([(name, value) for name, value, _ in fields])
     first = _first(headers)
     kind, parameters = _parametrised(first.get("content-type", ""))
@@ -390,7 +390,7 @@ def _plain(root: Part) -> Part | None:
 
 
 def _first(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """By name the first header of each."""
+    """The first header of each name."""
     return dict(reversed(headers))
 
 
@@ -451,14 +451,14 @@ def _unencoded(body: bytes, encoding: str) -> bytes:
 
 
 def _base64(data: bytes) -> bytes:
-    """What can be read of base64: foreign octets and a cut end are ignored (RFC 2045 6.8)."""
+    """The readable part of base64: foreign octets and a cut-off end are ignored (RFC 2045 6.8)."""
     letters = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
     letters = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
     return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
 
 
 def _from(fields: Sequence[tuple[str, str, bool]]) -> tuple[str | None, str | None]:
-    """The one address of the one From, or else what is wrong with it."""
+    """The one address of the one From, or else its defect."""
     found = [(value, spaced) for name, value, spaced in fields if name == "from"]
     if len(found) != 1:
         return None, "no From" if not found else "more than one From"
@@ -490,7 +490,7 @@ def _mailbox(value: str) -> tuple[str | None, str | None]:
 
 
 def _without_comments(value: str) -> str | None:
-    """The text less its comments, with each quoted string replaced by an inert word; None when they do not end."""
+    """The text without its comments, each quoted string replaced by an inert word; None if one does not end."""
     if '"' not in value and "(" not in value:
         return value
     kept: list[str] = []

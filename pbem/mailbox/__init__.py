@@ -1,10 +1,10 @@
-"""A mailbox that others fill: the letters that lie in it, as they came, and how they are taken away.
+"""A mailbox that others fill: reading its letters as they came, and moving them away.
 
-Here live what all kinds of mailboxes have in common, and beside it the kinds themselves: `imap` and `maildir`, the
-password that opens one, and the envelope that a letter still shows there. Nothing is kept or understood here: whoever
-reads keeps a letter first, and only then says that it is done with. A crash in between brings the same octets again.
-Every call may block; one thread at a time uses a mailbox, and any other may interrupt it.
-Implements mailbox.md, "Exactly once".
+Here live what all kinds of mailboxes have in common, and the kinds themselves: `imap` and `maildir`; the password
+that opens a mailbox; and the envelope that a letter still shows there. Nothing is kept or understood here: the
+caller keeps a letter first, and only then marks it as done. A crash in between brings the same octets again. Every
+call may block. Only one thread at a time uses a mailbox, and any other may interrupt it. Implements mailbox.md,
+"Exactly once".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Denied(Unreachable):
 
 
 class Handle(NamedTuple):
-    """Where a letter lies: its folder, its name in there, and what makes that name unique."""
+    """Where a letter is: its folder, its name there, and what makes that name unique."""
 
     folder: str
     name: str
@@ -38,14 +38,14 @@ class Handle(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A letter that lies in a mailbox: its octets, with CRLF at the ends of lines, and where it lies."""
+    """A letter in a mailbox: its octets, with CRLF at the ends of lines, and its place."""
 
     raw: bytes
     handle: Handle
 
 
 class LeftAlone(NamedTuple):
-    """What lay in a mailbox before anybody read it for us: a mark by which it is known, and how many letters."""
+    """The letters in a mailbox before we first read it: a mark by which they are recognised, and their number."""
 
     mark: str
     letters: int
@@ -57,29 +57,29 @@ def none_skipped(_: Handle) -> bool:
 
 
 class Mailbox(Protocol):
-    """The letters of one account, those that were taken for spam among them. All calls raise `Unreachable`."""
+    """The letters of one account, including those taken for spam. All calls raise `Unreachable`."""
 
     def mark(self, now: datetime) -> LeftAlone:
-        """What lies there now."""
+        """A mark of the letters that are there now."""
 
     def leave(self, mark: str) -> None:
-        """Leave alone for good what lay there when this mark was made; no call is made for it."""
+        """Leave alone for good the letters that were there when this mark was made; makes no call to the server."""
 
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
-        """The letters that lie there, folder by folder, the oldest first; `done` may be called in between.
+        """The letters there, folder by folder, the oldest first; `done` may be called in between.
 
-        Those that are left alone are not looked at, nor those that `skips` says.
-        Of a letter longer than the mailbox's bound, no more than one octet beyond it is given.
+        Letters that are left alone are not looked at, nor those that `skips` names.
+        Of a letter longer than the mailbox's limit, one octet beyond the limit is given.
         """
 
     def done(self, handle: Handle) -> None:
-        """Move a letter to the folder of those that were read; one that is not there any more is no fault."""
+        """Move a letter to the folder of read letters; it is no fault if it is not there any more."""
 
     def wait(self, seconds: float) -> None:
-        """Return when something may have come, after so many seconds at the latest, or when interrupted."""
+        """Return when something may have come, after this many seconds at the latest, or when interrupted."""
 
     def interrupt(self) -> None:
-        """From any thread, and for good: let whoever waits return, and whatever is under way fail."""
+        """From any thread, and for good: make waiting calls return, and calls under way fail."""
 
     def close(self) -> None:
-        """Say goodbye; what goes wrong here is no fault. The mailbox opens again at the next call."""
+        """Say goodbye; errors here do not matter. The mailbox opens again at the next call."""

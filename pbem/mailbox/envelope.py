@@ -1,8 +1,8 @@
 """The envelope that a letter still shows when it lies in a mailbox: who sent it, and to which addresses.
 
-A mail server that delivers a letter writes both above it: Return-Path (RFC 5321 4.4) and Delivered-To, some of them
-X-Original-To as well. To and Cc are what its writer said. Only headers are looked at, and nothing is believed:
-whoever reads asks for addresses that are its own. Implements mailbox.md, "Envelope".
+A mail server that delivers a letter writes both above it: Return-Path (RFC 5321 4.4) and Delivered-To, some servers
+X-Original-To as well. To and Cc are the writer's. Only headers are looked at, and nothing is believed:
+the caller looks for its own addresses. Implements mailbox.md, "Envelope".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BRACKETED = re.compile(rf"<({_ADDRESS.pattern})>[^<>]*$")
 
 
 def sender(raw: bytes) -> str:
-    """The address in the topmost Return-Path, "" for the null sender; where no server wrote one, that in From."""
+    """The address in the topmost Return-Path, "" for the null sender; if no server wrote one, that in From."""
     author = ""
     for name, value in _headers(raw):
         if name == b"return-path":
@@ -40,7 +40,7 @@ def sender(raw: bytes) -> str:
 
 
 def recipients(raw: bytes) -> tuple[str, ...]:
-    """All addresses that a letter was delivered or written to, each once, as they are written there."""
+    """All addresses to which a letter was delivered or written, each once, as written there."""
     found: dict[bytes, list[str]] = {name: [] for name in DELIVERED}
     for name, value in _headers(raw):
         if name in found:

@@ -1,10 +1,10 @@
 """A mailbox at a provider, read by IMAP (RFC 9051 and 3501): the one module that knows imap-tools.
 
 Here live the connection, the folders, and the commands that fetch, move and wait (IDLE, RFC 2177). The connection is
-opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing deleted that lies
-in no other folder: a letter moves there (RFC 6851) when its reader says so. UIDs are a hint for as long as
-UIDVALIDITY stays the same; beyond that, what is left alone is known by the day on which it came. No answer is
-believed to be sound, or to end.
+opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing is deleted unless a
+copy is in another folder: a letter moves there (RFC 6851) when its reader says so. UIDs identify letters as long as
+UIDVALIDITY stays the same; after that, letters that are left alone are recognised by the day on which they came. No
+answer is trusted to be sound, or to end.
 Implements mailbox.md.
 """
 
@@ -45,7 +45,7 @@ Tls = Literal["none", "starttls", "implicit"]
 
 
 class _Client(imaplib.IMAP4):
-    """imaplib's, which believes any length, and reads an answer that does not end for as long as there is memory."""
+    """imaplib's client with limits: imaplib believes any length, and reads an endless answer until memory is full."""
 
     most = ANSWER
     _came = 0
@@ -64,7 +64,7 @@ class _Client(imaplib.IMAP4):
         return super().read(size)
 
     def says_more(self) -> bool:
-        """Whether a line came together with the last one: no look at the socket shows it."""
+        """Whether a line came together with the last one, which the socket does not show."""
         timeout = self.sock.gettimeout()
         self.sock.settimeout(0)
         try:
@@ -102,10 +102,10 @@ def _status(folder: str, box: imap_tools.BaseMailBox) -> dict[str, int]:
 
 
 class Imap:
-    """The letters of an account, of which each is fetched up to `most` octets and one more; a `Mailbox`.
+    """The letters of an account, each fetched up to `most` octets and one more; a `Mailbox`.
 
-    `password` is asked for at each connection; with `xoauth2` it gives an access token. `spam` names the folder of
-    spam where the server does not.
+    `password` is called at each connection; with `xoauth2` it gives an access token. `spam` names the folder of
+    spam if the server does not.
     """
 
     def __init__(  # noqa: PLR0913 - an account has as many properties
@@ -138,7 +138,7 @@ class Imap:
         self._stop = threading.Event()
 
     def mark(self, now: datetime) -> LeftAlone:
-        """By folder, its UIDVALIDITY and UIDNEXT; and a day, for folders where those do not tell."""
+        """By folder, its UIDVALIDITY and UIDNEXT; and a day, for folders in which those do not help."""
         self._do(lambda box: box.client.noop())
         first, count = {}, 0
         for folder in self._folders:
@@ -150,13 +150,13 @@ class Imap:
         return LeftAlone(json.dumps({"since": since.isoformat(), "first": first}), count)
 
     def leave(self, mark: str) -> None:
-        """Leave alone what lay there when this mark was made."""
+        """Leave alone the letters that were there when this mark was made."""
         told = json.loads(mark)
         self._since = date.fromisoformat(told["since"])
         self._first = {folder: (validity, uid) for folder, (validity, uid) in told["first"].items()}
 
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
-        """The letters that lie in the inbox and in the folder of spam."""
+        """The letters in the inbox and in the folder of spam."""
         self._do(lambda box: box.client.noop())
         for folder in self._folders:
             uids, validity = self._do(partial(self._uids, folder))
@@ -169,7 +169,7 @@ class Imap:
                     yield Found(raw, handle)
 
     def done(self, handle: Handle) -> None:
-        """Move a letter to the folder of those that were read."""
+        """Move a letter to the folder of read letters."""
 
         def move(box: imap_tools.BaseMailBox) -> None:
             if self._select(box, handle.folder) != handle.validity:
@@ -190,7 +190,7 @@ class Imap:
         self._do(move)
 
     def wait(self, seconds: float) -> None:
-        """Return when the server says that something came, where it can (IDLE)."""
+        """Return when the server says that something came, if it can (IDLE)."""
         if self._stop.is_set():
             return
         if not self._do(lambda box: "IDLE" in box.client.capabilities):
@@ -211,7 +211,7 @@ class Imap:
                 raise
 
     def interrupt(self) -> None:
-        """Let whoever waits return: the connection is cut."""
+        """Make waiting calls return: the connection is cut."""
         self._stop.set()
         box = self._box
         if box is not None:
@@ -228,7 +228,7 @@ class Imap:
                 box.client.shutdown()
 
     def _do(self, call: Callable[[imap_tools.BaseMailBox], Result]) -> Result:
-        """Do something on the connection, which is opened for it, or dropped when it fails."""
+        """Do something on the connection, which is opened if need be, and dropped if this fails."""
         if self._stop.is_set():
             raise Unreachable("interrupted")
         try:
@@ -296,7 +296,7 @@ class Imap:
         return box
 
     def _find_folders(self, box: imap_tools.BaseMailBox) -> None:
-        """Which folders are read, and where what was read goes, made if it is not there."""
+        """The folders to be read, and the folder for read letters, made if it is not there."""
         there = box.folder.list()
         prefix, delim = self._namespace(box, there[0].delim if there else "/")
         self._done = prefix + delim.join(DONE)
@@ -308,7 +308,7 @@ class Imap:
 
     @staticmethod
     def _namespace(box: imap_tools.BaseMailBox, delim: str) -> tuple[str, str]:
-        """What the names of our own folders begin with, such as "INBOX.", and what stands between their parts."""
+        """The prefix of our own folders' names, such as "INBOX.", and the separator of their parts."""
         if "NAMESPACE" in box.client.capabilities:
             _, told = box.client.namespace()
             if told and isinstance(told[0], bytes) and (found := _PERSONAL.match(told[0])):
@@ -337,7 +337,7 @@ class Imap:
         return [uid for uid in found if int(uid) >= first], validity
 
     def _fetch(self, handle: Handle, box: imap_tools.BaseMailBox) -> bytes | None:
-        """The octets of a letter; None when it is gone."""
+        """The octets of a letter; None if it is gone."""
         if self._select(box, handle.folder) != handle.validity:
             return None
         _, told = box.client.uid("FETCH", handle.name, f"(BODY.PEEK[]<0.{self._most + 1}>)")

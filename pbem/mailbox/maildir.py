@@ -1,6 +1,6 @@
 """A mailbox that is a Maildir: a folder of files, one for each letter, that a mail server on this machine fills.
 
-Letters in `new` and in `cur` count, and those in the folders of spam beside them; what is done with is renamed into
+Letters in `new` and in `cur` count, and those in the spam folders beside them; letters that are done are renamed into
 the folder `.pbem.done` (Maildir++), so that nothing is ever lost. Implements mailbox.md.
 """
 
@@ -29,7 +29,7 @@ LOOK = 0.5  # seconds between two looks at the folders
 
 
 class Maildir:
-    """The letters in a Maildir, of which each is read up to `most` octets and one more; a `Mailbox`."""
+    """The letters in a Maildir, each read up to `most` octets and one more; a `Mailbox`."""
 
     def __init__(self, path: Path, *, most: int) -> None:
         self._path = path
@@ -39,7 +39,7 @@ class Maildir:
         self._stop = threading.Event()
 
     def mark(self, now: datetime) -> LeftAlone:
-        """The time: what is older is left alone."""
+        """The present time: older files are left alone."""
         there = sum(len(self._files(self._path / folder)) for folder in ("", *SPAM))
         return LeftAlone(now.isoformat(), there)
 
@@ -48,9 +48,9 @@ class Maildir:
         self._since = datetime.fromisoformat(mark).timestamp()
 
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
-        """The letters that lie there, those of spam last; raises `Unreachable` when the folder is none.
+        """The letters there, spam last; raises `Unreachable` if the folder is not a Maildir.
 
-        A file that cannot be read keeps back no other: it is told of at the end, by `Unreachable`.
+        A file that cannot be read does not block the others: `Unreachable` reports it at the end.
         """
         trouble: Unreachable | None = None
         for folder in ("", *SPAM):
@@ -71,7 +71,7 @@ class Maildir:
             raise trouble
 
     def done(self, handle: Handle) -> None:
-        """Rename a letter into the folder of those that were read."""
+        """Rename a letter into the folder of read letters."""
         source = self._path / handle.folder / handle.name
         try:
             _make(self._done)
@@ -81,7 +81,7 @@ class Maildir:
             raise Unreachable(f"{str(source)!a}: {error.strerror}") from error
 
     def wait(self, seconds: float) -> None:
-        """Look again and again whether something lies in `new`."""
+        """Look repeatedly whether something is in `new`."""
         left = seconds
         while left > 0 and not self._stop.wait(min(LOOK, left)):
             left -= LOOK
@@ -89,14 +89,14 @@ class Maildir:
                 return
 
     def interrupt(self) -> None:
-        """Let whoever waits return."""
+        """Make waiting calls return."""
         self._stop.set()
 
     def close(self) -> None:
         """Nothing is held open."""
 
     def _free(self, name: str) -> Path:
-        """Where no letter lies yet among those that were read: rename would put this one in the other's place."""
+        """An unused name among the read letters: a rename would replace a letter of the same name."""
         base = os.fsdecode(os.fsencode(name.partition(":")[0])[:NAME])
         for number in itertools.count():
             target = self._done / "cur" / f"{base}{f'_{number}' if number else ''}:2,S"
@@ -105,9 +105,9 @@ class Maildir:
         raise AssertionError
 
     def _files(self, folder: Path, parts: tuple[str, ...] = PARTS[:2]) -> list[Path]:
-        """The letters in `new` and `cur` of a folder, oldest first, less those left alone or flagged as trashed.
+        """The letters in `new` and `cur` of a folder, oldest first, except those left alone or flagged as trashed.
 
-        Links, pipes and folders are none: nobody who delivers mail makes them.
+        Links, pipes and folders are not letters: no mail server makes them.
         """
         found = []
         try:
@@ -132,7 +132,7 @@ class Maildir:
 
 
 def put(path: Path, name: str, raw: bytes) -> None:
-    """Put a letter into a Maildir, which is made if there is none: all of it, or nothing. Raises OSError."""
+    """Put a letter into a Maildir, which is made if need be: the whole letter, or nothing. Raises OSError."""
     _make(path)
     draft = path / "tmp" / name
     draft.write_bytes(raw)
@@ -145,8 +145,8 @@ def _make(folder: Path) -> None:
 
 
 def _with_crlf(raw: bytes) -> bytes:
-    """Octets as they came over the wire: most servers write the files of a Maildir with line feeds alone.
+    """Octets as they came over the wire: most servers write the files of a Maildir with bare line feeds.
 
-    The first line shows which: one CRLF further on is something that its writer put there.
+    The first line shows which it is: a CRLF further on was put there by the letter's writer.
     """
     return raw if raw.partition(b"\n")[0].endswith(b"\r") else raw.replace(b"\n", b"\r\n")

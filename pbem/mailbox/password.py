@@ -1,6 +1,6 @@
 """The password of an account, from a file that nobody else may read or a command that prints it; or its access token.
 
-Nothing of them is shown in any error. Implements mailbox.md, "Spam folder" and "Secrets".
+No error shows any part of them. Implements mailbox.md, "Spam folder" and "Secrets".
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ SECONDS = 30.0  # that a command may take, such as one that asks a key ring
 
 
 class PasswordError(Unreachable):
-    """There is no password, or no token; the text says why, and holds none of it. A key ring may be open later."""
+    """There is no password, or no token; the text says why, without any part of it. A key ring may be open later."""
 
 
 def password(file: str, command: str) -> str:
-    """The first line of a file (mode 0600), or of what a command prints; empty without either.
+    """The first line of a file (mode 0600), or of a command's output; empty without either.
 
-    The command is split as a shell would, and run without one. Raises `PasswordError`.
+    The command is split as a shell would do it, and run without one. Raises `PasswordError`.
     """
     if file:
         return _first_line(_read(Path(file)), file)

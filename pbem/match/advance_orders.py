@@ -1,4 +1,4 @@
-"""Orders before they are due: in advance for a later turn, and default orders for any turn that is missed.
+"""Orders before they are due: orders in advance for a later turn, and default orders for any turn that is missed.
 
 They enter the transcript only when their turn is resolved, so that nobody else learns what is stored. Implements
 protocol.md, "A match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".
@@ -60,7 +60,7 @@ def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
 
 
 def withdraw(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed) -> Submission:
-    """Withdraw what is stored for a later turn, or the default orders; what it was. Raises `Refused`."""
+    """Withdraw what is stored for a later turn, or the default orders; returns what it was. Raises `Refused`."""
     match = step.match
     submission = match.stored.get((seat, turn))
     if submission is None or not submission.standing:
@@ -74,7 +74,7 @@ def withdraw(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed)
 
 
 def take_up(step: Step) -> dict[int, TakenUp]:
-    """A turn has come: what was sent for it in advance stands as if just sent, by seat, or is not used."""
+    """A turn has come: orders sent for it in advance count as if just sent, by seat, or are not used."""
     match = step.match
     if match.position is None or match.position.result is not None:
         return {}

@@ -1,4 +1,4 @@
-"""The match asks: for the setups of the next game, or for orders; and the clocks of those who are asked begin to run.
+"""The match asks for the setups of the next game, or for orders, and the clocks of those who are asked begin to run.
 
 Implements protocol.md, "A match", the clock.
 """
@@ -49,16 +49,16 @@ def ask_for_setups(step: Step, options: Options) -> None:
 
 
 def ask_for_orders(step: Step, position: State) -> None:
-    """Set the clocks going of those who are asked in this position."""
+    """Start the clocks of those who are asked in this position."""
     step.match = replace(step.match, banks=banks(step), missed=frozenset(), offers={})
     asked = [seat for seat, forced in position.due.items() if forced is None]
     start_clocks(step, asked if position.result is None else ())
 
 
 def ask_for_steps(step: Step, by: int | None = None) -> None:
-    """Ask those who owe a step of a sealed game; the clock of a seat that owed one before goes on.
+    """Ask those who owe a step of a sealed game; the clock of a seat that owed one before continues.
 
-    `by` is the seat whose letter led here: what it owes next, it cites the letters that come now.
+    `by` is the seat whose letter led here: its next step must cite the letters that are sent now.
     """
     match = step.match
     game = match.sealed_game
@@ -78,7 +78,7 @@ def ask_for_steps(step: Step, by: int | None = None) -> None:
 
 
 def ask_for_reveals(step: Step, ending: Ending) -> None:
-    """The sealed game is over for what was told: ask everybody for what was kept secret."""
+    """The sealed game is over by what was told: ask everybody to reveal what was kept secret."""
     match = step.match
     assert match.sealed_game is not None
     step.match = replace(
@@ -95,7 +95,7 @@ def ask_for_reveals(step: Step, ending: Ending) -> None:
 
 
 def banks(step: Step) -> dict[int, int]:
-    """What is left in each bank when what was asked for is over."""
+    """What is left in each bank once the request is over."""
     drawn = {
         seat: clock.left_in_bank(clock.answered or step.world.now)
         for seat, clock in step.match.clocks.items()
@@ -105,7 +105,7 @@ def banks(step: Step) -> dict[int, int]:
 
 
 def start_clocks(step: Step, seats: Iterable[int]) -> None:
-    """Set the clocks of these seats going, from now on; all others stand."""
+    """Start the clocks of these seats now; all others stand still."""
     terms = step.match.terms
     now, clocks = step.now, {}
     for seat in seats if terms.pace else ():

@@ -1,4 +1,4 @@
-"""Changed copies of frozen values: a match is copied some ten times a turn, and has some thirty fields."""
+"""Changed copies of frozen values: a match is copied about ten times a turn, and has about thirty fields."""
 
 from __future__ import annotations
 

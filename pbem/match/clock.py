@@ -1,9 +1,9 @@
 """The arithmetic of time: how long a seat's clock has run, when it runs out, and what is due before and after.
 
-Pure: no match, no mail, no reading of the system's clock; every moment is handed in. A clock runs on the wall of its
-player: seven days end at the same time of day, whatever daylight saving does between. It stands while a `Stop` lasts
-(a vacation, an outage of the server, a letter that could not be delivered) and, where that was agreed, at weekends.
-Implements protocol.md, "A match", the clock.
+Pure: no match, no mail, no reading of the system's clock; every moment is handed in. A clock follows its player's
+local time: seven days end at the same time of day, whatever daylight saving does in between. It stands while a
+`Stop` lasts (a vacation, an outage of the server, a letter that could not be delivered) and, if that was agreed, at
+weekends. Implements protocol.md, "A match", the clock.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ SLACK = timedelta(hours=3)
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A time in which a clock stands, and why; without an end it stands until somebody says otherwise."""
+    """A time in which a clock stands, and why; without an end, it stands until further notice."""
 
     began: datetime
     ended: datetime | None
@@ -73,7 +73,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """What a player's days look like: the zone of the wall clock, and the vacations announced, as stops."""
+    """A player's calendar: the zone of the wall clock, and the announced vacations, as stops."""
 
     zone: str = "UTC"
     vacations: tuple[Stop, ...] = ()
@@ -81,10 +81,10 @@ class Calendar:
 
 @dataclass(frozen=True)  # without slots: see `changed`
 class Clock:
-    """One seat's clock for what it is asked for: since when, and how many seconds it may run.
+    """One seat's clock for a request: since when, and how many seconds it may run.
 
-    `bank` of these seconds are the seat's own store of time, drawn on last. `answered` is when the answer came in,
-    while it stands; `reminded` is how many of `REMINDERS` were dealt with.
+    `bank` of these seconds are the seat's bank, used last. `answered` is when the answer came in,
+    as long as it counts; `reminded` is how many of `REMINDERS` were dealt with.
     """
 
     since: datetime
@@ -104,7 +104,7 @@ class Clock:
 
     @property
     def patience(self) -> datetime | None:
-        """When the grace after the deadline is over, too: neither vacations nor weekends lengthen it."""
+        """When the grace after the deadline is over: neither vacations nor weekends lengthen it."""
         deadline = self.deadline
         if deadline is None:
             return None
@@ -113,7 +113,7 @@ class Clock:
 
     @property
     def reminders(self) -> tuple[datetime | None, ...]:
-        """The time of each of `REMINDERS`; None for one day before, where half of the time is no more than that."""
+        """The time of each of `REMINDERS`; None for `one day before` if half of the time is no longer than that."""
         deadline = self.deadline
         if deadline is None:
             return ()
@@ -127,11 +127,11 @@ class Clock:
         return REMINDERS[come - 1] if come > self.reminded else None
 
     def reminded_by(self, now: datetime) -> Clock:
-        """The clock once all reminders whose time has come were dealt with: none of them is ever sent again."""
+        """The clock after all reminders whose time has come were dealt with: none of them is ever sent again."""
         return replace(self, reminded=self.reminders_by(now))
 
     def reminders_by(self, now: datetime) -> int:
-        """How many reminders were dealt with by then, or need not be sent any more."""
+        """How many reminders were dealt with by then, or no longer need to be sent."""
         return max(self.reminded, self._come(now))
 
     def _come(self, now: datetime) -> int:
@@ -139,7 +139,7 @@ class Clock:
         return max((number for number, time in times if time is not None and time <= now), default=0)
 
     def following(self) -> datetime | None:
-        """The next moment at which this clock asks for something: a reminder, or the end of its patience."""
+        """The next moment at which something is due: a reminder, or the end of grace."""
         for time in self.reminders[self.reminded :]:
             if time is not None:
                 return time
@@ -156,14 +156,14 @@ class Clock:
         return int(total.total_seconds())
 
     def left_in_bank(self, until: datetime) -> int:
-        """What is left of the bank when the answer came in then."""
+        """What is left of the bank if the answer came in then."""
         drawn = max(0, self.run(until) - (self.time - self.bank))
         return max(0, self.bank - drawn)
 
     def given(self, seconds: int, now: datetime) -> Clock:
-        """The clock with a gift of time: on top of what is left, or from now on when the deadline has passed.
+        """The clock with a gift of time: on top of what is left, or from now on if the deadline has passed.
 
-        No reminder comes with it: one whose time would have been before is left out.
+        It brings no reminder: reminders whose time would have been earlier are left out.
         """
         deadline = self.deadline
         if deadline is not None and deadline <= now:
@@ -180,7 +180,7 @@ class Clock:
         return replace(self, stops=tuple(sorted([*self.stops, stop], key=_by_time)))
 
     def halted(self, reason: str, began: datetime) -> Clock:
-        """The clock standing from then on, for one more reason, until `released`."""
+        """The clock, stopped from then on for one more reason, until `released`."""
         if [stop for stop in self.stops if stop.ended is None and stop.reason == reason]:
             return self
         return self.with_stop(Stop(began, None, reason))
@@ -217,7 +217,7 @@ class Clock:
         return cls(**{**document, **times, "stops": tuple(map(Stop.read, document["stops"]))})
 
     def floor(self, start: datetime, seconds: int) -> datetime | None:
-        """Before this moment no zone's wall clock has gone so many seconds on: for who does not know the zone."""
+        """The earliest moment at which this many seconds can be over in any zone, if the zone is not known."""
         over = self.after(start, seconds)
         return None if over is None else over - SLACK
 
@@ -225,7 +225,7 @@ class Clock:
 
     @lru_cache(maxsize=4096)  # noqa: B019 - a clock is a value: what it keeps alive is a few hundred octets
     def after(self, start: datetime, seconds: int) -> datetime | None:
-        """When the clock, started then, has run so many seconds."""
+        """When the clock, started then, has run this many seconds."""
         left = timedelta(seconds=seconds)
         for began, ended in self._pieces(start):
             if ended is None or began + left <= ended:
@@ -277,7 +277,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def zone_named(text: str) -> str | None:
-    """The name of a zone as the list of zones writes it, whatever the case; None when there is none."""
+    """The name of a zone as the list of zones writes it, ignoring case; None if there is none."""
     return _zones().get(text.lower())
 
 
@@ -291,14 +291,14 @@ def _zones() -> dict[str, str]:
 def on_the_wall(time: datetime, zone: str) -> datetime:
     """The moment (UTC) at which a wall clock of the zone shows this naive time.
 
-    A time that the clock shows twice is the later one; a time that it jumps over is as much later: both in favour of
+    A time that the clock shows twice is the later one; a time that it skips is later by as much: both in favour of
     the player.
     """
     return max(time.replace(tzinfo=_zone(zone), fold=fold).astimezone(UTC) for fold in (0, 1))
 
 
 def on_a_day(time: datetime, zone: str) -> date:
-    """The day that a calendar of the zone shows."""
+    """The day in the zone."""
     return time.astimezone(_zone(zone)).date()
 
 
@@ -317,7 +317,7 @@ def days_of_year(vacations: Iterable[tuple[date, date]]) -> dict[int, int]:
 
 @lru_cache
 def written(time: datetime, zone: str) -> Phrase:
-    """The time on a wall of the zone, written out: `Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)`."""
+    """The local time in the zone, written out: `Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)`."""
     local = time.astimezone(_zone(zone))
     offset = local.utcoffset() or timedelta()
     minutes = int(offset.total_seconds()) // 60

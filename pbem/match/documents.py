@@ -1,7 +1,7 @@
 """The small text files of a match that are hashed: openings, receipts, withdrawals, mailboxes and their evidence.
 
-All are lines of `key value` with a block at the end or none, so that `sha256sum -c` is a complete verifier and
-a person can read them. The salt keeps the hash from being guessed. Each kind has two versions: papers of matches that
+All are lines of `key value`, some with a block at the end, so that `sha256sum -c` is a complete verifier and
+a person can read them. The salt prevents guessing from the hash. Each kind has two versions: papers of matches that
 began before bundles said when letters were received (`bundle 1`) are read and made as they were then. Implements
 protocol.md, "Commitments" and "Identity"; docs/bundle.md has every line.
 """
@@ -26,12 +26,12 @@ SALT = re.compile(r"[0-9a-f]{64}")
 
 
 class NotADocument(ValueError):
-    """The text is no opening, or no receipt, as this module writes them."""
+    """The text is not an opening, receipt or other document as this module writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What opens a commitment: a setup, where it belongs, the letter it came in, and a salt."""
+    """An opening opens a commitment: it has a setup, where it belongs, the letter that brought it, and a salt."""
 
     server: str
     match: str
@@ -66,7 +66,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What stands for orders until their turn is resolved: where they belong, their letter, and a salt."""
+    """A receipt represents orders until their turn is resolved: where they belong, their letter, and a salt."""
 
     server: str
     match: str
@@ -88,7 +88,7 @@ class Receipt:
 
     @property
     def by_default(self) -> bool:
-        """Whether these are orders for whichever turn is missed."""
+        """Whether these are orders for any missed turn."""
         return self.orders == "default"
 
     def text(self) -> str:
@@ -104,7 +104,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """What says that a setup (turn 0), orders or default orders were withdrawn, by which letter, and when it came."""
+    """A withdrawal says that a setup (turn 0), orders or default orders were withdrawn, by which letter, and when."""
 
     server: str
     match: str
@@ -125,7 +125,7 @@ class Withdrawal:
 
     @property
     def by_default(self) -> bool:
-        """Whether orders for whichever turn is missed were withdrawn."""
+        """Whether default orders were withdrawn."""
         return self.orders == "default"
 
     def text(self) -> str:
@@ -140,7 +140,7 @@ class Withdrawal:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why a letter counts at level `mailbox`: whose word was taken for its From, and the word itself."""
+    """Why a letter counts at level `mailbox`: who vouched for its From, and in which words."""
 
     server: str
     match: str
@@ -162,7 +162,7 @@ class Evidence:
 
     @property
     def key(self) -> str:
-        """What stands in a receipt where else the fingerprint of a key does."""
+        """The value in a receipt that takes the place of a key's fingerprint."""
         return f"{self.by}:{self.name}"
 
     def text(self) -> str:
@@ -177,9 +177,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class NamedMailbox:
-    """Whose mailbox a seat's letters must come from: what the transcript holds is its hash, which may be shown.
+    """The mailbox from which a seat's letters must come; the transcript holds only its hash, which may be shown.
 
-    The salt keeps those who have the transcript, but not this paper, from trying addresses.
+    The salt prevents readers of the transcript who do not have this paper from trying addresses.
     """
 
     server: str
@@ -201,7 +201,7 @@ class NamedMailbox:
 
 
 def mailbox_before(server: str, match: str, address: str) -> str:
-    """What stood for a mailbox in the transcripts of `bundle 1`: a hash without salt."""
+    """The value for a mailbox in transcripts of `bundle 1`: a hash without salt."""
     text = f"pbem mailbox 1\nserver {server}\nmatch {match}\naddress {address.lower()}\n"
     return sha256_hex(text.encode("utf-8", "replace"))
 
@@ -242,7 +242,7 @@ def _head(paper: _Paper) -> str:
 
 
 def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str] = ()) -> str:
-    """The expression for the lines of a paper as they are written, and in no other way."""
+    """The regular expression for the lines of a paper exactly as they are written."""
     may_lack = _MAY_LACK[paper]
     lines = [f"pbem {kind} {version}\n"]
     for name in _NAMES[paper]:
@@ -282,7 +282,7 @@ _FORMS: Mapping[str, Sequence[Callable[[str], re.Match[str] | None]]] = {
 
 
 def _values(kind: str, text: str) -> dict[str, Any]:
-    """What stands in the lines of a paper of this kind; raises `NotADocument`."""
+    """The values in the lines of a paper of this kind; raises `NotADocument`."""
     found = next(filter(None, (fits(text) for fits in _FORMS[kind])), None)
     if found is None:
         raise NotADocument(f"not as a paper 'pbem {kind}' is written")
@@ -298,14 +298,14 @@ def _values(kind: str, text: str) -> dict[str, Any]:
 
 
 def salt_in(paper: bytes) -> str:
-    """The salt in a paper, which is not parsed: it is compared with the one that is made with this salt."""
+    """The salt in a paper. The paper is not parsed, but compared with the one that is made with this salt."""
     if paper.startswith(b"{"):
         return paper.rpartition(b'"salt":"')[2].partition(b'"')[0].decode()
     return paper.partition(b"\nsalt ")[2].partition(b"\n")[0].decode()
 
 
 def level_in_words(level: str, key: str) -> str:
-    """A level, and at `mailbox` whose word stands for it."""
+    """A level, and at `mailbox` who vouches for it."""
     if level != "mailbox":
         return level
     by_server = key.startswith("server:")

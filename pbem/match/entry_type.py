@@ -1,4 +1,4 @@
-"""What a type of entry is: the form of its body, how it is made again, and how it reads once it is found true.
+"""A type of entry: the form of its body, how it is made again, and the sentence that says it was found true.
 
 Implements protocol.md, "Transcript"; docs/bundle.md, "Entries".
 """
@@ -25,7 +25,7 @@ def _none(_entry: Entry) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class EntryType:
-    """One type of entry; each stands with its event in a module of `events`."""
+    """One type of entry; each is in a module of `events`, with its event."""
 
     name: str
     form: Form
@@ -46,7 +46,7 @@ class EntryType:
     """Whether it says nothing to people that the one before it did not."""
 
     def sentence(self, entry: Entry, papers: Mapping[str, bytes]) -> str:
-        """What is said of an entry of this type that was found true."""
+        """The sentence about an entry of this type that was found true."""
         if isinstance(self.says, str):
             return self.says.format(**{"seat": None, "seats": None, "reason": None, **entry.body})
         return self.says(entry, papers)

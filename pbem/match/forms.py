@@ -1,8 +1,8 @@
-"""The forms that the body of an entry can have, key by key: nothing may stand in a bundle that nobody checks.
+"""The forms that the body of an entry can have, key by key: nothing may be in a bundle unchecked.
 
-What a body says is proved elsewhere, by remaking the entry; for the entries of a running game, and for the server's
-bare word, this check is the only one. It applies to bundles of version 2; those of version 1 were never this strict.
-Implements docs/bundle.md, "Entries".
+The contents of a body are proved elsewhere, by remaking the entry. For the entries of a running game, and for the
+server's bare word, this check is the only one. It applies to bundles of version 2; those of version 1 were never
+this strict. Implements docs/bundle.md, "Entries".
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LONGEST = 200_000
 
 
 def text(value: object) -> bool:
-    """Any text that is not too long."""
+    """Any text within the length limit."""
     return isinstance(value, str) and len(value) <= _LONGEST
 
 
@@ -77,7 +77,7 @@ def nothing(value: object) -> bool:
 
 
 def anything(value: object) -> bool:
-    """An object, whatever is in it: it is looked at elsewhere."""
+    """Any object: it is checked elsewhere."""
     return isinstance(value, dict)
 
 
@@ -110,12 +110,12 @@ def either(*forms: Form) -> Form:
 
 
 def list_of(form: Form) -> Form:
-    """A list of such."""
+    """A list of values of this form."""
     return lambda value: isinstance(value, list) and all(map(form, value))
 
 
 def by_seat(form: Form) -> Form:
-    """An object with one such a seat."""
+    """An object with one such value per seat."""
     return lambda value: (
         isinstance(value, dict)
         and all(_SEAT.fullmatch(seat) is not None and form(inner) for seat, inner in value.items())
@@ -123,7 +123,7 @@ def by_seat(form: Form) -> Form:
 
 
 def mapping(form: Mapping[str, Form], may: Mapping[str, Form] | None = None) -> Form:
-    """An object with these keys, and perhaps those."""
+    """An object with these keys, and optional ones."""
     allowed = {**form, **(may or {})}
     return lambda value: (
         isinstance(value, dict)
@@ -145,5 +145,5 @@ def seats(value: object) -> bool:
 
 
 def said(**form: Form) -> Form:
-    """A sentence of a player's, with its letter."""
+    """A player's sentence, with its letter."""
     return mapping({**form, "mail": hash_, "received": time, "rev": number}, _MAILBOX)

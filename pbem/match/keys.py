@@ -1,8 +1,8 @@
 """Which keys the letters of a seat may be signed with: those pinned at the start, and every change since.
 
-Here live a change of keys as the transcript tells it, and what counts after it. Who may change what is decided
-before (the desk), and proved from the letters after (the reader of a bundle). A key that is revoked still counts for
-what waits: letters that cite the head that was printed before it was revoked. Implements protocol.md, "Identity".
+Here live a change of keys as the transcript tells it, and which keys count after it. The desk decides beforehand
+who may change what; the reader of a bundle proves it afterwards from the letters. A revoked key still counts for
+letters that wait and cite the head that was printed before it was revoked. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class Player:
         return cls(str(document["name"]), tuple(document["keys"]), mailbox=str(document.get("mailbox", "")))
 
     def keys_at(self, prev: str) -> tuple[Mapping[str, str], ...]:
-        """The keys of letters that cite this head: those revoked since then count, too."""
+        """The keys for letters that cite this head: keys revoked since then count, too."""
         return (*self.keys, *(key for cited, key in self.former if cited == prev))
 
     def mailbox_at(self, prev: str) -> bool:
-        """Whether letters without a signature count where this head is the last one printed."""
+        """Whether letters without a signature count if this head is the last one printed."""
         return bool(self.mailbox) and (not (self.keys or self.keyless) or self.keyless == prev)
 
     def counts(self, level: str, key: str, prev: str) -> bool:
-        """Whether a letter that came at this level, by this key, counts where this head is the last one printed."""
+        """Whether a letter that came at this level, by this key, counts if this head is the last one printed."""
         if level == "mailbox":
             return self.mailbox_at(prev)
         return any(pinned["fingerprint"] == key for pinned in self.keys_at(prev))
@@ -89,7 +89,7 @@ class KeyChange:
     """The letter signed by an old key ("old"), and the one signed by the new key ("new")."""
 
     def body(self, seat: int) -> JsonObject:
-        """What the transcript says of it."""
+        """The body of the entry for this change."""
         return {
             "seat": seat,
             "change": self.change,
@@ -106,7 +106,7 @@ class KeyChange:
 
     @classmethod
     def read(cls, body: JsonObject, letters: Mapping[str, bytes]) -> KeyChange:
-        """The change that a transcript tells of, with these letters; raises LookupError, TypeError and ValueError."""
+        """The change in a transcript, with these letters; raises LookupError, TypeError and ValueError."""
         change = cls(
             str(body["change"]),
             str(body["how"]),
@@ -118,7 +118,7 @@ class KeyChange:
         return change
 
     def check(self) -> None:
-        """Whether it is a change at all, with the letters that prove it; raises ValueError and LookupError."""
+        """Check that it is a change, with the letters that prove it; raises ValueError and LookupError."""
         if _LETTERS[self.change][self.how] != tuple(sorted(self.letters, reverse=True)):
             raise ValueError("the letters are not those of such a change")
         if len(self.added) != ("new" in self.letters):

@@ -1,4 +1,4 @@
-"""What is due by now happens: the clock reminds and notes misses, games begin, turns are resolved.
+"""What is due by now is done: reminders are sent, misses noted, games begun, turns resolved.
 
 Implements protocol.md, "A match".
 """
@@ -24,7 +24,7 @@ __all__ = ["advance", "tick"]
 
 
 def tick(step: Step) -> None:
-    """Do what is due by now: make up for outages, remind, note who missed the time, and advance the match."""
+    """Do what is due by now: make up for outages, remind, record misses, and advance the match."""
     catch_up(step)
     if step.match.paused:
         return

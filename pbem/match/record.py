@@ -1,6 +1,6 @@
 """The game record: one whole game in the open, read from TOML, written in one canonical form, and replayed.
 
-Game-blind: what setups and orders mean is asked of `pbem.games` alone, whatever the number of seats and whether turns
+Game-blind: only `pbem.games` says what setups and orders mean, whatever the number of seats and whether turns
 alternate. No mail, no database: `pbem replay` imports little more than this. Implements record-format.md.
 """
 
@@ -68,7 +68,7 @@ LONGEST = 256 * 1024
 
 
 class NotARecord(ValueError):
-    """The text is no record at all: no TOML, no `record`, or a game nobody taught us."""
+    """The text is not a record at all: no TOML, no `record`, or an unknown game."""
 
 
 class Illegal(ValueError):
@@ -93,7 +93,7 @@ class Turn(NamedTuple):
 
 
 class RecordedResult(NamedTuple):
-    """What the record says of the end: winner (0 for a draw), scores in seat order, reason."""
+    """What the record says about the end: winner (0 for a draw), scores in seat order, reason."""
 
     winner: int
     scores: tuple[int, ...]
@@ -136,9 +136,10 @@ class Replay(NamedTuple):
 
 
 def read(text: str) -> Record:
-    """The record of a text; raises `NotARecord`, or `Illegal` for keys that may not be there and values of no sense.
+    """The record of a text; raises `NotARecord`, or `Illegal` for forbidden keys and senseless values.
 
-    Most of these are errors of turn 0 and no seat; a setup or orders that are no text are their seat's and turn's.
+    Most of these are errors of turn 0 without a seat; a setup or orders that are not text belong to their seat and
+    turn.
     """
     table = _table(text)
     try:
@@ -172,7 +173,7 @@ def _table(text: str) -> JsonObject:
 
 
 def _record(table: JsonObject) -> Record:
-    """The record of a table; what is no text where orders or a setup should be is named like a fault in them."""
+    """The record of a table; a value in place of orders or a setup that is not text is named like a fault in them."""
     _known(table, _KEYS, "the record")
     if type(table["record"]) is not int or table["record"] != 1:
         raise _fault("`record` is 1, the version of the format")
@@ -205,7 +206,7 @@ def _record(table: JsonObject) -> Record:
 
 
 def _lacks_text(record: Record) -> bool:
-    """Whether something else stands where a setup or orders should; only replay can tell which fault is first."""
+    """Whether something else is in place of a setup or orders; only replay can tell which fault is first."""
     texts: list[object] = [setup for _, setup in record.seats]
     texts.extend(text for turn in record.turns for text in turn.orders.values())
     return not all(isinstance(text, str) for text in texts)
@@ -350,12 +351,12 @@ def toml_value(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string: JSON's escapes are TOML's, but for DEL, which TOML wants escaped too."""
+    """A basic string: JSON's escapes are TOML's, except that TOML also requires DEL to be escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _block(text: str) -> str:
-    """A text of several lines as they stand, or a basic string for what has but one."""
+    """A text of several lines as they are, or a basic string for a single line."""
     if "\n" not in text:
         return _quoted(text)
     lines = (_quoted(line)[1:-1] for line in text.split("\n"))

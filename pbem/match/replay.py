@@ -1,9 +1,9 @@
-"""A transcript is replayed: the same events, from the letters and papers that it names, must give the same entries.
+"""The replay of a transcript: the same events, from the letters and papers that it names, must give the same entries.
 
-One replay serves two readers: the store restores a match by it, trusting its own rows, and `verify` proves a bundle
-by it, trusting nothing. What differs is the `Source` of the forms. How each type of entry is made again stands with
-it, in `events`. Matches that began as `bundle 1` are replayed as they were then: their letters did not say all of
-their places, and left no trace of what was withdrawn. Implements protocol.md, "Transcript".
+One replay serves two readers: the store uses it to restore a match, trusting its own rows; `verify` uses it to
+prove a bundle, trusting nothing. Only the `Source` of the forms differs. Each type of entry says in `events` how it
+is made again. Matches that began as `bundle 1` are replayed as they were then: their letters did not name their
+whole places, and left no trace of what was withdrawn. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["Proving", "Sentence", "Source", "TranscriptReplay", "UnvouchedError"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What the entry that rests on a sentence says of its letter, which has no paper."""
+    """What an entry that rests on a sentence says about the letter, which has no paper."""
 
     rev: int
 
@@ -51,11 +51,11 @@ Proving = Opening | Receipt | Withdrawal | Sentence
 
 
 class UnvouchedError(ValueError):
-    """What is wrong with a letter lies with the evidence beside it."""
+    """The fault lies with the evidence for a letter."""
 
 
 class Source(Protocol):
-    """Where the papers of a match are, and how its letters are read."""
+    """The source of a match's papers, and of the forms in its letters."""
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle, or None when it is not there."""
@@ -70,7 +70,7 @@ class Source(Protocol):
         evidence: bytes = b"",
         received: str = "",
     ) -> SignedForm:
-        """What the letter, signed by that seat, said; raises ValueError when it is not so.
+        """What the letter, signed by that seat, said; raises ValueError if that is not true.
 
         `kind` is "agreed", "setup", "orders", "seal", "step", "reveal", "clear", "resign game", "resign match",
         "extend" and its seconds, "claim", "draw" or "annul" and its word, or "substitute", who is to have whose seat,
@@ -83,12 +83,12 @@ class Source(Protocol):
         """Raises ValueError unless the letter holds such orders, and they could not be played at this point."""
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
-        """Raises ValueError when the letters do not prove this change of the seat's keys."""
+        """Raises ValueError if the letters do not prove this change of the seat's keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Past(Environment):
-    """The world as it was: salts, and what was set aside, are those that the papers tell of."""
+    """The environment as it was: salts, and what was set aside, are those in the papers."""
 
     source: Source | None = None
     asides: Callable[[Match, str], Sequence[tuple[int, SetAside]]] | None = None
@@ -108,7 +108,7 @@ class _Past(Environment):
 
 
 def begin(first: Entry) -> Match:
-    """The match that a transcript's first entry speaks of, before it was agreed; raises `TranscriptError`."""
+    """The match in a transcript's first entry, before it was agreed; raises `TranscriptError`."""
     body = first.body
     try:
         if first.type != "agreed":
@@ -130,9 +130,9 @@ def replay_transcript(
     passed: Callable[[Entry], None] | None = None,
     told: Callable[[Notice], None] | None = None,
 ) -> Match:
-    """The match after these entries, or the first `until` of them; `passed` is told of each that was found true.
+    """The match after these entries, or the first `until` of them; `passed` is called for each that was found true.
 
-    `told` is told of everything that the players were to be told.
+    `told` is called with everything that the players had to be told.
 
     Raises `TranscriptError` at the first that does not follow.
     """
@@ -157,7 +157,7 @@ def replay_transcript(
 
 @dataclass(slots=True)
 class TranscriptReplay:
-    """One entry that begins something, and the match before it."""
+    """One entry that other entries may follow from, and the match before it."""
 
     match: Match
     entry: Entry
@@ -170,7 +170,7 @@ class TranscriptReplay:
     """What was found set aside, by the path of the trace that names it."""
 
     def step(self) -> Step:
-        """The step that this entry tells of, made again."""
+        """The step of this entry, made again."""
         kind = TYPES.get(self.entry.type)
         if kind is None or kind.remake is None:
             raise self.untrue(None, f"`{self.entry.type}` does not follow here")
@@ -191,7 +191,7 @@ class TranscriptReplay:
         return step
 
     def pinned(self, seat: int, player: Player) -> Player:
-        """The player with the paper that says which mailbox it is that the entry pins."""
+        """The player, with the paper that names the mailbox that the entry pins."""
         if not player.mailbox:
             return player
         path = f"evidence/mailbox-{self.entry.seq}-seat-{seat}.txt"
@@ -203,13 +203,13 @@ class TranscriptReplay:
         return replace(player, named=named)
 
     def was_not_withdrawn(self, path: str, paper: Opening | Receipt, aside: Sequence[tuple[int, SetAside]]) -> None:
-        """What was set aside had a lower revision than what counts."""
+        """Check that what was set aside had a lower revision than what counts."""
         revs = [traces.read(one.paper).rev for seat, one in aside if seat == paper.seat]
         if paper.rev <= max(revs, default=-1):
             raise self.untrue(path, f"was withdrawn, or not used, before: revision {max(revs)} was set aside")
 
     def was_not_played(self, path: str, paper: Withdrawal) -> None:
-        """Default orders are not played for a miss once they are withdrawn."""
+        """Check that default orders are not played for a miss after their withdrawal."""
         if not paper.by_default:
             return
         for played, over in self.played.get((paper.game, paper.seat), ()):
@@ -217,7 +217,7 @@ class TranscriptReplay:
                 raise self.untrue(path, f"withdrew the default orders that were played in turn {played.turn}")
 
     def set_aside(self, match: Match, what: str) -> list[tuple[int, SetAside]]:
-        """What was set aside up to an entry: each withdrawn by a letter, or not legal at this point."""
+        """What was set aside up to an entry: each was withdrawn by a letter, or is illegal at this point."""
         if match.bundle == 1:
             return []
         path = f"traces/game-{match.game}-{what}.txt"
@@ -229,7 +229,7 @@ class TranscriptReplay:
         return self.traces[path]
 
     def traced(self, match: Match, path: str, what: str) -> list[tuple[int, SetAside]]:
-        """What the trace of this path names."""
+        """The contents of the trace of this path."""
         content = self.file(path)
         named = next((entry.body.get("trace") for entry in self.entries[match.seq : match.seq + 1]), None)
         if named is not None and sha256_hex(content) != named:
@@ -238,7 +238,7 @@ class TranscriptReplay:
         return [self.aside(match, where, expected, what) for where, expected in found]
 
     def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
-        """One thing that was set aside: its letter says so, and it belongs here."""
+        """One thing that was set aside: its letter proves it, and it belongs here."""
         content = self.file(where)
         if sha256_hex(content) != expected:
             raise self.untrue(where, "is not what the trace names")
@@ -267,7 +267,7 @@ class TranscriptReplay:
         return paper.seat, found
 
     def in_place(self, match: Match, path: str, form: SignedForm, paper: Withdrawal) -> None:
-        """Whether a withdrawal was said at this place, and at no other."""
+        """Whether a withdrawal names this place, and no other."""
         playing = match.phase == "playing"
         place: Place = {"turn": paper.turn} if playing else {"game": match.game}
         step = replace(self.at_work(), match=match)
@@ -275,7 +275,7 @@ class TranscriptReplay:
             raise self.untrue(path, f"not said here: {Refused(*faults)}")
 
     def goes_on(self) -> None:
-        """Nobody's time runs while the match stands still."""
+        """Check that the match is not paused: nobody's time runs then."""
         if self.match.paused:
             raise self.untrue(None, f"`{self.entry.type}`, although the match was paused")
 
@@ -287,7 +287,7 @@ class TranscriptReplay:
         return seat
 
     def sentence(self, what: str, kind: str) -> tuple[int, SignedForm, Signed]:
-        """The seat that the entry names, and its letter, which says what the entry says."""
+        """The seat that the entry names, and its letter, which must say what the entry says."""
         seat, body, match = self.seat(), self.entry.body, self.match
         path = f"letters/{what}-{self.entry.seq}-seat-{seat}.eml"
         signed = self.named(path, body)
@@ -319,12 +319,12 @@ class TranscriptReplay:
         return Signed(letter, "mailbox" if evidence else "key", "", evidence, received)
 
     def on_time(self, path: str, received: str) -> None:
-        """No letter has an effect before it comes, and none of a later version comes at no time."""
+        """Check that no letter has an effect before it comes; from version 2 on, each says when it came."""
         if self.match.bundle > 1 and utc(received) > utc(self.entry.time):
             raise self.untrue(path, "was received after its effect")
 
     def at_work(self) -> Step:
-        """A step at the moment of the entry, with the salts that its papers show."""
+        """A step at the moment of the entry, with the salts from its papers."""
         body = self.entry.body
         now = utc(self.entry.time)
         world = _Past(
@@ -338,7 +338,7 @@ class TranscriptReplay:
         return Step(self.match, world)
 
     def signed(self, kind: str, seat: int, path: str, paper: Opening | Receipt) -> tuple[SignedForm, Signed]:
-        """The letter of a setup or of orders, and what it says, as its paper names it."""
+        """The letter of a setup or orders, as its paper names it, and what it says."""
         letter = self.file(path)
         if sha256_hex(letter) != paper.mail:
             raise self.untrue(path, "is not the letter that was received")
@@ -352,7 +352,7 @@ class TranscriptReplay:
         return form if form.rev is not None else replace(form, rev=paper.rev), signed
 
     def evidence(self, path: str, expected: str) -> bytes:
-        """What stands beside the letter of this path for its signature; empty where nothing does."""
+        """The evidence that replaces the signature of the letter of this path; empty if there is none."""
         if not expected:
             return b""
         beside = _beside(path)
@@ -371,11 +371,11 @@ class TranscriptReplay:
             raise self.unproved(path, error) from error
 
     def unproved(self, path: str, error: ValueError) -> TranscriptError:
-        """What is wrong with the letter of this path, or with what stands beside it."""
+        """The fault of the letter of this path, or of its evidence."""
         return self.untrue(_beside(path) if isinstance(error, UnvouchedError) else path, str(error))
 
     def judged(self, path: str, event: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
-        """Lead a step on by a letter that must be legal."""
+        """Advance a step by a letter that must be legal."""
         try:
             event(*arguments)
         except Refused as refused:
@@ -396,12 +396,12 @@ class TranscriptReplay:
             raise self.untrue(path, "cannot be read") from error
 
     def untrue(self, path: str | None, reason: str) -> TranscriptError:
-        """What is wrong with this entry."""
+        """The error about this entry."""
         return TranscriptError(self.entry.seq, path, reason)
 
     @staticmethod
     def advance(step: Step) -> None:
-        """Do what is due once all is in that the entry names: `progress` stands on events, which cannot ask it."""
+        """Do what is due once everything is in that the entry names (events cannot import `progress`)."""
         advance(step)
 
 
@@ -414,7 +414,7 @@ _NO_SALT = "0" * 64
 
 
 def _named_by(path: str) -> Sequence[str]:
-    """The types of the entries that name this paper, where it is another one than that which the event began with."""
+    """The types of the entries that name this paper, if they differ from the one with which the event began."""
     if path.startswith("records/"):
         return ["revealed"]
     return ["ended", "closed"] if path.startswith("traces/") and path.endswith("-end.txt") else []

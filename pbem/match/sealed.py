@@ -1,8 +1,8 @@
-"""What the players of a sealed match send, judged by form: seals, steps, reveals; and the verdict on what was told.
+"""The players' letters in a sealed match, judged by form: seals, steps, reveals; and the verdict on what was told.
 
-The server can tell whether a step is due, opens what was committed to, and contradicts nothing that was told; whether
-it is true, the reveal shows. Nothing here enters a transcript: that is for the events `sealed`, `step`, `reveal` and
-`verdict`. Implements docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`), and docs/bundle.md.
+The server can tell whether a step is due, opens what was committed to, and contradicts nothing that was told. Only
+the reveal shows whether it is true. Nothing here enters a transcript; the events `sealed`, `step`, `reveal` and
+`verdict` do that. Implements docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`), and docs/bundle.md.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ __all__ = ["Taken", "judge_reveal", "judge_steps", "place", "receipt_path", "ref
 
 
 def place(match: Match, seat: int) -> Place:
-    """Where the papers of a seat in the game that is played belong."""
+    """The place of a seat's papers in the current game."""
     return Place(match.server, match.id, match.game, seat, match.name(seat))
 
 
 def receipt_path(game: int, seat: int) -> str:
-    """Where the receipt of the letter lies by which a seat committed to its setup."""
+    """The path of the receipt for the letter by which a seat committed to its setup."""
     return f"receipts/game-{game}-setup-seat-{seat}.txt"
 
 
 def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
-    """A seat's commitment to its setup of the game that is about to begin; the game begins with the last one.
+    """A seat's commitment to its setup of the next game, which begins with the last commitment.
 
     It may be replaced until then. Raises `Refused`.
     """
@@ -92,14 +92,14 @@ def _receipt(step: Step, seat: int, form: SignedForm, signed: Signed) -> Receipt
 
 
 def refuse_paused(match: Match, what: str) -> None:
-    """Refuse what would be told at once, while the match stands still."""
+    """Refuse steps while the match is paused, because they would be told at once."""
     if match.paused:
         says = Phrase("the match is paused; send this again when it goes on")
         raise Refused(Fault(what, match.id, says))
 
 
 class Taken(NamedTuple):
-    """A step that was judged: how it is to be filed, its paper, and the table after it."""
+    """A judged step: how it will be filed, its paper, and the table after it."""
 
     filed: Filed
     paper: str
@@ -108,9 +108,9 @@ class Taken(NamedTuple):
 
 
 def judge_steps(match: Match, seat: int, form: SignedForm, mail: str, letter: str) -> list[Taken]:
-    """The steps of a letter, in order: the ones that its seat owes, or the first of them. Raises `Refused`.
+    """The steps of a letter, in order: all that its seat owes, or the first of them. Raises `Refused`.
 
-    `mail` is the hash of the letter, `letter` where it will lie in the bundle.
+    `mail` is the hash of the letter, `letter` its future path in the bundle.
     """
     judge = _StepJudge(match, seat, form, mail, letter)
     taken = [judge.take(section) for section in form.sections if section.name != "note"]
@@ -120,7 +120,7 @@ def judge_steps(match: Match, seat: int, form: SignedForm, mail: str, letter: st
 
 
 class _StepJudge:
-    """A letter's steps being judged, each at the table after the one before it."""
+    """A letter's steps being judged, each on the table after the step before it."""
 
     def __init__(self, match: Match, seat: int, form: SignedForm, mail: str, letter: str) -> None:
         assert match.sealed_rules is not None
@@ -165,7 +165,7 @@ class _StepJudge:
         return Filed(self.table.turn, self.seat, step, lines, values, sha256, where, self.mail, self.letter, prev)
 
     def _values(self, kind: Paper, step: str, words: tuple[str, ...]) -> dict[str, str]:
-        """The head of the paper: what all know, and what the letter says, which must be right where all know it."""
+        """The head of the paper: the known values, and those in the letter, which must agree with the known ones."""
         if len(words) != len(kind.values):
             wanted = Phrase("`{step}` begins with {values}", step=step, values=" ".join(kind.values).upper())
             raise Refused(Fault("step", " ".join((step, *words))[:80], wanted))
@@ -196,7 +196,7 @@ class _StepJudge:
         }
 
     def _opens(self, kind: Paper, step: str, sha256: str) -> None:
-        """Refuse a paper that is another one than that to which its seat has committed."""
+        """Refuse a paper other than the one to which its seat has committed."""
         if kind.name == SETUP:
             committed: str | None = self.game.commitments[self.seat]
         else:
@@ -210,7 +210,7 @@ class _StepJudge:
 
 
 def judge_reveal(match: Match, seat: int, form: SignedForm) -> tuple[Revealed, dict[str, str]]:
-    """What a seat lays open, and its papers by path: all that it committed to in this game. Raises `Refused`."""
+    """What a seat reveals, and its papers by path: all its commitments in this game. Raises `Refused`."""
     assert match.sealed_game is not None
     found = {(section.name, *section.words): section.text for section in form.sections}
     seeds = [section.words[0] for section in form.sections if section.name == "seed"]
@@ -263,14 +263,14 @@ def _orders_opened(what: _Kept, expected: str, text: str | None) -> tuple[str, s
 
 
 def named_orders(game: SealedGame, seat: int) -> Iterator[tuple[int, str]]:
-    """The turns of which a seat named the orders that it had decided on, each with the hash of their paper."""
+    """The turns for which a seat gave a hash of its orders, with that hash."""
     for filed in game.steps:
         if filed.seat == seat and ORDERS in filed.values:
             yield filed.turn, filed.values[ORDERS]
 
 
 def _opened(what: _Kept, expected: str, texts: Iterator[str]) -> tuple[str, str] | None:
-    """The text, of several that a letter may mean, whose paper has this hash, and that paper."""
+    """Of several texts that a letter may mean, the one whose paper has this hash, and that paper."""
     for text in texts:
         written = paper(*what, text.split("\n") if text else [])
         if hashed(written) == expected:
@@ -295,7 +295,7 @@ def _setups(match: Match, seat: int, text: str) -> Iterator[str]:
 
 
 def verdict(match: Match) -> Verdict:
-    """What each seat's own reveal says of all that it told; pure."""
+    """The verdict on each seat by its own reveal; pure."""
     assert match.sealed_game is not None
     return {seat: _judge(match, seat, match.sealed_game) for seat in match.seats}
 

@@ -1,4 +1,4 @@
-"""The papers of sealed matches: what their owners write, hash and open, and nobody else can make.
+"""The papers of sealed matches: their owners write, hash and open them, and nobody else can make them.
 
 Text files of `key value` lines with one block, like the other papers of a match, so that `sha256sum -c` is a complete
 verifier. The papers of steps are public at once; those of setups and orders stay with their owners until they are
@@ -37,9 +37,9 @@ class Place:
 
 
 def salt(seed: bytes, place: Place, turn: int, what: str) -> str:
-    """The salt (64 hex digits) of the paper of this name that is made with this seed; of a setup the turn is 0.
+    """The salt (64 hex digits) of the paper of this name, from this seed; for a setup the turn is 0.
 
-    HMAC-SHA256, so that none tells of another, and seed and texts make every paper again.
+    HMAC-SHA256, so that no salt reveals another, and seed and texts are enough to make every paper again.
     """
     label = (
         f"pbem salt 1\nserver {place.server}\nmatch {place.match}\ngame {place.game}\nseat {place.seat}\n"
@@ -49,7 +49,7 @@ def salt(seed: bytes, place: Place, turn: int, what: str) -> str:
 
 
 def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: Sequence[str]) -> str:
-    """A paper: its name, such as `strikes`, the hashes and the salt of its head in their order, and its lines.
+    """A paper: its name, such as `strikes`, the hashes and the salt in its head, in their order, and its lines.
 
     A setup's has `rules` and `salt`, and no turn; that of orders has `setup`, the commitment, and `salt`.
     """
@@ -68,7 +68,7 @@ def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: 
 
 
 def path(name: str, place: Place, turn: int, number: int = 1) -> str:
-    """Where a paper lies in a bundle; `number` tells apart those of one name that a seat wrote in one turn."""
+    """The path of a paper in a bundle; `number` distinguishes papers of one name that a seat wrote in one turn."""
     if name == SETUP:
         return f"openings/game-{place.game}-seat-{place.seat}.txt"
     where = f"game-{place.game}-turn-{turn}-seat-{place.seat}"

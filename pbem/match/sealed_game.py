@@ -1,7 +1,7 @@
-"""A sealed game as it stands: what the players committed to, what they told, and why they have to reveal.
+"""The state of a sealed game: what the players committed to, what they told, and why they have to reveal.
 
-Everything here is public: all players were told it. Nothing is judged here; what leads it on is in `match.sealed` and
-in the events `sealed`, `step`, `reveal` and `verdict`. Implements docs/bundle.md, "Sealed matches".
+Everything here is public: all players were told it. Nothing is judged here; `match.sealed` and
+the events `sealed`, `step`, `reveal` and `verdict` advance it. Implements docs/bundle.md, "Sealed matches".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Verdict = Mapping[int, str | Falsehood]
 
 @dataclass(frozen=True, slots=True)
 class Filed:
-    """A step as it stands in the transcript, and the paper that it brought."""
+    """A step as it is in the transcript, and the paper that it brought."""
 
     turn: int
     seat: int
@@ -52,7 +52,7 @@ class Filed:
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """What a seat laid open when the game was over: it opens all that the seat had committed to."""
+    """What a seat revealed when the game was over: it opens all the seat's commitments."""
 
     setup: str
     orders: Mapping[int, str]
@@ -61,7 +61,7 @@ class Revealed:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the game ended, as far as everybody was told, and what follows."""
+    """How the game ended, by what everybody was told, and what follows."""
 
     result: Result
     closes: tuple[int, str] | None = None
@@ -72,7 +72,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class SealedGame:
-    """All that was committed to and told in a game so far."""
+    """All commitments and everything told in a game so far."""
 
     commitments: Mapping[int, str]
     """The hashes of the papers of the setups, by seat."""

@@ -1,6 +1,6 @@
 """The trace of what was set aside, filed with the entry that closes the setups, the turn or the game.
 
-What the documents are is in `traces`. Implements protocol.md, "Transcript".
+`traces` has the documents themselves. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["file_trace"]
 
 
 def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
-    """What was set aside up to the next entry, kept with the papers of this game, and how the entry names it."""
+    """File what was set aside up to the next entry with the papers of this game; returns how the entry names it."""
     match = step.match
     if match.bundle == 1:
         return {}
@@ -38,7 +38,7 @@ def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
 
 
 def _set_aside(match: Match, *, at_end: bool) -> list[tuple[int, SetAside]]:
-    """What was set aside for what is due, by seat; at the end of the game of its default orders, too."""
+    """What was set aside for what is due, by seat; at the end of the game, default orders, too."""
     submissions = match.setups if match.phase == "setup" else match.orders
     found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
     for seat in match.seats if at_end and match.phase == "playing" else ():

@@ -1,4 +1,4 @@
-"""What a player signed: the form around the words, its place, and the letter that it came in.
+"""What a player signed: the form around the words, its place, and the letter that brought it.
 
 Implements protocol.md, "Commands" and "Identity".
 """
@@ -44,9 +44,9 @@ class SignedForm(msgspec.Struct, frozen=True):
 
 
 class Signed(msgspec.Struct, frozen=True):
-    """The signed letter that a form came in: its raw bytes, its level and the fingerprint of its key.
+    """The signed letter that brought a form: its raw bytes, its level and the fingerprint of its key.
 
-    At level `mailbox` the evidence stands for the signature, and `key` names what it rests on.
+    At level `mailbox`, the evidence replaces the signature, and `key` names its basis.
     """
 
     raw: bytes
@@ -70,7 +70,7 @@ class Signed(msgspec.Struct, frozen=True):
 
 
 def here(match: Match, seat: int, rev: int) -> SignedForm:
-    """The place at which the match stands, as a form of this seat and revision says it."""
+    """The present place in the match, as a form of this seat and revision names it."""
     playing = match.phase == "playing"
     return SignedForm(
         match.server,
@@ -83,9 +83,9 @@ def here(match: Match, seat: int, rev: int) -> SignedForm:
 
 
 def at_reply_address(form: SignedForm, match: Match, seat: int) -> SignedForm:
-    """A form of the level `mailbox` with its place filled in: the address that it answers names what it leaves out.
+    """A form at level `mailbox` with its place completed from the address that it answers.
 
-    A revision that it leaves out stays so.
+    A missing revision stays missing.
     """
     place = here(match, seat, 0)
     return replace(

@@ -1,7 +1,7 @@
-"""A match as it stands: immutable, the fold of its transcript and of the submissions that wait.
+"""The state of a match: immutable, the fold of its transcript and of the submissions that wait.
 
-Here live what a match consists of and what follows from that alone. What leads it on is a `Step`; what may happen to
-it is in `events`. Implements protocol.md, "A match".
+Here live the parts of a match and what follows from them alone. A `Step` advances it; `events` has what may happen to
+it. Implements protocol.md, "A match".
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ UNREACHABLE = "unreachable"
 
 
 class Place(TypedDict, total=False):
-    """What a sentence names of the place that it is said at, beside the head."""
+    """The place that a sentence names, apart from the head."""
 
     game: int
     turn: int | None
@@ -83,7 +83,7 @@ class Place(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What stands (or stood, once withdrawn) of one seat: canonical text, revision, and its opening or receipt."""
+    """One seat's submission (perhaps withdrawn): canonical text, revision, and its opening or receipt."""
 
     rev: int
     text: str
@@ -102,7 +102,7 @@ class Submission:
 
     @property
     def received(self) -> list[str]:
-        """When its letter came, and those of what was set aside before, as their papers say; not in version 1."""
+        """When its letter came, and those of what was set aside before, by their papers; not in version 1."""
         papers = (self.paper, *(aside.paper for aside in self.aside))
         return list(filter(None, (paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers)))
 
@@ -119,7 +119,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Nomination:
-    """Who is to take a seat, by name, and the seats that want it so."""
+    """Who is to take a seat, by name, and the seats that agree."""
 
     name: str
     willing: frozenset[int]
@@ -127,7 +127,7 @@ class Nomination:
 
 @dataclass(frozen=True)  # without slots: see `changed`
 class Match:
-    """A match as it stands. Immutable; `prev` is the head that the last letters printed and orders must cite."""
+    """The state of a match. Immutable; `prev` is the head that the last letters printed and orders must cite."""
 
     id: str
     server: str
@@ -182,7 +182,7 @@ class Match:
 
     @property
     def place(self) -> Place:
-        """What a sentence names of where the match stands, beside the head: the turn, or the game to begin."""
+        """The present place for a sentence, apart from the head: the turn, or the game to begin."""
         return {"turn": self.turn} if self.phase == "playing" else {"game": self.game}
 
     @property
@@ -192,7 +192,7 @@ class Match:
 
     @property
     def sealed_rules(self) -> SealedRules | None:
-        """The rules by which the game is played sealed; None in a match that is refereed."""
+        """The rules for sealed play; None in a refereed match."""
         return sealed_rules(self.terms.game) if self.terms.sealed else None
 
     @property
@@ -203,11 +203,11 @@ class Match:
 
     @property
     def revealing(self) -> bool:
-        """Whether the game is over for what was told, and the match waits for what its players kept secret."""
+        """Whether the game is over by what was told, and the match waits for reveals."""
         return self.phase == "playing" and self.sealed_game is not None and self.sealed_game.ending is not None
 
     def owes(self, seat: int) -> tuple[str, ...]:
-        """What is due from this seat of a sealed match: `seal`, the steps in order, or `reveal`; none otherwise."""
+        """What is due from this seat in a sealed match: `seal`, the steps in order, or `reveal`; none otherwise."""
         if self.sealed_rules is None or not self.asked(seat):
             return ()
         if self.phase == "setup":
@@ -221,7 +221,7 @@ class Match:
 
     @property
     def rules_hash(self) -> str:
-        """The hash of the agreed rules."""
+        """The hash of the agreed terms."""
         return self.terms.hash(self.server, self.id)
 
     @property
@@ -248,7 +248,7 @@ class Match:
         return self.names.index(player) + 1 if player in self.names else None
 
     def asked(self, seat: int) -> bool:
-        """Whether the match waits for something of this seat that is not there yet."""
+        """Whether the match still waits for something from this seat."""
         if self.phase == "setup":
             return not standing(self.setups, seat)
         if self.revealing:
@@ -259,14 +259,14 @@ class Match:
         return False
 
     def silent_by_now(self, seat: int) -> bool:
-        """Whether the match does not wait for this seat any more: it missed its time, and what follows was agreed."""
+        """Whether the match no longer waits for this seat: it missed its time, and the terms say what follows."""
         if self.terms.miss == "default":
             return seat in self.missed and stored_orders.default(self, seat) is not None
         return seat in self.missed and self.terms.miss != "wait"
 
     @property
     def wakes(self) -> datetime | None:
-        """The next moment at which something is to happen by the clock."""
+        """The next moment at which the clock makes something happen."""
         if self.paused:
             return None
         times = [
@@ -283,7 +283,7 @@ class Match:
         return _Shown(self, seat)
 
     def show(self, seat: int | None, reports: Reports) -> Told:
-        """The reports of a turn as the seat may read them; what the game does not show is not there."""
+        """The reports of a turn as the seat may read them, without what the game does not show."""
         if seat not in reports.shown:
             rules = self.rules
             # What is told in a sealed game, all of its players have told each other.
@@ -292,14 +292,14 @@ class Match:
         return reports.shown[seat]
 
     def view(self, seat: int | None) -> Mapping[str, object] | None:
-        """All that the seat knows of the position; None before the game begins."""
+        """Everything that the seat knows about the position; None before the game begins."""
         if self.position is not None and self.sealed_rules is not None:
             return self.sealed_rules.view(self.table, seat)
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 
 
 class _Shown(Sequence[Told]):
-    """What a seat may read of each turn, cut when it is read: a view begins with the latest."""
+    """What a seat may read of each turn; reports are cut only when read, because a view begins with the latest."""
 
     def __init__(self, match: Match, seat: int | None) -> None:
         self._match = match
@@ -321,13 +321,13 @@ class _Shown(Sequence[Told]):
 
 
 def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
-    """What stands of a seat, and was not withdrawn."""
+    """A seat's submission, unless it was withdrawn."""
     submission = submissions.get(seat)
     return submission if submission and submission.standing else None
 
 
 def only_one_without(seats: Iterable[int], without: int) -> int:
-    """The one seat among these that is left without another; 0 if there are several."""
+    """The only one of these seats that is left without that other; 0 if there are several."""
     left = [seat for seat in seats if seat != without]
     return left[0] if len(left) == 1 else 0
 

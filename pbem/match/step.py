@@ -1,8 +1,8 @@
-"""What an event leads to: the next match, entries of the transcript, documents to keep, notices to the seats.
+"""The result of an event: the next match, entries of the transcript, documents to keep, notices to the seats.
 
-A `Step` begins with a match and the environment of its moment, and is led on by the events of `events` and by what is
-sent (`submissions`). Here lives what all of them have in common: how an entry is appended, a letter filed, a sentence
-held to its place. Implements protocol.md, "Transcript".
+A `Step` begins with a match and the environment of its moment. The events of `events`, and what players send
+(`submissions`), advance it. Here lives what all of them have in common: how an entry is appended, a letter filed, a
+sentence's place checked. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Document", "Environment", "Notice", "Step", "again"]
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What is handed in: the time, the random bytes of the operating system, and who we are."""
+    """What is handed in: the time, random bytes from the operating system, and the server's identity."""
 
     now: datetime
     random: Callable[[int], bytes]
@@ -57,7 +57,7 @@ class Environment:
         return self.random(32).hex()
 
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
-        """What was set aside by then, by seat, where a trace of it exists already."""
+        """What was set aside by then, by seat, if a trace of it exists already."""
         return None
 
 
@@ -75,7 +75,7 @@ class Document(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something to tell a seat: the kind names the letter's template, the match is as it was then."""
+    """Something to tell a seat: the kind names the letter's template; the match is as it was at that moment."""
 
     kind: str
     seat: int
@@ -85,7 +85,7 @@ class Notice:
 
 @dataclass(slots=True)
 class Step:
-    """The match after an event, and everything that the event leads to, in order."""
+    """The match after an event, and all results of the event, in order."""
 
     match: Match
     world: Environment
@@ -96,20 +96,20 @@ class Step:
     """What came to stand by itself, without a letter: game, turn and seat, and the submission."""
 
     def demand_key(self, signed: Signed) -> None:
-        """Refuse a letter at level `mailbox` where the players agreed that keys are demanded."""
+        """Refuse a letter at level `mailbox` if the terms demand keys."""
         if signed.level == "mailbox" and self.match.terms.keys == "demanded":
             raise Refused(
                 Fault("keys", None, Phrase("this match demands a signature by a key; `help signing` says how"))
             )
 
     def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int | None) -> None:
-        """Keep a player's letter, and what vouches for it where that is no signature."""
+        """Keep a player's letter and, if it is not signed, the evidence that vouches for it."""
         self.papers.append(Document(f"letters/{name}.eml", letter, game, seat))
         if evidence:
             self.papers.append(Document(f"evidence/{name}.txt", evidence, game, seat))
 
     def file_mailbox(self, seat: int, player: Player) -> None:
-        """Keep the paper that says whose mailbox the next entry pins, if it pins one."""
+        """Keep the paper about the mailbox that the next entry pins, if it pins one."""
         if player.named is not None:
             path = f"evidence/mailbox-{self.match.seq + 1}-seat-{seat}.txt"
             self.papers.append(Document(path, player.named.text().encode(), 0, seat))
@@ -122,9 +122,9 @@ class Step:
         return named | ({"received": signed.received} if self.match.bundle > 1 else {})
 
     def sentence(self, what: str, seat: int, form: SignedForm, signed: Signed, player: str = "") -> JsonObject:
-        """Take a sentence that has its effect at once: keep its letter, and say how the next entry names it.
+        """Take a sentence that takes effect at once: keep its letter, and return how the next entry names it.
 
-        It must name the place at which the match stands, and is obeyed once. Before a game begins its letter belongs
+        It must name the present place, and is obeyed once. Before a game begins, its letter belongs
         to what is revealed already: nothing of the game to come is in it. Raises `Refused`.
         """
         match = self.match
@@ -153,9 +153,9 @@ class Step:
         player: str = "",
         **place: Unpack[Place],
     ) -> list[Fault]:
-        """The faults of the form itself: said at another place, or older than what was said before.
+        """The faults of the form itself: another place, or an older revision than before.
 
-        `again` allows the revision that stands, `in_advance` any head that letters of this game printed.
+        `again` allows the current revision, `in_advance` any head that letters of this game printed.
         """
         match = self.match
         player = player or match.name(seat)
@@ -174,7 +174,7 @@ class Step:
         return faults
 
     def append_entry(self, kind: str, body: JsonObject) -> Entry:
-        """The next entry of the transcript: no earlier than the one before, and than any letter that waits came.
+        """Append the next entry to the transcript: it is no earlier than the one before, nor than any waiting letter.
 
         The server's clock may have been set back since.
         """
@@ -189,12 +189,12 @@ class Step:
 
     @property
     def now(self) -> datetime:
-        """From when on counts what an entry led to: now, or the time of the entry, if the clock was set back."""
+        """The time from which an entry's results count: now, or the time of the entry, if the clock was set back."""
         match, now = self.match, self.world.now
         return max(now, datetime.fromisoformat(match.time)) if match.bundle > 1 and match.time else now
 
     def set_clock(self, seat: int, clock: Clock) -> None:
-        """Let a seat have this clock."""
+        """Give a seat this clock."""
         self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
     def notify(self, kind: str, **facts: object) -> None:
@@ -203,7 +203,7 @@ class Step:
 
 
 def again(before: Submission | None, form: SignedForm, text: str) -> Submission | None:
-    """What stands already, when the very same is sent again; raises when one revision has two contents."""
+    """The existing submission, if exactly the same is sent again; raises if one revision has two contents."""
     if before is None or form.rev != before.rev:
         return None
     if before.standing and before.text == text and before.final == form.final:
@@ -218,14 +218,14 @@ def again(before: Submission | None, form: SignedForm, text: str) -> Submission 
 
 
 def _wrong(key: str, given: object, value: object) -> Phrase:
-    """What a line of the form should say at this place."""
+    """The fault of a line of the form at this place."""
     if key == "turn" and isinstance(given, int) and isinstance(value, int) and given < value:
         return Phrase("turn {given} is over; turn {value} is being played", given=given, value=value)
     return Phrase("wrong `{key}`; expected {value}", key=key, value=value)
 
 
 def _received(match: Match, body: JsonObject) -> Iterator[str]:
-    """When the letters came that wait, and those by which a match is agreed."""
+    """When the waiting letters came, and those by which a match is agreed."""
     for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
         yield from submission.received
     for letter in body.get("letters", {}).values() if "terms" in body else ():

@@ -1,7 +1,7 @@
 """Orders that are stored for later turns, and default orders: which of them could be played now.
 
-What no position can make legal was refused at once; the rest is judged when the turn comes, by the position and the
-keys of that moment. `advance_orders` is how they are sent and withdrawn. Implements protocol.md, "A match" and
+Orders that no position could make legal were refused at once; the rest is judged when the turn comes, by the position
+and the keys of that moment. `advance_orders` has their sending and withdrawal. Implements protocol.md, "A match" and
 "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 
@@ -29,7 +29,7 @@ DEFAULT = 0
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """What became of orders in advance when their turn came: they stand, or are not used for these faults."""
+    """What became of orders in advance when their turn came: they count, or are unused because of these faults."""
 
     submission: Submission
     faults: tuple[Fault, ...] = ()
@@ -50,7 +50,7 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
 
 
 def taken_up(match: Match, seat: int, stored: Submission) -> TakenUp:
-    """What becomes of stored orders now: they stand in canonical words, or are not used."""
+    """What becomes of stored orders now: they count, in canonical form, or are unused."""
     try:
         return TakenUp(replace(stored, text=judge(match, seat, stored).text))
     except Refused as refused:
@@ -59,7 +59,7 @@ def taken_up(match: Match, seat: int, stored: Submission) -> TakenUp:
 
 
 def default(match: Match, seat: int) -> Submission | None:
-    """The default orders that are played now if this seat misses the turn: those that stand and are legal."""
+    """The default orders that are played now if this seat misses the turn, if they are legal."""
     stored = match.stored.get((seat, DEFAULT))
     if match.phase != "playing" or match.terms.miss != "default" or stored is None or not stored.standing:
         return None
@@ -74,5 +74,5 @@ def faults_of_default(match: Match, seat: int) -> tuple[Fault, ...]:
 
 
 def drop(match: Match, seat: int) -> Match:
-    """The match without anything that is stored for a seat: somebody else sits there now."""
+    """The match without anything stored for a seat, because somebody else has it now."""
     return replace(match, stored={place: kept for place, kept in match.stored.items() if place[0] != seat})

@@ -1,7 +1,7 @@
-"""What is sent and waits for the entry that uses it: setups, orders of the turn that is due, and their withdrawal.
+"""Submissions that wait for the entry that uses them: setups, orders of the turn that is due, and their withdrawal.
 
-Nothing of it enters the transcript before the game begins or the turn is resolved. Orders before they are asked for
-are in `advance_orders`. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`).
+None of them enters the transcript before the game begins or the turn is resolved. Orders sent before they are asked
+for are in `advance_orders`. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["answered", "clear", "order", "receipted", "refuse_secrets", "setup",
 
 
 def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
-    """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
+    """A seat's secret setup of the next game, which begins with the last setup."""
     match = step.match
     refuse_secrets(match, "setup")
     step.demand_key(signed)
@@ -72,7 +72,7 @@ def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
 
 
 def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
-    """A seat's whole set of orders of the turn that is due; replaces what stood before."""
+    """A seat's whole set of orders for the turn that is due; replaces earlier ones."""
     match = step.match
     refuse_secrets(match, "orders")
     if match.phase != "playing" or match.position is None:
@@ -99,7 +99,7 @@ def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
 def receipted(
     step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, text: str, before: Submission | None
 ) -> Submission:
-    """A seat's orders for a turn, in words that are kept so, with the receipt that names their letter."""
+    """A seat's orders for a turn, in the words to be kept, with the receipt that names their letter."""
     match = step.match
     receipt = Receipt(
         match.server,
@@ -129,7 +129,7 @@ def receipted(
 
 
 def submit(step: Step, seat: int, submission: Submission) -> None:
-    """Let orders stand, or be known as not standing, that were sent before the turn came."""
+    """Let orders that were sent before the turn count, or record that they do not."""
     match = step.match
     step.submitted.append((match.game, match.turn, seat, submission))
     step.match = replace(match, orders={**match.orders, seat: submission})
@@ -138,7 +138,7 @@ def submit(step: Step, seat: int, submission: Submission) -> None:
 
 
 def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
-    """Withdraw what stands: orders of this turn, or the setup while the game has not begun; what it was."""
+    """Withdraw orders of this turn, or the setup before the game begins; returns what it was."""
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("clear", None, Phrase("nothing is due")))
@@ -154,7 +154,7 @@ def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
 
 
 def withdrawn(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, before: Submission) -> Submission:
-    """What stood, once it is withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
+    """A submission as withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)
     playing = match.phase == "playing"
@@ -182,14 +182,14 @@ def withdrawn(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed
 
 
 def refuse_secrets(match: Match, what: str) -> None:
-    """Refuse a setup or orders that their player should keep: in a sealed match they are for nobody else yet."""
+    """Refuse a setup or orders in a sealed match: their player must keep them secret."""
     if match.terms.sealed:
         says = Phrase("this match is sealed: keep your secrets, and send what is due; `help sealed` says how")
         raise Refused(Fault(what, match.id, says))
 
 
 def answered(step: Step, seat: int, signed: Signed) -> None:
-    """Note that a seat's answer came in, when its letter was received, however long the desk took."""
+    """Record that a seat's answer came in when its letter was received, however long the desk took."""
     received = datetime.fromisoformat(signed.received) if signed.received else step.world.now
     _answered_at(step, seat, min(received, step.world.now))
 

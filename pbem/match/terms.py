@@ -1,7 +1,7 @@
 """The terms of a match: what the players agree on before it starts, and the hash that stands for it.
 
-Here are the option lines of a proposal judged, once, in the words of the match; the game's own options are
-judged by the game. The hash goes into every commitment. Implements protocol.md, "A match".
+The option lines of a proposal are judged here, once, in the words of the match; the game judges its own options.
+The hash goes into every commitment. Implements protocol.md, "A match".
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ class Terms:
 
     @property
     def settling(self) -> timedelta:
-        """How long a turn waits after the last order came in, unless all said `final`."""
+        """How long a turn waits after the last orders came in, unless all said `final`."""
         return timedelta(seconds=self.settle)
 
     @property
     def claimable(self) -> bool:
-        """Whether a match goes on waiting for who missed the time, until the others claim it."""
+        """Whether a match keeps waiting for a player who missed the time, until the others claim it."""
         return self.miss in {"wait", "default"}
 
     def first_options(self) -> Options:
@@ -119,7 +119,7 @@ class Terms:
         return rules(self.game).options(self.options, len(self.players))
 
     def lines(self) -> dict[str, str]:
-        """The option lines that differ from the defaults: they propose the same again, of the newest edition."""
+        """The option lines that differ from the defaults; they propose the same again, by the newest edition."""
         said = {
             "kind": self.kind if self.kind != KINDS[0] else "",
             "games": str(self.games) if self.games and self.kind != KINDS[0] else "",
@@ -139,7 +139,7 @@ class Terms:
         return {key: text for key, text in said.items() if text} | own
 
     def document(self) -> JsonObject:
-        """The terms as they stand in the transcript's first entry: a JSON object."""
+        """The terms as in the transcript's first entry: a JSON object."""
         document = {name: _plain(getattr(self, name)) for name in self.__slots__}
         # So that matches that were agreed before there was the choice keep their hash.
         if self.keys == KEYS[0]:
@@ -154,7 +154,7 @@ class Terms:
         return cls(**{**document, "players": tuple(document["players"])})
 
     def hash(self, server: str, match: str) -> str:
-        """The hash of the agreed rules, which each commitment repeats."""
+        """The hash of the agreed terms, which each commitment repeats."""
         return sha256_hex(b"pbem terms 1\n" + canonical({"server": server, "match": match, "terms": self.document()}))
 
     @classmethod
@@ -229,7 +229,7 @@ class _Proposal:
         return Terms(**terms, options=options, players=self.players)  # type: ignore[arg-type]  # by name, above
 
     def sealed(self) -> dict[str, object]:
-        """What follows where nothing is sent before the end: nobody can answer for another, nor change an answer."""
+        """What sealed play implies: nobody can answer for another player, nor change an answer."""
         wanted = {"keys": KEYS[1:], "miss": ("wait", "forfeit"), "settle": ("0",)}
         self.faults += [
             Fault(
@@ -289,7 +289,7 @@ class _Proposal:
             return {}
 
     def value(self, key: str, text: str) -> object:
-        """The option's value: as TOML where the game takes it so (`homes: 3`), else as plain text (`first: 1`)."""
+        """The option's value: as TOML if the game accepts that (`homes: 3`), otherwise as plain text (`first: 1`)."""
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):  # not only TOMLDecodeError: numbers of thousands of digits, too
@@ -305,7 +305,7 @@ class _Proposal:
 
 
 def duration(text: str) -> int | None:
-    """Seconds of a time such as `10m`, `2h`, `3d` or `0`; None when it is none."""
+    """Seconds of a time such as `10m`, `2h`, `3d` or `0`; None if it is malformed."""
     found = re.fullmatch(r"([0-9]{1,6}) ?([smhd])", text.strip().lower())
     if found:
         return int(found[1]) * _UNITS[found[2]]

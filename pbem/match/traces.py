@@ -1,9 +1,10 @@
 """Orders that neither stand nor were replaced: withdrawn by their player, or not legal when their turn came.
 
-No order disappears without a trace: each such letter is in the bundle beside those that were obeyed, named by a
-salted list, whose hash is in the entry that closes the turn, the setups or the game. So whoever holds a receipt can
-tell whether the server dropped what it acknowledged. The list is secret until the game is revealed; its presence
-reveals nothing, as each such entry has one. Implements protocol.md, "Transcript"; the papers are in docs/bundle.md.
+No order disappears without a trace: each such letter is in the bundle beside those that were obeyed, and a salted
+list names it. The list's hash is in the entry that closes the turn, the setups or the game. So anybody with a
+receipt can tell whether the server dropped what it acknowledged. The list is secret until the game is revealed; its
+presence reveals nothing, as each such entry has one. Implements protocol.md, "Transcript"; the papers are in
+docs/bundle.md.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  ((?:receipts|withdrawals)/[a-z0-9-]+\.txt)"
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """One letter that was set aside, and the paper that says so: a withdrawal, or the receipt of what is not used."""
+    """One letter that was set aside, and its paper: a withdrawal, or the receipt of unused orders."""
 
     paper: str
     letter: bytes = field(repr=False)
@@ -41,7 +42,7 @@ class SetAside:
 
     @property
     def path(self) -> str:
-        """Where the paper is in the bundle."""
+        """The path of the paper in the bundle."""
         return f"{'withdrawals' if isinstance(read(self.paper), Withdrawal) else 'receipts'}/{self.stem}.txt"
 
     @property

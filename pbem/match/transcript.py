@@ -54,7 +54,7 @@ class BrokenChain(Exception):
 
 
 class TranscriptError(Exception):
-    """A transcript that does not prove what it says: the entry, the file if one is to blame, and the reason."""
+    """A transcript that does not prove what it says: the entry, the file (if one is to blame), and the reason."""
 
     def __init__(self, seq: int, path: str | None, reason: str) -> None:
         super().__init__(f"entry {seq}: {path + ': ' if path else ''}{reason}")
@@ -65,7 +65,7 @@ class TranscriptError(Exception):
 
 @dataclass(frozen=True)  # without slots: an entry remembers its head
 class Entry:
-    """One entry: its number from 1, the head before it, its UTC time, its type and body, which nobody changes."""
+    """One entry: its number from 1, the head before it, its UTC time, its type and its (immutable) body."""
 
     seq: int
     prev: str
@@ -84,7 +84,7 @@ class Entry:
 
     @classmethod
     def read(cls, line: bytes) -> Entry:
-        """The entry of these canonical bytes; raises ValueError when they are anything else."""
+        """The entry of these canonical bytes; raises ValueError if they are anything else."""
         found = _DECODER.decode(line.decode("ascii"))
         if not isinstance(found, dict) or sorted(found) != sorted(_FIELDS):
             raise ValueError("not an entry")
@@ -130,7 +130,7 @@ def canonical(value: object) -> bytes:
 
 
 def dumped(value: object) -> bytes:
-    """Canonical JSON of what is known to hold nothing but the allowed kinds."""
+    """Canonical JSON of a value that is known to hold only the allowed kinds."""
     try:
         content = _QUICK_ENCODER.encode(value)
     except (TypeError, ValueError):  # a text's or a number's subclass, or half of a character
@@ -165,7 +165,7 @@ def written(time: datetime) -> str:
 def utc(text: str) -> datetime:
     """The time that an entry or a paper writes; raises ValueError.
 
-    One that is written in another way is not what is made again.
+    A time that is written in another way does not come out when it is made again.
     """
     return datetime.fromisoformat(text).astimezone(UTC)
 

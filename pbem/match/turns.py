@@ -1,6 +1,6 @@
-"""The turns of the game that is being played: the latest in memory, those before it fetched on demand.
+"""The turns of the current game: the latest in memory, earlier ones fetched on demand.
 
-A match that grows in memory has all of its turns; one that comes out of the store has its latest, and knows how many
+A match that grew in memory has all of its turns; one that comes from the store has the latest, and knows how many
 there were. Nothing here knows where the others are kept. Implements design.md, "The rules interface": a state is the
 replay of its orders.
 """
@@ -22,7 +22,7 @@ __all__ = ["Past", "Played", "Reports", "Turns"]
 
 
 class Reports(tuple[Report, ...]):
-    """The reports of one turn; what each reader may read of them is found once."""
+    """The reports of one turn; what each reader may read of them is computed once."""
 
     shown: dict[int | None, Told]
 
@@ -35,7 +35,7 @@ class Reports(tuple[Report, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A turn that was played: the head that letters had printed for it, the orders by seat, and what it told."""
+    """A played turn: the head that letters had printed for it, the orders by seat, and its reports."""
 
     prev: str
     orders: Mapping[int, str]
@@ -43,7 +43,7 @@ class Played:
 
 
 class Past:
-    """The first turns of a game, so many of them, fetched at once and but once."""
+    """The first turns of a game, this many, fetched at once and only once."""
 
     def __init__(self, count: int, fetch: Callable[[], Sequence[Played]]) -> None:
         self.count = count
@@ -91,7 +91,7 @@ class Turns(Sequence[Played]):
     def __getitem__(self, at: slice) -> tuple[Played, ...]: ...
 
     def __getitem__(self, at: int | slice) -> Played | tuple[Played, ...]:
-        """One turn, counted from 0, or several; who asks for none but late ones has none fetched."""
+        """One turn, counted from 0, or several; earlier turns are fetched only if they are needed."""
         wanted = range(len(self))[at]
         if isinstance(wanted, int):
             return self._one(wanted)

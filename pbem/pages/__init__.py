@@ -1,8 +1,8 @@
 """Pages that people open in a browser: self-contained files that load nothing and send nothing.
 
-Here lives how a page is put together from `templates/pages/`: style and script inside it, and a policy (CSP level 3)
-that allows just these two, by their hashes. No web server, no build step; the script's rules are held against the
-referee's by `tests/pages/` and `tests/browser/`.
+This module puts a page together from `templates/pages/`, with style and script inside it, and a policy (CSP level 3)
+that allows only these two, by their hashes. No web server, no build step; `tests/pages/` and `tests/browser/` compare
+the script's rules with the referee's.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
 
 
 class Home(NamedTuple):
-    """The server that a page is made for: its name, its mail address, and what parts that from a detail."""
+    """The server that a page is made for: its name, its mail address, and the delimiter of its sub-addresses."""
 
     server: str
     address: str
@@ -56,9 +56,9 @@ _WORKING = ("sealing.js", "composer.js", "registration.js")
 
 
 def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> str:
-    """The page on which a player composes setups and orders of a game; raises KeyError for a game that is none.
+    """The page on which a player composes setups and orders of a game; raises KeyError for an unknown game.
 
-    It writes letters to its `home` alone; without one it asks before it writes to a server it does not know.
+    It writes letters only to its `home`; without one, it asks before it writes to an unknown server.
     """
     if game not in GAMES:
         raise KeyError(game)
@@ -75,7 +75,7 @@ def page_file(name: str, language: str = ENGLISH) -> str:
 
 
 def served(pages: str, name: str) -> dict[str, str]:
-    """Where a page is in each language; nowhere if `pages`, the address at which they are served, is ""."""
+    """The address of a page in each language; none if `pages`, the address at which they are served, is ""."""
     return {language: pages + page_file(name, language) for language in LANGUAGES if pages}
 
 
@@ -112,7 +112,7 @@ def page(
 
 @cache
 def messages(scripts: tuple[str, ...], language: str) -> dict[str, str]:
-    """What these scripts of `templates/pages` say, by the English of it; nothing for English."""
+    """The messages of these scripts of `templates/pages`, by their English; none for English."""
     if language == ENGLISH:
         return {}
     folder, known = template_folder(), catalogue((template_folder(),), language)
@@ -134,7 +134,7 @@ def _hash(text: str) -> str:
 
 
 def fragment(state: Mapping[str, object]) -> str:
-    """What a link to the composer carries behind its `#`: the state as raw deflate (RFC 1951) in base64url."""
+    """The part of a link to the composer after its `#`: the state as raw deflate (RFC 1951) in base64url."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(canonical(state)) + packer.flush()
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")

@@ -1,7 +1,7 @@
-"""The page around a composer that hands what was clicked together over to `pbem play`, on a port of this machine.
+"""The page around a composer that hands the composed orders over to `pbem play`, on a port of this machine.
 
-The composer stands in a frame, unchanged, and from the same origin: what it finds legal can be read from it. This
-page may send that to where it came from, and nothing else. Implements docs/playing.md, "In the browser".
+The composer is in a frame, unchanged and from the same origin, so that the legal orders can be read from it. This
+page may send them to where it came from, and nothing else. Implements docs/playing.md, "In the browser".
 """
 
 from __future__ import annotations

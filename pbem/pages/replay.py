@@ -1,8 +1,8 @@
 """The page of a match: its finished games to step through, and its bundle to be checked in the browser.
 
-Here lives what of a bundle goes into the page; the page's script draws and proves all of it from the bundle's own
-bytes, by `templates/pages/replay/` and `verify.js`, so that nothing drawn is beside the proof. Nothing of a game that
-is not revealed gets in. Implements protocol.md, "Transcript" and "Secrets".
+This module decides which parts of a bundle go into the page. The page's script draws and proves all of it from the
+bundle's own bytes, with `templates/pages/replay/` and `verify.js`, so that nothing is drawn that is not proved.
+Nothing of a game that is not revealed gets in. Implements protocol.md, "Transcript" and "Secrets".
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def replay(
     files: Sequence[tuple[str, str, str | None]] = (),
     language: str = ENGLISH,
 ) -> str:
-    """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin as one does.
+    """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin properly.
 
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of
-    letters by the letters' names, for a bundle whose letters are left out. `home` names the first page beside it,
+    letters, by the letters' names, for a bundle without letters. `home` names the first page beside it;
     `files` are this page in each language: its tag, the file, and what the language calls itself.
     """
     agreed = found.entries[0].body
@@ -61,7 +61,7 @@ def replay(
 
 
 def revealed(found: Bundle) -> Bundle:
-    """The bundle with the papers of revealed games alone, whatever it holds for its reader of the one that runs."""
+    """The bundle with only the papers of revealed games, without those of the running game."""
     if found.entries[-1].type == "closed":
         return found
     # What was told in a sealed game is no secret of it.

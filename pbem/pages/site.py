@@ -1,8 +1,8 @@
 """The pages of a server as a folder of plain files: an index, each game's composer, each finished public match.
 
-Here lives which file holds which page, and how a folder is brought up to date: what is as it should be is not
-touched, what changed is renamed into place, and what is no longer to be seen is taken away where this module wrote
-it. What may be told is decided in `desk/public.py`. Implements protocol.md, "Secrets" (public pages).
+This module knows which file holds which page, and brings a folder up to date: files that are right are not
+touched, changed ones are renamed into place, and outdated ones are removed if this module wrote them.
+`desk/public.py` decides what may be told. Implements protocol.md, "Secrets" (public pages).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A public match that is closed: what the page of a server says of it, and what its own page is made of."""
+    """A public match that is closed: its line on the server's page, and the data of its own page."""
 
     summary: Mapping[str, object]
     bundle: Bundle | None
@@ -58,12 +58,12 @@ class Finished:
 
 
 def index(site: Mapping[str, object], language: str = ENGLISH) -> str:
-    """The first page: `server`, `address`, and what `desk.public` says of a site, with its `finished` matches."""
+    """The first page: `server`, `address`, and what `desk.public` says of the site, with its `finished` matches."""
     return page("index", str(site["server"]), (), shown={**site, **_begun()}, language=language)
 
 
 def _begun() -> dict[str, object]:
-    """What a first page says of games: their titles, and the pages of each, and itself, by language."""
+    """The games on a first page: their titles, the pages of each, and the page itself, by language."""
     files = {name: _files(name) for name in ("index", *GAMES)}
     return {"games": {name: rules(name).title for name in GAMES}, "languages": files}
 
@@ -95,14 +95,14 @@ def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
-    """The pages to compose on, by their names: of each game in each language."""
+    """The composers, by their names: one for each game in each language."""
     for game in GAMES:
         for language in LANGUAGES:
             yield page_file(game, language), composer(game, home, language)
 
 
 def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
-    """A folder of those pages alone, with a first page: for a server that publishes nothing else."""
+    """A folder of only the composers and a first page, for a server that publishes nothing else."""
     yield from composers(home)
     shown = {"address": home.address, **_begun()}
     for language in LANGUAGES:
@@ -110,7 +110,7 @@ def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
 
 
 def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:
-    """Bring a folder up to date, the index last; raises OSError, for a folder of somebody else's files too.
+    """Bring a folder up to date, the index last; raises OSError, also for a folder with others' files.
 
     A reader meets each file whole, the old one or the new one. The same files again change nothing.
     """
@@ -133,7 +133,7 @@ def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:
 
 
 def _listed(folder: Path) -> set[str]:
-    """The files that we wrote and may take away; a list that cannot be read names none."""
+    """The files that we wrote and may remove; none if the list cannot be read."""
     try:
         found = json.loads(_read(folder / _LIST) or b"{}")
     except (OSError, ValueError):
@@ -142,9 +142,9 @@ def _listed(folder: Path) -> set[str]:
 
 
 def _put(path: Path, content: bytes) -> bool:
-    """Write a file whole beside its place and rename it there, unless it is there already; whether it was not.
+    """Write a whole file beside its place and rename it there, unless it is there already; whether it was not.
 
-    No symlink is followed: what stands in the folder may have been put there by somebody else, and lead elsewhere.
+    No symlink is followed: somebody else may have put it into the folder, and it may lead elsewhere.
     """
     if _read(path) == content:
         return False
@@ -161,7 +161,7 @@ def _put(path: Path, content: bytes) -> bool:
 
 
 def _read(path: Path) -> bytes | None:
-    """What is in a file of the folder; None where there is none, or a symlink in its place."""
+    """The content of a file in the folder; None if there is none, or only a symlink."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
             return file.read()

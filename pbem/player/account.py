@@ -1,6 +1,6 @@
 """A player's account as a file: who plays where, with which key, and how letters come and go.
 
-One TOML file for each account, NAME@SERVER.toml, in the user's configuration folder; what is remembered of it lies in
+There is one TOML file for each account, NAME@SERVER.toml, in the user's configuration folder; its memory is in
 the user's state folder (XDG Base Directory Specification 0.8). Neither holds a password. No network, no letters.
 """
 
@@ -28,11 +28,11 @@ _Address = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-
 
 
 class BadAccount(Exception):
-    """An account is not there, or its file is no good; the text says what to do."""
+    """An account does not exist, or its file is faulty; the text says what to do."""
 
 
 class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An account: what its file says."""
+    """An account, from its file."""
 
     name: Annotated[str, msgspec.Meta(pattern=f"^{_NAME}$")]
     """The player's name on the server."""
@@ -78,7 +78,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Places:
-    """Where accounts are kept, and what is remembered of them."""
+    """The folders of accounts and their memories."""
 
     def __init__(self, config: Path, state: Path) -> None:
         self._config = config
@@ -94,7 +94,7 @@ class Places:
         return self._config / f"{account}.toml"
 
     def memory(self, account: str) -> Path:
-        """The file of what is remembered of an account."""
+        """The file of an account's memory."""
         return self._state / f"{account}.sqlite"
 
     def secrets(self, account: str) -> Path:
@@ -124,7 +124,7 @@ class Places:
         return found
 
     def save(self, account: Account) -> Path:
-        """Write the file of an account anew, for its owner alone: all of it, or nothing; raises `BadAccount`."""
+        """Replace the file of an account, readable only by its owner: all of it, or nothing; raises `BadAccount`."""
         given = {name: value for name, value in msgspec.structs.asdict(account).items() if value or name == "key"}
         try:
             msgspec.convert(given, Account)
@@ -142,7 +142,7 @@ class Places:
 
 
 def places(environment: Mapping[str, str]) -> Places:
-    """The folders of this user, by the environment."""
+    """The folders of this user, from the environment."""
     home = Path(environment.get("HOME") or Path.home())
     config = environment.get("XDG_CONFIG_HOME") or home / ".config"
     state = environment.get("XDG_STATE_HOME") or home / ".local" / "state"

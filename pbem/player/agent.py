@@ -1,8 +1,8 @@
-"""A player's agent in sealed matches: it checks what comes, answers and opens by itself, and asks for orders alone.
+"""A player's agent in sealed matches: it checks what comes, answers and opens by itself, and asks only for orders.
 
-It stands on the correspondence, as a person does, and keeps secrets in a vault: they are on the disk before a hash of
-them is in any letter. What it says next follows from the letters and the vault, so that it may be stopped dead
-anywhere. Who lies to it, the server or another player, is accused, and gets nothing more. Sans-IO but for the vault.
+It uses the correspondence, as a person does, and keeps secrets in a vault: they are on the disk before a hash of
+them is in any letter. What it says next follows from the letters and the vault, so it may be killed at any point. If
+the server or another player lies to it, it accuses them, and sends nothing more. Sans-IO except for the vault.
 Implements sealed.md 1.5 and 1.7.
 """
 
@@ -42,7 +42,7 @@ POINTS = ("secrets kept",)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How a sealed game stands for its player: the view of the refereed game, and the reports of all turns told."""
+    """The state of a sealed game for its player: the view of the refereed game, and the reports of all turns told."""
 
     options: Options
     turn: int
@@ -55,9 +55,9 @@ class Shown:
 
 
 class Agent:
-    """What plays the sealed matches of one account.
+    """The agent that plays the sealed matches of one account.
 
-    `random` gives octets; `failpoint` is called at each of `POINTS`.
+    `random` returns octets; `failpoint` is called at each of `POINTS`.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Agent:
 
     @property
     def words(self) -> str:
-        """The six words under which notes are sealed: those of this account, or new ones, kept from now on."""
+        """The six words under which notes are sealed: those of this account, or new ones, which are then kept."""
         with self.vault.alone():
             return self._code().words
 
     def use_words(self, words: str) -> None:
-        """Take six words that were drawn elsewhere; raises `BadNote` for what is none."""
+        """Use six words that were drawn elsewhere; raises `BadNote` for a malformed one."""
         code = Code(words, self._random)
         with self.vault.alone():
             self.vault.keep_code(code.words)
@@ -102,7 +102,7 @@ class Agent:
     # Letters in.
 
     def hear(self, events: Iterable[Event], now: datetime) -> list[Event]:
-        """Check what came of sealed matches; what contradicts itself is an event of its own, and stops the match."""
+        """Check what came about sealed matches; a contradiction is a separate event, and stops the match."""
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
             if not self.letters.standing(match).get("sealed") or self._accusation(match):
@@ -120,11 +120,11 @@ class Agent:
         return found
 
     def _accusation(self, match: str) -> str | None:
-        """What was found wrong with what came of a match; nothing more is told in it then."""
+        """The contradiction found in a match, if any; after one, nothing more is sent in it."""
         return self.memory.fact(f"accused {match}")
 
     def _check(self, standing: JsonObject) -> None:
-        """Hold what the last letters tell against all that is known; raises `Contradiction`, `Impossible`."""
+        """Compare what the last letters tell with everything known; raises `Contradiction`, `Impossible`."""
         if standing["phase"] == "setup":
             check_agreed(self.letters, standing, self._asked(standing).terms)
         if standing["phase"] != "playing":
@@ -144,7 +144,7 @@ class Agent:
     # How things stand.
 
     def game(self, standing: JsonObject) -> ToldGame:
-        """The game that is being played; raises `Contradiction`, or `Impossible` where a letter is missing."""
+        """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
         position = self.letters.sealed_position(standing["match"])
         if position is None:
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
@@ -158,16 +158,16 @@ class Agent:
         return self.letters.party.server
 
     def _asked(self, standing: JsonObject) -> SealedState:
-        """What the letter says that asks for the setup."""
+        """The data of the letter that asks for the setup."""
         return SealedState.read(self.letters.setup_asked(standing["match"]).get("sealed"))
 
     def owes(self, standing: JsonObject) -> Sequence[str]:
-        """What this player owes now."""
+        """The steps that this player owes now."""
         found: Sequence[str] = standing["sealed"]["owes"].get(str(standing["seat"]), ())
         return found if not standing["paused"] else ()
 
     def shown(self, match: str) -> Shown:
-        """How the game stands, own secrets included; raises `Contradiction`, `Impossible`, `Refused`."""
+        """The state of the game, including own secrets; raises `Contradiction`, `Impossible`, `Refused`."""
         standing = self.letters.standing(match)
         game = self.game(standing)
         secrets = self._demanded(standing, game)
@@ -199,7 +199,7 @@ class Agent:
     # Letters out.
 
     def act(self, now: datetime) -> list[Sent]:
-        """Prepare all that needs nobody's decision."""
+        """Prepare everything that needs no decision."""
         prepared = []
         for standing in self.letters.matches:
             if not self._is_due(standing):
@@ -256,7 +256,7 @@ class Agent:
             return self._seal(standing, secrets, now)
 
     def judge_orders(self, match: str, text: str) -> Judged:
-        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` where none are due."""
+        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         standing = self.letters.standing(match)
         game, seat = self.game(standing), standing["seat"]
         asked = self._asking(standing, game, self._demanded(standing, game))
@@ -265,7 +265,7 @@ class Agent:
         return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
     def order(self, match: str, text: str, now: datetime) -> Sent:
-        """Decide on the orders of the turn that is due, and say what is due with them. Raises as `judge_orders`."""
+        """Decide on the orders for the turn that is due, and prepare their letter. Raises as `judge_orders`."""
         self._demand_unaccused(match)
         with self.vault.alone():
             standing = self.letters.standing(match)
@@ -280,7 +280,7 @@ class Agent:
             return self._step(standing, game, found, now)
 
     def _asking(self, standing: JsonObject, game: ToldGame, secrets: Secrets) -> OrdersAsked:
-        """What is to be decided; orders that no letter holds yet are to be decided anew. Raises `Impossible`."""
+        """What has to be decided; orders that are in no letter yet may be decided again. Raises `Impossible`."""
         match = standing["match"]
         sent = self._alive("step", match, _place(game))
         if sent is not None:
@@ -321,7 +321,8 @@ class Agent:
     def _is_over(self, standing: JsonObject) -> bool:
         """Whether the game has ended by what was told and checked, or by a resignation that was signed here.
 
-        All else the server alone says, and a server in league with the opponent would like to see what is secret.
+        Anything else is the server's word alone, and a server in league with the opponent would like to see the
+        secrets.
         """
         match, place = standing["match"], f"; game {standing['game']} "
         resigned = [
@@ -331,7 +332,7 @@ class Agent:
         return bool(resigned) or game.table.result is not None
 
     def reveal(self, match: str, now: datetime) -> Sent:
-        """Lay everything open although nothing that was told ends the game: its player knows better.
+        """Reveal everything although nothing that was told ends the game: the player has decided so.
 
         Raises `Impossible`, `Contradiction`.
         """
@@ -349,12 +350,12 @@ class Agent:
         return None if sent is not None and sent.state == "done" and self.owes(standing) else sent
 
     def _alive(self, command: str, match: str, place: str) -> Sent | None:
-        """What was prepared there, and was not refused."""
+        """The letters prepared there that were not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None
 
     def _demand_unrefused(self, standing: JsonObject, command: str, place: str) -> None:
-        """Nothing is said again by itself that was refused as things stand."""
+        """Raise if the same was refused in the present state: nothing is repeated automatically."""
         refused = self.memory.sent(command, standing["match"], place)
         if refused and refused[-1].state == "refused" and f"\nprev {standing['prev']}\n" in refused[-1].form:
             faults = "; ".join(json.loads(refused[-1].faults))
@@ -365,7 +366,7 @@ class Agent:
         self._at("secrets kept")
 
     def _checked(self, standing: JsonObject) -> ToldGame:
-        """The game, once all that was told of it is checked; raises `Contradiction`, `Impossible`."""
+        """The game, once everything told about it is checked; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
 
@@ -382,7 +383,7 @@ class Agent:
         return note
 
     def _setup(self, standing: JsonObject) -> Secrets | None:
-        """The secrets of a game whose setup is asked for: those of the vault, or of the note that came back."""
+        """The secrets of a game whose setup is due: those of the vault, or of the note that came back."""
         found = self.vault.secrets(standing["match"], standing["game"])
         return found or self._noted(standing, self._asked(standing).note)
 
@@ -401,7 +402,7 @@ class Agent:
         return found
 
     def _secrets(self, standing: JsonObject, game: ToldGame) -> Secrets | None:
-        """The secrets that what was told agrees with: of the vault, or of the note, if another machine went on."""
+        """The secrets that agree with what was told: of the vault, or of the note, if another machine went on."""
         kept = self.vault.secrets(standing["match"], standing["game"])
         if kept is not None and game.agrees(kept):
             return kept
@@ -421,7 +422,7 @@ class Agent:
 
 
 def _place(game: ToldGame) -> str:
-    """Where a letter of ours stands: behind so many steps of ours in this game."""
+    """The place of a letter of ours: after this many of our steps in this game."""
     own = sum(step.seat == game.place.seat for step in game.told.steps)
     return f"game {game.place.game} turn {game.table.turn} step {own + 1}"
 

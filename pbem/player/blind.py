@@ -1,8 +1,9 @@
 """How a program proves that it saw nothing but its letters: it commits to a seed, and opens it at the end.
 
 Its setups and orders are a function of level, seed and letters. When it agrees to a match, the letter that it signs
-commits to level and seed in two lines of comment; the seed is opened when the match is closed. Whoever has it and the
-bundle plays the seat again, from the reports that were mailed to it. Pure. Implements docs/opponent.md, "Blind".
+commits to level and seed in two lines of comment; the seed is opened when the match is closed. Anybody who has the
+seed and the bundle can play the seat again, from the reports that were mailed to it. Pure. Implements
+docs/opponent.md, "Blind".
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _LETTER: Final = 1 << 20
 
 
 class Commitment(NamedTuple):
-    """What a program said of its seed when it agreed: which version plays, which edition, and the hash."""
+    """A program's commitment when it agreed: which version plays, which edition, and the hash."""
 
     program: str
     edition: int
@@ -58,13 +59,13 @@ class Commitment(NamedTuple):
 
     @property
     def said(self) -> str:
-        """Who plays, in a letter."""
+        """The words in a letter that say which program plays."""
         return f"pbem {self.program}" + (f", edition {self.edition}" if self.edition else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who plays a match, how well, and by which chance: all that moves depend on, beside the letters."""
+    """Who plays a match, at which level, by which chance: all that moves depend on, apart from the letters."""
 
     server: str
     player: str
@@ -77,7 +78,7 @@ class Plan:
 
     @property
     def commitment(self) -> Commitment:
-        """The hash that stands for it, and gives nothing away."""
+        """The hash that commits to it, and reveals nothing."""
         played = edition(self.game) if self.edition is None else self.edition
         lines = (
             f"pbem opponent {2 if played else 1}",
@@ -90,7 +91,7 @@ class Plan:
 
     @property
     def elsewhere(self) -> str | None:
-        """Where its edition is played, in words, if that is not here."""
+        """Which pbem plays its edition, in words, if this one does not."""
         played, here = self.edition or 1, edition(self.game)
         if self.edition is None or played == here:
             return None
@@ -113,19 +114,19 @@ class Plan:
 
 
 def comment(commitment: Commitment) -> str:
-    """The lines that say it in a signed letter, which commands pass over."""
+    """The comment with the commitment in a signed letter, which commands ignore."""
     return f"# played by {commitment.said}; commitment:\n# {commitment.hash}\n"
 
 
 def seeds(text: str) -> list[bytes]:
-    """All that may be a seed in a text, such as the letter that opened it."""
+    """Everything that may be a seed in a text, such as the letter that opened it."""
     return [bytes.fromhex(found) for found in dict.fromkeys(_SEED.findall(text[:_LETTER]))]
 
 
 def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
-    """Play each seat again whose program one of these seeds opens; `proved` is a bundle that holds, told.
+    """Play each seat again whose commitment one of these seeds opens; `proved` is a verified bundle.
 
-    `agrees`: it played blind. `contradicts`: it did not. `open`: it cannot be said.
+    `agrees`: it saw only its letters. `contradicts`: it saw more. `open`: that cannot be decided.
     """
     assert proved.bundle is not None
     assert proved.match is not None
@@ -186,7 +187,7 @@ def _line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Seat:
-    """What a seat sent, in its order, each beside what its plan gives: entry, place, sent, given (None: nothing)."""
+    """What a seat sent, in order, each with what its plan gives: entry, place, sent, given (None: nothing)."""
 
     proved: Proved
     seat: int
@@ -240,7 +241,7 @@ class _Seat:
         return rules(self.plan.game).options(changed, len(match.terms.players))
 
     def _sealed_orders(self, seq: int, game: int, record: Record) -> Iterator[tuple[int, str, str, str | None]]:
-        """The orders of a sealed game, each beside what its plan gives for what had been told when it was bound."""
+        """The orders of a sealed game, each with what its plan gives for what had been told when it was bound."""
         match = self.proved.match
         assert match is not None
         judge, seat = sealed_rules(self.plan.game), self.seat

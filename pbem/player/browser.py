@@ -1,7 +1,7 @@
 """Orders taken back from the browser: a port of this machine, open for one page and one answer.
 
-Only who knows the token in the address, which is drawn anew each time, is served, and only under this machine's own
-name, so that no page of the Web can reach in. Implements docs/playing.md, "In the browser".
+A request is served only if it knows the token in the address, which is drawn each time, and only under this machine's
+own name, so that no page of the Web can reach in. Implements docs/playing.md, "In the browser".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SECONDS = 30
 
 
 class Handed(NamedTuple):
-    """What came back: a text in the game's notation, and whether it is final."""
+    """The orders that came back: a text in the game's notation, and whether it is final."""
 
     text: str
     final: bool
@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.server
 
     def _is_ours(self, port: Port) -> bool:
-        """Whether the browser asked for this machine by its number: another name may be anybody's."""
+        """Whether the browser addressed this machine by number: another name may be anybody's."""
         return self.headers.get("Host") == port.origin.removeprefix("http://")
 
     def _answer(self, status: int, content: bytes = b"") -> None:
@@ -106,12 +106,12 @@ class Port(ThreadingHTTPServer):
         return f"{self.origin}{self.path}"
 
     def serve(self, page: str, composer: str) -> None:
-        """Serve the page at the address, and the composer at `composer` beneath it."""
+        """Serve the page at the address, and the composer at `composer` below it."""
         self.pages = {self.path: page, f"{self.path}composer": composer}
         self._thread.start()
 
     def take(self, handed: Handed) -> bool:
-        """Take what is handed over; only the first counts."""
+        """Accept what is handed over; only the first time counts."""
         with self._lock:
             if self._handed is not None:
                 return False
@@ -120,7 +120,7 @@ class Port(ThreadingHTTPServer):
         return True
 
     def wait(self, seconds: float) -> Handed | None:
-        """What was handed over, after so many seconds at the latest."""
+        """What was handed over, after this many seconds at the latest."""
         self._came.wait(seconds)
         return self._handed
 

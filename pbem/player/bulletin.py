@@ -1,7 +1,7 @@
-"""A letter of the server's: its bulletin and its JSON files, once they are known to be the server's own.
+"""A letter from the server: its bulletin and its JSON files, once they are known to be the server's own.
 
-A letter may come from anybody. Nothing here believes a header; what is believed is signed by the server's key, and is
-for this player. What anything means is the correspondence's. Implements docs/attachments.md, "The bulletin".
+A letter may come from anybody. No header is believed here, only what the server's key signed for this player.
+`correspondence` says what it means. Implements docs/attachments.md, "The bulletin".
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class NotGenuine(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a letter of the server's says for programs."""
+    """What a letter from the server says for programs."""
 
     key: str
     server: str
@@ -68,9 +68,9 @@ def opened(raw: bytes) -> Letter:
 
 
 def hear(letter: Letter) -> Heard | None:
-    """What a letter says for programs, signed by the key that it names; None where it has no bulletin.
+    """What a letter says for programs, signed by the key that it names; None if it has no bulletin.
 
-    Whose key that is, and whether the letter is for this player, is not judged here. Raises `NotGenuine`.
+    Whose key that is, and whether the letter is for this player, is not checked here. Raises `NotGenuine`.
     """
     packed = letter.values(BULLETIN)
     if not packed:
@@ -117,14 +117,14 @@ def _document(packed: str) -> JsonObject:
 
 
 def _loaded(content: bytes) -> Any:
-    """JSON, all of whose texts are texts; raises ValueError, RecursionError."""
+    """JSON in which every text is valid Unicode; raises ValueError, RecursionError."""
     found = json.loads(content)
     json.dumps(found, ensure_ascii=False).encode()  # not so with half a character in it
     return found
 
 
 def _files(letter: Letter, hashes: JsonObject) -> tuple[dict[str, JsonObject], dict[str, bytes]]:
-    """The JSON files and the texts that the bulletin names; each must be there, as it was."""
+    """The JSON files and the texts that the bulletin names; each must be there, unchanged."""
     attached = {part.filename: part.content for part in letter.parts if part.filename}
     found, texts = {}, {}
     for name, hashed in hashes.items():

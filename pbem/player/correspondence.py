@@ -1,9 +1,10 @@
 """A player's correspondence with one server: letters come in, are checked, and say how matches stand; forms go out.
 
-Sans-IO: bytes in, events out; what is to be sent is kept in the memory, with its bytes fixed, before anybody may send
-it. Time, randomness and the signer are handed in. A letter that is not the server's own changes nothing. The server's
-key is the one of the first answer to a letter of ours, and no other from then on; its signed heads must never tell
-two stories. Who has no key answers letters instead, each once. Implements docs/attachments.md, from the other side.
+Sans-IO: bytes in, events out. A letter to be sent is kept in the memory, with its bytes fixed, before anybody may
+send it. Time, randomness and the signer are handed in. A letter that is not the server's own changes nothing. The
+server's key is that of the first answer to a letter of ours, and no other from then on; its signed heads must never
+tell two stories. Without a key, the player's letters answer the server's instead, each of which can be answered
+once. Implements docs/attachments.md, from the reader's side.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ Kind = Literal[
 
 
 class Impossible(Exception):
-    """It cannot be sent as things stand; the text says why, for the player."""
+    """Something cannot be sent in the present state; the text tells the player why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +78,16 @@ class Party:
 
     @property
     def namespace(self) -> str:
-        """What signatures are made for."""
+        """The namespace of signatures."""
         return f"pbem@{self.server}"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What came of a letter: its kind, the match that it is about, and what is to be told of it.
+    """The outcome of a letter: its kind, the match that it is about, and what the player should know.
 
-    `foreign`: not of this server; `unpinned`: from there, but no key is known yet that would prove it; `forged`: it
-    says so, and is not, or not for this player; `doubled`: it was read before; `news` of a match; an `answer` to a
+    `foreign`: not from this server; `unpinned`: it says so, but no key is known yet that would prove it; `forged`: it
+    says so, and is not, or not for this player; `doubled`: it was read before; `news` about a match; an `answer` to a
     letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
     `bounced`: a letter of ours came back.
     """
@@ -101,7 +102,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Legal orders, or a legal setup: the canonical text, and what it leaves unused."""
+    """Legal orders or a legal setup: the canonical text, and what it leaves unused."""
 
     text: str
     unused: tuple[Phrase, ...] = ()
@@ -110,8 +111,8 @@ class Judged:
 class Correspondence:
     """The letters of one player and one server.
 
-    `sign` signs a text for a namespace, in armour; None: a player without a key, whose letters go to the reply
-    addresses of the server's. `random` gives octets; `failpoint` is called at each of `POINTS`.
+    `sign` makes an armoured signature of a text for a namespace; None: a player without a key, whose letters go to
+    the reply addresses of the server's letters. `random` returns octets; `failpoint` is called at each of `POINTS`.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class Correspondence:
     def receive(self, raw: bytes, now: datetime) -> list[Event]:
         """Take in a letter: all of it is on the disk afterwards, or nothing happened.
 
-        Whatever is in it, this raises nothing but `sqlite3.Error`, where the memory cannot be written.
+        Whatever is in it, this raises only `sqlite3.Error`, if the memory cannot be written.
         """
         try:
             with self.memory.transaction():
@@ -187,9 +188,9 @@ class Correspondence:
             raise NotGenuine(f"it was written to {heard.to}")
 
     def _answered(self, letter: Letter, item: JsonObject) -> Sent | None:
-        """The letter of ours that an item answers: at first nobody else can have read its Message-ID but its server.
+        """The letter of ours that an item answers: at first, only its server can have read its Message-ID.
 
-        Who is not known yet is answered in short, and such an answer is in no thread.
+        An unknown sender gets a short answer, which is in no thread.
         """
         found = [sent for known in letter.in_reply_to if (sent := self.memory.by_message_id(known))]
         found += self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
@@ -197,13 +198,13 @@ class Correspondence:
         return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
 
     def _is_asked(self, item: JsonObject) -> bool:
-        """Whether an item asks our key for what our registration asked for: that holds a secret of ours."""
+        """Whether an item answers our registration, which holds a secret of ours."""
         asked = self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
         words = [sha256_hex(" ".join(sent.form.split()).encode()) for sent in asked]
         return item.get("about") == "challenge" and item.get("asked") in words
 
     def _bounced(self, letter: Letter) -> Event | None:
-        """A letter of ours that came back: only who had it knows its Message-ID."""
+        """A letter of ours that came back: only its receiver knows its Message-ID."""
         if not any(part.content_type == "message/delivery-status" for part in letter.root.walk()):
             return None
         for found in _MESSAGE_ID.findall(letter.raw[:_QUOTED]):
@@ -214,7 +215,7 @@ class Correspondence:
         return None
 
     def _taken_in(self, number: int, letter: Letter, heard: Heard, now: datetime) -> list[Event]:
-        """What the items of a letter of the server's own change."""
+        """Carry out the changes in a genuine letter's items."""
         events: list[Event] = []
         standings = {}
         for item in heard.items:
@@ -269,7 +270,7 @@ class Correspondence:
         return [Event("challenge", letter.subject, said=challenge)]
 
     def _standing(self, number: int, letter: Letter, item: JsonObject, heard: Heard, now: datetime) -> list[Event]:
-        """How a match stands now, unless something newer is known; the heads must be one chain's."""
+        """Record how a match stands, unless something newer is known; the heads must belong to one chain."""
         match = item["match"]
         if item.get("player") != self.party.name:
             return [Event("forged", letter.subject, match, "it is about another player")]
@@ -285,7 +286,7 @@ class Correspondence:
         return [Event("news", letter.subject, match)]
 
     def _unsealed(self, item: JsonObject) -> str | None:
-        """What is wrong where a sealed match is told of as if it were none: its setup would be asked for openly."""
+        """The fault if a sealed match is reported as a refereed one: its setup would be asked for openly."""
         fact = f"sealed {item['match']}"
         if item.get("sealed") or (item["agreement"] or {}).get("sealed"):
             self.memory.know(fact, "yes")
@@ -294,7 +295,7 @@ class Correspondence:
         return None
 
     def _head(self, number: int, match: str, head: object, key: str) -> str | None:
-        """What is wrong with a signed head, if anything; a good one is remembered."""
+        """The fault of a signed head, if any; a good one is remembered."""
         match head:
             case None:
                 return None
@@ -315,7 +316,7 @@ class Correspondence:
         return None
 
     def _put(self, document: JsonObject, standings: Mapping[str, JsonObject]) -> None:
-        """Keep a JSON file that is about a match of the letter, and for this player's seat."""
+        """Keep a JSON file about one of the letter's matches, for this player's seat."""
         kind = _KINDS.get(str(document.get("pbem")))
         standing = standings.get(str(document.get("match")))
         if kind is None or standing is None or document.get("server") != self.party.server:
@@ -337,7 +338,7 @@ class Correspondence:
         self.memory.put((standing["match"], game, turn, kind), seq, document)
 
     def _answers(self, letter: Letter, heard: Heard) -> list[Event]:
-        """What the server made of letters of ours."""
+        """The server's answers to letters of ours."""
         events = []
         for item in heard.items:
             ours = self._answered(letter, item) if item.get("about") == "command" else None
@@ -357,12 +358,12 @@ class Correspondence:
 
     @property
     def matches(self) -> list[JsonObject]:
-        """How each match stands, as the newest letters say."""
+        """How each match stands, by the newest letters."""
         return self.memory.standings()
 
     @property
     def programs(self) -> set[str]:
-        """Who is a program, as any match shows: who said so once, is one for ever."""
+        """The players who are programs, by any match: a program stays one."""
         return {
             one["players"][seat - 1]
             for one in self.matches
@@ -372,12 +373,12 @@ class Correspondence:
 
     @property
     def open_list(self) -> list[JsonObject]:
-        """The open list, as it was last told."""
+        """The open list, by the latest letter."""
         found: list[JsonObject] = json.loads(self.memory.fact("open") or "[]")
         return found
 
     def standing(self, match: str) -> JsonObject:
-        """How a match stands; raises `Impossible` where no letter told of it."""
+        """How a match stands; raises `Impossible` if no letter told of it."""
         known = self.memory.standing(match)
         if known is None:
             raise Impossible(f"No letter about {match} has come. `pbem play` lists your matches.")
@@ -388,11 +389,11 @@ class Correspondence:
         return self.memory.latest(match, "position")
 
     def sealed_position(self, match: str) -> JsonObject | None:
-        """What was told last of the game of a sealed match that is being played."""
+        """What was told last about the current game of a sealed match."""
         return self.memory.paper(match, self.standing(match)["game"], 0, _SEALED)
 
     def pending(self, match: str) -> Sent | None:
-        """Setup or orders for what is due now that are on their way, or stand."""
+        """Setup or orders for what is due now that are on their way, or accepted."""
         standing = self.standing(match)
         command, place = _due(standing)
         if not place:
@@ -403,7 +404,7 @@ class Correspondence:
     # Judging, by the games' own rules, on what letters brought.
 
     def judge_orders(self, match: str, text: str) -> Judged:
-        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` where none are due."""
+        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         position = self.position_asked(match)
         judge = rules(position["rules"])
         try:
@@ -416,7 +417,7 @@ class Correspondence:
             raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
 
     def judge_setup(self, match: str, text: str) -> Judged:
-        """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""
+        """Judge the setup of the next game; raises `Refused`, or `Impossible`."""
         asked, options = self.setup_asked(match), self.setup_options(match)
         try:
             setup: Setup = rules(asked["rules"]).setup(options, asked["seat"], text)
@@ -427,7 +428,7 @@ class Correspondence:
         return Judged(setup.text)
 
     def setup_asked(self, match: str) -> JsonObject:
-        """What was asked for as the setup of the game that is to begin; raises `Impossible`."""
+        """The request for the setup of the next game; raises `Impossible`."""
         standing = self.standing(match)
         if standing["phase"] != "setup":
             raise Impossible(f"{match} asks for no setup now: it is {standing['phase']}.")
@@ -437,7 +438,7 @@ class Correspondence:
         return asked
 
     def setup_options(self, match: str) -> Options:
-        """The options of the game whose setup is asked for; raises `Impossible`."""
+        """The options of the game whose setup is due; raises `Impossible`."""
         asked, standing = self.setup_asked(match), self.standing(match)
         try:
             return rules(asked["rules"]).options(asked["options"], len(standing["players"]))
@@ -445,7 +446,7 @@ class Correspondence:
             raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
 
     def position_asked(self, match: str) -> JsonObject:
-        """The position of the turn that this player is to order; raises `Impossible`."""
+        """The position of the turn for which this player has to order; raises `Impossible`."""
         standing = self.standing(match)
         if standing["phase"] != "playing":
             raise Impossible(f"{match} asks for no orders now: it is {standing['phase']}.")
@@ -457,13 +458,13 @@ class Correspondence:
         return position
 
     def _ordered(self, standing: JsonObject) -> bool:
-        """Whether orders of ours stand for the turn, which may still be replaced."""
+        """Whether orders of ours are accepted for the turn, and may still be replaced."""
         return int(standing["rev"]) > 1
 
     # Letters out.
 
     def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> Sent:
-        """Prepare orders of the turn that is due: signed, and on the disk. The same again is the same letter.
+        """Prepare orders for the turn that is due: signed, and on the disk. The same again is the same letter.
 
         Raises `Refused`, `Impossible`.
         """
@@ -475,7 +476,7 @@ class Correspondence:
         return self._stand("orders", standing, head, judged.text, now, final=final)
 
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
-        """Prepare the setup that is asked for, in the same way."""
+        """Prepare the setup that is due, in the same way."""
         judged = self.judge_setup(match, text)
         standing = self.standing(match)
         return self._stand("setup", standing, f"setup {match} game {standing['game']}", judged.text, now)
@@ -483,7 +484,7 @@ class Correspondence:
     def _stand(
         self, command: str, standing: JsonObject, head: str, text: str, now: datetime, *, final: bool = False
     ) -> Sent:
-        """A form that stands until a higher revision replaces it."""
+        """Prepare a form that counts until a higher revision replaces it."""
         match, place = standing["match"], _due(standing)[1]
         before = self.memory.sent(command, match, place)
         if before and before[-1].state != "refused" and not _is_past(standing, before[-1]):
@@ -495,7 +496,7 @@ class Correspondence:
         return self._prepare(command, match, place, rev, form, standing["address"], now)
 
     def again(self, sent: Sent) -> Sent:
-        """The same letter as was prepared before: if it came back, it is to be sent once more, as it was."""
+        """The same letter as was prepared before: if it bounced, it is sent once more, unchanged."""
         if sent.state != "bounced":
             return sent
         with self.memory.transaction():
@@ -506,7 +507,7 @@ class Correspondence:
         return {"server": self.party.server, "player": self.party.name, "prev": standing["prev"], "rev": rev}
 
     def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> Sent:
-        """Prepare to commit to a setup, of which the server learns the hash alone; `place` is that of its game."""
+        """Prepare a commitment to a setup, of which the server learns only the hash; `place` is that of its game."""
         standing = self.standing(match)
         sections = [("commitment", (commitment,), ""), *_noted(note)]
         rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in self.memory.sent("seal", match, place))])
@@ -516,20 +517,20 @@ class Correspondence:
     def step(
         self, match: str, place: str, turn: int, sections: Sequence[Read], note: str | None, now: datetime
     ) -> Sent:
-        """Prepare the steps of a sealed match that are due, whose first is of this turn."""
+        """Prepare the steps of a sealed match that are due; the first belongs to this turn."""
         standing = self.standing(match)
         head = f"step {match} game {standing['game']} turn {turn}"
         return self._unrevised(standing, head, place, [*sections, *_noted(note)], now)
 
     def reveal(self, match: str, place: str, sections: Sequence[Read], now: datetime) -> Sent:
-        """Prepare to lay everything open, after a game of a sealed match."""
+        """Prepare the reveal after a game of a sealed match."""
         standing = self.standing(match)
         return self._unrevised(standing, f"reveal {match} game {standing['game']}", place, sections, now)
 
     def _unrevised(
         self, standing: JsonObject, head: str, place: str, sections: Sequence[Read], now: datetime
     ) -> Sent:
-        """A letter that is never replaced: it is another one only after one was refused."""
+        """Prepare a letter that is never replaced: it differs only if an earlier one was refused."""
         rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing["match"], place)) + 1
         fields = self._fields(standing, rev)
         del fields["rev"]
@@ -550,7 +551,7 @@ class Correspondence:
         return self._prepare(command, match, place, rev, form, standing["address"], now)
 
     def say(self, match: str, words: str, now: datetime) -> Sent:
-        """Prepare a sentence about a match that is being played, such as `resign m1` or `draw m1 offer`."""
+        """Prepare a sentence about a running match, such as `resign m1` or `draw m1 offer`."""
         standing = self.standing(match)
         if standing["phase"] not in {"setup", "playing"}:
             raise Impossible(f"{match} is {standing['phase']}: there is nothing to say about it now.")
@@ -567,11 +568,11 @@ class Correspondence:
         return self._prepare(command, match, place, rev, form, standing["address"], now)
 
     def has_said(self, match: str, words: str) -> bool:
-        """Whether this sentence was prepared here before, as the match stands."""
+        """Whether this sentence was prepared before in the present state of the match."""
         return bool(self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.standing(match), words)))
 
     def terms(self, match: str) -> Terms:
-        """The terms of a proposal, just those whose hash `accept` names; raises `Impossible`."""
+        """The terms of a proposal, exactly those whose hash `accept` names; raises `Impossible`."""
         standing = self.standing(match)
         try:
             found = Terms.read(standing["agreement"])
@@ -585,12 +586,12 @@ class Correspondence:
         return found
 
     def agreed(self, match: str) -> Terms | None:
-        """The terms that were agreed to from here; None where no such letter was written."""
+        """The terms to which we agreed from here; None if no such letter was written."""
         known = self.memory.fact(f"agreed {match}")
         return Terms.read(json.loads(known)) if known else None
 
     def accept(self, match: str, now: datetime, comment: str = "") -> Sent:
-        """Prepare to agree to a proposal, by the hash of its terms; what is signed may have lines of comment."""
+        """Prepare the agreement to a proposal, by the hash of its terms; the signed text may have comments."""
         standing = self.standing(match)
         if standing["phase"] != "proposed":
             raise Impossible(f"{match} is {standing['phase']}: there is nothing to accept.")
@@ -606,7 +607,7 @@ class Correspondence:
         return self._prepare("accept", match, standing["hash"], rev, form, standing["address"], now)
 
     def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> Sent:
-        """Prepare something signed that is of no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
+        """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
         rev = self.memory.count() + 1
         place = {"server": self.party.server, "player": self.party.name, "rev": rev}
         form = forms.block(words, place, text)
@@ -620,7 +621,7 @@ class Correspondence:
         return self._prepare("ask", "", "", rev, form, self.party.server_address, now)
 
     def register(self, public_key: str, fingerprint: str, now: datetime) -> Sent:
-        """Prepare the letter that asks for an account; the same again as long as it was not answered."""
+        """Prepare the letter that asks for an account; the same one again as long as it is not answered."""
         before = self.memory.sent("register", "", fingerprint)
         failed = any(sent.state == "refused" for sent in self.memory.sent("confirm", "", self._challenge))
         if before and before[-1].state != "refused" and not failed:
@@ -645,11 +646,11 @@ class Correspondence:
             return self._prepare("register", "", _MAILBOX, len(before) + 1, form, to, now, sign=False)
 
     def _brought_back(self, asked: Sent) -> list[Sent]:
-        """What answered the server's question whether this mailbox is ours."""
+        """The letter that answered the server's question whether this mailbox is ours."""
         return self.memory.sent("confirm", "", f"{_MAILBOX} {asked.rev}")
 
     def _bring_back(self, now: datetime) -> Sent | None:
-        """Prepare the answer to that question, if it waits: the same words, to the address that only we were told."""
+        """Prepare the answer to that question, if any: the same words, to the address that only we were told."""
         asked = self.memory.sent("register", "", _MAILBOX)
         if self.memory.fact("account") or not asked or asked[-1].state != "asked":
             return None
@@ -663,7 +664,7 @@ class Correspondence:
         return self.memory.fact("challenge") or ""
 
     def confirm(self, now: datetime) -> Sent | None:
-        """Prepare the answer to the challenge of our key, if one waits; what was refused is not said again."""
+        """Prepare the answer to the challenge of our key, if there is one; a refused answer is not repeated."""
         if self._sign is None:
             return self._bring_back(now)
         challenge = self._challenge
@@ -686,7 +687,7 @@ class Correspondence:
         *,
         sign: bool = True,
     ) -> Sent:
-        """Sign a form, and keep it with the bytes of its letter: from here on it leaves as it is, or not at all."""
+        """Sign a form, and keep it with the bytes of its letter: from now on it leaves unchanged, or not at all."""
         signed, place_ = form, None
         if sign and self._sign is not None:
             signed += self._sign(form.encode(), self.party.namespace)
@@ -710,10 +711,10 @@ class Correspondence:
         return sent
 
     def _reply_place(self, command: str, match: str) -> Place | None:
-        """Where a letter without a key goes: in answer to a letter about its match and turn, for nothing else counts.
+        """The address for a letter without a key: it must answer a letter about its match and turn.
 
-        What is of no match answers a letter of that kind, or one that is good for nothing else any more. None: a
-        question may go without. Raises `Impossible`.
+        A letter about no match answers a letter of that kind, or one that is good for nothing else any more. None: a
+        question does not need one. Raises `Impossible`.
         """
         places = self.memory.places()
         known = self.memory.standing(match) if match else None
@@ -735,7 +736,7 @@ class Correspondence:
         return fitting[0] if fitting else None
 
     def _is_past(self, place: Place) -> bool:
-        """Whether a match has gone on since a letter about it, or is over."""
+        """Whether a match has moved on since a letter about it, or is over."""
         known = self.memory.standing(place.match)
         if known is None:
             return False
@@ -755,7 +756,7 @@ class Correspondence:
         return letter.as_bytes()
 
     def unsent(self) -> list[Sent]:
-        """What was prepared, and may not have left; what is over by now is given up."""
+        """Prepared letters that may not have left; those that are too late by now are given up."""
         left = []
         for sent in self.memory.in_state("ready"):
             known = self.memory.standing(sent.match) if sent.match else None
@@ -767,7 +768,7 @@ class Correspondence:
         return left
 
     def has_left(self, sent: Sent) -> None:
-        """Note that a letter was taken over by whoever carries it."""
+        """Record that the mail system has accepted a letter."""
         self._at("letter sent")
         with self.memory.transaction():
             now = self.memory.by_message_id(sent.message_id)
@@ -777,7 +778,7 @@ class Correspondence:
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
-    """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
+    """What refused orders or a refused setup were probably meant to say; None if that is refused, too."""
     found = rules(game).meant(text)
     try:
         judge(found)
@@ -804,7 +805,7 @@ def _match_named(item: JsonObject) -> bool:
 
 
 def _place_of(item: JsonObject) -> Place | None:
-    """Where a letter is answered, if the item has the form of that."""
+    """Where a letter can be answered, if the item has the right form."""
     match item:
         case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
             name = item.get("match") or ""
@@ -815,12 +816,12 @@ def _place_of(item: JsonObject) -> Place | None:
 
 
 def _age(standing: JsonObject, time: str) -> tuple[int, int, str]:
-    """By this, later standings are greater."""
+    """The sort key of standings: later ones are greater."""
     return (standing.get("head") or {}).get("seq", 0), int(standing["rev"]), time
 
 
 def _due(standing: JsonObject) -> tuple[str, str]:
-    """The command that a match waits for, and its place; no place where it waits for none."""
+    """The command for which a match waits, and its place; no place if it waits for none."""
     if standing["phase"] == "setup":
         return "setup", f"game {standing['game']}"
     if standing["phase"] == "playing":
@@ -829,7 +830,7 @@ def _due(standing: JsonObject) -> tuple[str, str]:
 
 
 def _spoken(standing: JsonObject, words: str) -> str:
-    """The place of a sentence: it is said again when the match stands otherwise."""
+    """The place of a sentence: it may be repeated when the state of the match has changed."""
     return f"{words}; {_due(standing)[1]}; {standing['prev']}"
 
 
@@ -839,7 +840,7 @@ def _is_past(standing: JsonObject, sent: Sent) -> bool:
 
 
 def _noted(note: str | None) -> list[Read]:
-    """The section of a note to self."""
+    """The section for a note to self."""
     return [("note", (), note)] if note else []
 
 

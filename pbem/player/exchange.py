@@ -1,6 +1,6 @@
-"""Letters fetched and letters sent: between the mailbox, the correspondence and whoever carries letters.
+"""The fetching and sending of letters: between the mailbox, the correspondence and the mail servers.
 
-The order is what makes a crash harmless: a letter is on the disk before its mailbox hears of it, and a letter of ours
+The order makes a crash harmless: a received letter is on the disk before its mailbox is told, and a letter of ours
 before it leaves. Implements mailbox.md, "Exactly once", for players.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["fetch", "flush"]
 
 
 def fetch(correspondence: Correspondence, source: Source, clock: Callable[[], datetime]) -> Iterator[Event]:
-    """Take in all letters that lie there, and say what came of each. Raises `NoMail`."""
+    """Take in all letters that are there, and report the outcome of each. Raises `NoMail`."""
     memory = correspondence.memory
     for found in source.letters(memory.has_seen):
         events = correspondence.receive(found.raw, clock())
@@ -35,7 +35,7 @@ def fetch(correspondence: Correspondence, source: Source, clock: Callable[[], da
 
 
 def flush(correspondence: Correspondence, send: Callable[[Sent], str]) -> Iterator[tuple[Sent, str, bool]]:
-    """Send all that lies ready: each letter with what its carrier says of it, and whether it left."""
+    """Send all letters that are ready: each with the mail system's reply, and whether it left."""
     for sent in correspondence.unsent():
         try:
             said = send(sent)

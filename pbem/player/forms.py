@@ -1,6 +1,6 @@
 """What a player signs: the texts of forms and sentences, each with its place, as the server's letters print them.
 
-Pure. A form is read again as the server reads it before anybody signs it, so that nothing in a text that was filled
+Pure. Before anybody signs a form, it is read again as the server reads it, so that no text that was filled
 in can end it, or begin another command. Implements protocol.md, "Identity" (the signed forms).
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Unfit", "block", "checked", "confirm", "registration", "sentence"]
 
 
 class Unfit(ValueError):
-    """What was filled in makes no form; the text says why."""
+    """The values make no valid form; the text says why."""
 
 
 def block(head: str, place: Mapping[str, object], text: str, *, final: bool = False) -> str:
@@ -29,7 +29,7 @@ def block(head: str, place: Mapping[str, object], text: str, *, final: bool = Fa
 
 
 def sentence(words: str, place: Mapping[str, object], comment: str = "") -> str:
-    """A sentence with its place, and lines of comment behind it."""
+    """A sentence with its place, and lines of comment after it."""
     return block(words, place, "") if place else checked(f"{words}\n{comment}")
 
 
@@ -39,13 +39,13 @@ def confirm(name: str, server: str, challenge: str) -> str:
 
 
 def registration(name: str, public_key: str, secret: str) -> str:
-    """What asks for an account; nothing in it is signed. By the secret, its comment, the answer is known."""
+    """The unsigned request for an account. The answer is recognised by the secret in the key's comment."""
     kind, blob, *_ = public_key.split()
     return checked(f"register {name}\n{kind} {blob} {secret}@pbem\n")
 
 
 def checked(form: str) -> str:
-    """The form, if the server finds exactly one command without a fault in it; raises `Unfit`."""
+    """The form, if the server will find exactly one command without fault in it; raises `Unfit`."""
     reading = parse(form)
     faults: Sequence[str] = [fault.message for command in reading.commands for fault in command.faults]
     if faults:

@@ -1,6 +1,6 @@
-"""What a program that plays accepts, and its configuration file, opponent.toml.
+"""The proposals that a program accepts, and its configuration file, opponent.toml.
 
-Which proposals fit, in the words of the terms; nothing is read or sent here but the file. Implements
+Its limits are in the words of the terms. Only the file is read here, and nothing is sent. Implements
 docs/opponent.md, "Configuration"; config/opponent.example.toml documents every key.
 """
 
@@ -42,7 +42,7 @@ class Game(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is accepted, and how soon it answers."""
+    """Which matches the program accepts, and how soon it answers."""
 
     matches: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 200
     """At once."""
@@ -71,16 +71,16 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def joins_after(self) -> int | None:
-        """In seconds; None where it joins nothing."""
+        """In seconds; None if it joins nothing."""
         return duration(self.joins)
 
     @property
     def claims_after(self) -> int | None:
-        """In seconds; None where it claims nothing."""
+        """In seconds; None if it claims nothing."""
         return duration(self.claims)
 
     def allows(self, pace: int) -> bool:
-        """Whether a match of this pace in seconds fits; 0 is one without deadlines."""
+        """Whether this pace in seconds is within the limits; 0 means no deadlines."""
         least, most = duration(self.pace[0]) or 0, duration(self.pace[1])
         return least <= pace <= most if pace and most is not None else most is None or bool(pace)
 
@@ -108,7 +108,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"no game is accepted: write a table such as [games.{next(iter(STRATEGIES))}]")
 
     def faults(self, terms: Terms, standing: JsonObject, others: Sequence[JsonObject]) -> Iterator[Reason]:
-        """Why a proposal does not fit, beside these matches of ours."""
+        """Why a proposal is beyond the limits, given these matches of ours."""
         game = self.games.get(terms.game)
         if game is None:
             yield "game"
@@ -131,7 +131,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(path: Path) -> Settings:
-    """The settings of a file; raises `BadAccount` with all that is known to be wrong."""
+    """The settings of a file; raises `BadAccount` with all known faults."""
     try:
         found = msgspec.toml.decode(path.read_bytes(), type=Settings)
     except OSError as error:

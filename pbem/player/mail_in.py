@@ -1,6 +1,6 @@
-"""Where a player's letters come: a Maildir, an mbox file, a mailbox at a provider, or a port that they are handed to.
+"""Where a player's letters arrive: a Maildir, an mbox file, a mailbox at a provider, or a port of this machine.
 
-Letters are found here, as octets, each with a handle; nothing is parsed. The reader remembers which handles it has
+This module finds letters, as octets, each with a handle; nothing is parsed. The caller remembers which handles it has
 seen: a mailbox that people read, too, is left as it is. Implements mailbox.md for players.
 """
 
@@ -33,11 +33,11 @@ _MOST = LIMITS.message_bytes
 
 
 class NoMail(Exception):
-    """Letters cannot be fetched now; the text says why, and holds no password."""
+    """Letters cannot be fetched now; the text says why, without a password."""
 
 
 class Found(NamedTuple):
-    """A letter that lies there: its octets, and where."""
+    """A letter that was found: its octets, and where."""
 
     raw: bytes
     handle: str
@@ -47,17 +47,17 @@ class Source(Protocol):
     """The letters of one account. All calls raise `NoMail`."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
-        """The letters that lie there, but for those whose handle was seen."""
+        """The letters there, except those whose handle was seen."""
 
     def done(self, found: Found) -> None:
-        """A letter of the server's was taken in: its octets are on the disk."""
+        """A letter from the server was taken in: its octets are on the disk."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the source."""
 
 
 class Maildir:
-    """A Maildir; what is in it stays as it is, so that a mail program may show it, too."""
+    """A Maildir; its contents stay as they are, so that a mail program may show them, too."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -65,7 +65,7 @@ class Maildir:
         """Handles that were seen, so that a look costs no question for each letter that ever came."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
-        """Those in `new` and `cur`, oldest first; a mail program changes a name only behind its colon."""
+        """Those in `new` and `cur`, oldest first; a mail program changes a name only after its colon."""
         try:
             if not (self._path / "new").is_dir():
                 raise NoMail(f"{self._path} is no Maildir: it has no folder `new`")
@@ -93,14 +93,14 @@ class Maildir:
 
 
 class Mbox:
-    """An mbox file, which is read whenever it has changed."""
+    """An mbox file, which is read again whenever it has changed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: tuple[int, int] | None = None
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
-        """All letters of the file, by their octets: they have no names."""
+        """All letters of the file, identified by their octets, as they have no names."""
         try:
             if not self._path.exists():
                 return  # many systems take an empty one away
@@ -154,7 +154,7 @@ def _name(handle: Handle) -> str:
 
 
 class _Delivery(socketserver.StreamRequestHandler):
-    """One LMTP connection (RFC 2033), of one's own mail server on this machine: enough of it to be handed letters."""
+    """One LMTP connection (RFC 2033) of the player's mail server on this machine: just enough to take letters."""
 
     timeout = 60
 
@@ -205,7 +205,7 @@ class _Delivery(socketserver.StreamRequestHandler):
 
 
 class Listener(socketserver.ThreadingTCPServer):
-    """A port of this machine on which one's own mail server hands letters over; 250 is said when one is taken in."""
+    """A port of this machine at which the player's mail server delivers letters; 250 is sent once one is taken in."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -221,13 +221,13 @@ class Listener(socketserver.ThreadingTCPServer):
         self._thread.start()
 
     def hand_over(self, raw: bytes) -> bool:
-        """Let a letter be read; whether it was taken in, after some patience."""
+        """Let a letter be read; returns whether it was taken in, after waiting for a while."""
         taken = threading.Event()
         self._came.append((raw, taken))
         return taken.wait(self.PATIENCE)
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
-        """What was handed over since; a letter is taken in when the next one is asked for."""
+        """What was delivered since; a letter counts as taken in when the next one is requested."""
         del seen
         while self._came:
             raw, taken = self._came.popleft()
@@ -235,7 +235,7 @@ class Listener(socketserver.ThreadingTCPServer):
             taken.set()
 
     def done(self, found: Found) -> None:
-        """Nothing: it lies nowhere."""
+        """Do nothing: the letter is not stored anywhere."""
 
     def close(self) -> None:
         """Close the port."""
@@ -245,7 +245,7 @@ class Listener(socketserver.ThreadingTCPServer):
 
 
 def begin(account: Account) -> Path | None:
-    """Make the Maildir of a new account where there is nothing yet; its path if it was made. Raises `NoMail`."""
+    """Make the Maildir of a new account if there is nothing yet; returns its path if it was made. Raises `NoMail`."""
     url = urlsplit(account.mail_in)
     path = Path(unquote(url.path)).expanduser()
     if url.scheme != "maildir" or path.exists():
@@ -259,7 +259,7 @@ def begin(account: Account) -> Path | None:
 
 
 def source(account: Account) -> Source:
-    """Where the letters of an account come; raises `NoMail`."""
+    """The source of an account's letters; raises `NoMail`."""
     url = urlsplit(account.mail_in)
     match url.scheme:
         case "maildir":

@@ -1,6 +1,6 @@
-"""How a player's letters go: by submission, by `sendmail`, or as a draft for one's own mail program.
+"""How a player's letters are sent: by submission, by `sendmail`, or as a draft for the player's mail program.
 
-The bytes were fixed before, and go as they are. Nothing here decides whether they should. Implements RFC 6409
+The bytes were fixed before, and are sent as they are. Nothing here decides whether to send them. Implements RFC 6409
 (submission) and RFC 8314 (implicit TLS), as a client.
 """
 
@@ -28,11 +28,11 @@ _SENDMAIL = "/usr/sbin/sendmail"
 
 
 class NotSent(Exception):
-    """The letter did not leave, and lies ready; the text says why, and holds no password."""
+    """The letter did not leave, and stays ready; the text says why, without a password."""
 
 
 def send(account: Account, sent: Sent) -> str:
-    """Hand a letter over; says what became of it, for the player. Raises `NotSent`."""
+    """Hand a letter over; returns a sentence for the player about the result. Raises `NotSent`."""
     url = urlsplit(account.mail_out)
     try:
         match url.scheme:
@@ -100,7 +100,7 @@ def _sendmail(command: str, account: Account, sent: Sent) -> str:
 
 
 def _draft(folder: Path, sent: Sent) -> str:
-    """A file that mail programs open as a letter to be sent: the same letter is the same file."""
+    """A file that mail programs open as a letter to be sent; the same letter gives the same file."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
     draft = path.with_suffix(".new")

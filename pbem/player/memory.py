@@ -1,8 +1,8 @@
 """What a player's side remembers: letters read, how matches stand, what was signed and sent.
 
-One SQLite file of the player's own, that nobody else may read. What is written is on the disk when a transaction
-ends: a form is kept before it leaves, with the very bytes of its letter, so that it leaves once, or again as it was.
-Only storage; what it means is the correspondence's.
+It is one SQLite file that only the player may read. What is written is on the disk when a transaction
+ends: a form is kept before it leaves, with the exact bytes of its letter, so that it leaves once, or again unchanged.
+Only storage; `correspondence` says what it means.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class BadMemory(Exception):
 
 
 class Sent(NamedTuple):
-    """A letter of the player's: what it asks, at which place of a match, its bytes, and what became of it.
+    """A letter of the player's: its command, its place in a match, its bytes, and what became of it.
 
     `state`: ready (on the disk, perhaps sent), sent, done, refused, asked, or bounced.
     """
@@ -78,7 +78,7 @@ class Sent(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a letter of the server's is answered: the address, its Message-ID, and what it is about, if a match."""
+    """Where a letter from the server is answered: the address, its Message-ID, and its match, if any."""
 
     message_id: str
     address: str
@@ -88,7 +88,7 @@ class Place(NamedTuple):
 
 
 class Alarm(NamedTuple):
-    """Something that is wrong with what the server said, for ever."""
+    """A lasting accusation of the server."""
 
     time: str
     match: str
@@ -99,9 +99,9 @@ _SENT = "id, message_id, command, match, place, rev, form, raw, to_address, stat
 
 
 class Memory:
-    """The memory of one account; `path` None is one that is forgotten, for tests and trials.
+    """The memory of one account; with `path` None it is not kept, for tests and trials.
 
-    Raises `BadMemory` when it is opened; all calls raise `sqlite3.Error` where the file fails, as on a full disk.
+    Opening it raises `BadMemory`; all calls raise `sqlite3.Error` if the file fails, for example on a full disk.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -136,7 +136,7 @@ class Memory:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; it is on the disk afterwards."""
+        """A transaction: all or nothing; it is on the disk afterwards."""
         if self._database.in_transaction:
             yield
             return
@@ -151,26 +151,26 @@ class Memory:
     # Facts about the account.
 
     def fact(self, name: str) -> str | None:
-        """What is known by this name, such as the server's key."""
+        """The fact of this name, such as the server's key."""
         row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return str(row[0]) if row else None
 
     def know(self, name: str, value: str) -> None:
-        """Remember something by a name."""
+        """Remember a fact by a name."""
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def forget(self, name: str) -> None:
-        """Remember it no more."""
+        """Forget the fact of this name."""
         self._database.execute("DELETE FROM facts WHERE name = ?", (name,))
 
     # Letters.
 
     def has_seen(self, handle: str) -> bool:
-        """Whether the letter that lies there was looked at."""
+        """Whether the letter at this place was looked at."""
         return self._database.execute("SELECT 1 FROM seen WHERE handle = ?", (handle,)).fetchone() is not None
 
     def see(self, handle: str) -> None:
-        """Remember that the letter that lies there was looked at."""
+        """Remember that the letter at this place was looked at."""
         self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (handle,))
 
     def has_read(self, sha256: str) -> bool:
@@ -178,17 +178,17 @@ class Memory:
         return self._database.execute("SELECT 1 FROM letters WHERE sha256 = ?", (sha256,)).fetchone() is not None
 
     def keep(self, sha256: str, came: str, subject: str, text: str, raw: bytes) -> int:
-        """Keep a letter of the server's; its number."""
+        """Keep a letter from the server; returns its number."""
         row = (sha256, came, subject, text, raw)
         query = "INSERT INTO letters (sha256, came, subject, text, raw) VALUES (?, ?, ?, ?, ?)"
         return int(self._database.execute(query, row).lastrowid or 0)
 
     def file(self, letter: int, match: str) -> None:
-        """A letter is about a match."""
+        """Record that a letter is about a match."""
         self._database.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (letter, match))
 
     def letters(self, match: str) -> list[tuple[str, bytes]]:
-        """The letters about a match, as they came, each with its place here."""
+        """The letters about a match, as they came, each with its identifier here."""
         query = "SELECT id, raw FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id"
         return [(f"letter {number}", raw) for number, raw in self._database.execute(query, (match,))]
 
@@ -206,7 +206,7 @@ class Memory:
     # Matches.
 
     def standing(self, match: str) -> tuple[str, JsonObject] | None:
-        """How a match stands, as the newest bulletin says, and the time of that."""
+        """How a match stands, by the newest bulletin, and the time of that."""
         row = self._database.execute("SELECT time, standing FROM matches WHERE id = ?", (match,)).fetchone()
         return (str(row[0]), json.loads(row[1])) if row else None
 
@@ -216,13 +216,13 @@ class Memory:
         return [json.loads(standing) for (standing,) in rows]
 
     def stand(self, match: str, time: str, standing: JsonObject) -> None:
-        """A match stands like this now."""
+        """Record how a match stands now."""
         self._database.execute(
             "INSERT OR REPLACE INTO matches VALUES (?, ?, ?)", (match, time, json.dumps(standing, sort_keys=True))
         )
 
     def paper(self, match: str, game: int, turn: int, kind: str) -> JsonObject | None:
-        """A JSON file that a letter brought: a setup that is asked for, a position, or the reports of a turn."""
+        """A JSON file that a letter brought: a requested setup, a position, or the reports of a turn."""
         query = "SELECT content FROM papers WHERE match = ? AND game = ? AND turn = ? AND kind = ?"
         row = self._database.execute(query, (match, game, turn, kind)).fetchone()
         found: JsonObject | None = json.loads(row[0]) if row else None
@@ -244,7 +244,7 @@ class Memory:
         self._database.execute(query, (*place, seq, json.dumps(content, sort_keys=True)))
 
     def head(self, match: str, seq: int) -> str | None:
-        """The head after this entry, as a letter showed it first."""
+        """The head after this entry, as the first letter showed it."""
         row = self._database.execute("SELECT head FROM heads WHERE match = ? AND seq = ?", (match, seq)).fetchone()
         return str(row[0]) if row else None
 
@@ -272,7 +272,7 @@ class Memory:
         self._database.execute(query, (match, name, seq, content))
 
     def signed_text(self, match: str, name: str) -> bytes | None:
-        """What somebody else signed in a match, as a letter's file of this name brought it."""
+        """What somebody else signed in a match, from a letter's file of this name."""
         row = self._database.execute(
             "SELECT content FROM texts WHERE match = ? AND name = ?", (match, name)
         ).fetchone()
@@ -283,34 +283,34 @@ class Memory:
         self._database.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)", (match, name, content))
 
     def alarm(self, time: str, match: str, said: str) -> None:
-        """Remember that something is wrong with what the server said."""
+        """Remember an accusation of the server."""
         self._database.execute("INSERT INTO alarms (time, match, said) VALUES (?, ?, ?)", (time, match, said))
 
     def alarms(self) -> list[Alarm]:
-        """All that was found wrong."""
+        """All accusations."""
         return [Alarm(*row) for row in self._database.execute("SELECT time, match, said FROM alarms ORDER BY id")]
 
     # Where letters are answered, once each.
 
     def put_place(self, letter: int, place: Place) -> None:
-        """A letter may be answered there."""
+        """Record a place where a letter may be answered."""
         fields = "letter, message_id, address, match, game, turn"
         query = f"INSERT OR IGNORE INTO replies ({fields}) VALUES (?, ?, ?, ?, ?, ?)"
         self._database.execute(query, (letter, *place))
 
     def places(self) -> list[Place]:
-        """Where nothing was sent yet, newest first."""
+        """The places to which nothing was sent yet, newest first."""
         query = "SELECT message_id, address, match, game, turn FROM replies WHERE NOT spent ORDER BY letter DESC"
         return [Place(*row) for row in self._database.execute(query)]
 
     def spend(self, place: Place) -> None:
-        """Something was sent there."""
+        """Record that something was sent to this place."""
         self._database.execute("UPDATE replies SET spent = 1 WHERE message_id = ?", (place.message_id,))
 
     # Letters of the player's own.
 
     def prepare(self, sent: Sent) -> Sent:
-        """Keep a letter that is to be sent; its number is given here."""
+        """Keep a letter that is to be sent, under a new number."""
         query = (
             "INSERT INTO sent (message_id, command, match, place, rev, form, raw, to_address, state)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -319,16 +319,16 @@ class Memory:
         return sent._replace(id=int(found.lastrowid or 0))
 
     def settle(self, number: int, state: str, faults: str = "[]") -> None:
-        """Say what became of a letter."""
+        """Record what became of a letter."""
         self._database.execute("UPDATE sent SET state = ?, faults = ? WHERE id = ?", (state, faults, number))
 
     def sent(self, command: str, match: str, place: str) -> list[Sent]:
-        """What was prepared of a command at a place, oldest first."""
+        """The letters prepared with a command at a place, oldest first."""
         query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? AND place = ? ORDER BY rev"
         return [Sent(*row) for row in self._database.execute(query, (command, match, place))]
 
     def prepared(self, command: str, match: str) -> list[Sent]:
-        """What was prepared of a command about a match, oldest first."""
+        """The letters prepared with a command about a match, oldest first."""
         query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? ORDER BY id"
         return [Sent(*row) for row in self._database.execute(query, (command, match))]
 
@@ -350,7 +350,7 @@ class Memory:
 
 
 def _make(path: Path) -> None:
-    """See that the file is there, for its owner alone."""
+    """Make sure that the file is there, readable only by its owner."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

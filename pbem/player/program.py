@@ -1,8 +1,8 @@
 """A program that plays by mail: it registers, accepts what fits, plays blind, and opens its seed at the end.
 
-What it does next follows from its memory and the letters alone; whatever it did is in the memory before it leaves,
-so that it may be stopped dead anywhere. Sans-IO like the correspondence that it stands on: letters come and go
-elsewhere; time, randomness and words are handed in. What is logged has no orders, no setup and no seed in it.
+What it does next follows from its memory and the letters alone. Everything that it sends is in the memory before it
+leaves, so it may be killed at any point. Sans-IO like the correspondence on which it is built: letters come and go
+elsewhere; time, randomness and words are handed in. The log has no orders, setups or seeds.
 Implements docs/opponent.md.
 """
 
@@ -41,7 +41,7 @@ _REFUSALS = 3
 
 
 class Words(Protocol):
-    """What is said to players, by the name of its template."""
+    """The texts for players, by the name of their template."""
 
     def __call__(self, name: Literal["greeting", "decline", "opening"], /, **facts: object) -> str:
         """The text."""
@@ -64,7 +64,7 @@ class Program:
         """When it was first seen that something is due at a place of a match."""
 
     def begin(self, public: str, fingerprint: str, now: datetime) -> None:
-        """What a start does: register if need be, and look at everything. Letters that came back go once more."""
+        """Begin: register if need be, and look at everything. Letters that bounced are sent once more."""
         if self.settings.server_key:
             self.memory.know("server_key", self.settings.server_key)
         with self.memory.transaction():
@@ -90,7 +90,7 @@ class Program:
                 self._waiting.add(event.match)
 
     def act(self, now: datetime) -> None:
-        """Prepare all that is due by now."""
+        """Prepare everything that is due by now."""
         if self.memory.fact("account") is None:
             return
         self._say_what_it_is(now)
@@ -111,7 +111,7 @@ class Program:
                 self._waiting.discard(match)
 
     def _say_what_it_is(self, now: datetime) -> None:
-        """Be marked as a program, once; servers that cannot mark it refuse, and nothing is lost."""
+        """Have the server mark this player as a program, once; servers without that refuse, and nothing is lost."""
         if self.memory.fact("marked") is not None:
             return
         with self.memory.transaction():
@@ -133,7 +133,7 @@ class Program:
             self.letters.ask("list open", now)
 
     def _join(self, now: datetime) -> None:
-        """Take the last free seat of a match that waited long, of one at a time: people come first."""
+        """Take the last free seat of a match that waited long, one match at a time: people come first."""
         after, name = self.settings.play.joins_after, self.letters.party.name
         for item in reversed(self.letters.open_list):  # the oldest first
             match, others = item["match"], self.letters.matches
@@ -153,7 +153,7 @@ class Program:
             return
 
     def _act(self, standing: JsonObject, now: datetime) -> bool:
-        """Do what is due in a match; whether something is to be done later without another letter."""
+        """Do what is due in a match; returns whether something must be done later without another letter."""
         match standing["phase"]:
             case "proposed" if not standing["accepted"]:
                 self._answer(standing, now)
@@ -185,7 +185,7 @@ class Program:
             log.info("%s: accepted: %s", match, terms.game)
 
     def _planned(self, standing: JsonObject) -> Plan:
-        """A new plan, which stands from now on."""
+        """A new plan, which is kept from now on."""
         level = self.settings.games[standing["rules"]].level
         promised = f"{edition(standing['rules'])} {PROGRAM}"
         self.memory.know(f"plan {standing['match']}", f"{level} {self._random(OCTETS).hex()} {promised}")
@@ -194,7 +194,7 @@ class Program:
         return plan
 
     def _plan(self, standing: JsonObject) -> Plan | None:
-        """How this match is played; None where we did not agree to it here."""
+        """The plan for this match; None if we did not agree to the match here."""
         fact = self.memory.fact(f"plan {standing['match']}")
         if fact is None:
             return None
@@ -248,7 +248,7 @@ class Program:
         return False
 
     def _play_sealed(self, standing: JsonObject, plan: Plan, now: datetime) -> bool:
-        """The same in a sealed match, where the agent says all but setups and orders."""
+        """The same in a sealed match, where the agent does everything but setups and orders."""
         match, game = standing["match"], standing["game"]
         place = f"game {game} turn {standing['turn']}"
         position = self._sealed_position(standing)
@@ -273,7 +273,7 @@ class Program:
         return False
 
     def _sealed_position(self, standing: JsonObject) -> Position | None:
-        """What it knows of a sealed game in which orders or an answer to an offer are due."""
+        """The position of a sealed game in which orders or an answer to an offer are due."""
         wanted = standing["phase"] == "playing" and (self.agent.asks(standing["match"]) or standing["offers"])
         if not wanted or "reveal" in self.agent.owes(standing):
             return None
@@ -281,7 +281,7 @@ class Program:
         return Position(shown.options, standing["seat"], shown.view, shown.reports)
 
     def _claim(self, standing: JsonObject, place: str, now: datetime) -> bool:
-        """Claim the game of who is silent, if that was agreed and long may be claimed; whether it waits for that."""
+        """Claim a silent player's game, if the terms allow it and time enough has passed; whether it still waits."""
         after, match = self.settings.play.claims_after, standing["match"]
         if after is None or not standing.get("claim"):
             return False
@@ -305,7 +305,7 @@ class Program:
         return now < end
 
     def _given_up(self, standing: JsonObject) -> bool:
-        """Whether what we would send was refused as things stand, or too often."""
+        """Whether what we would send was refused in the present state, or too often."""
         command = "setup" if standing["phase"] == "setup" else "orders"
         turn = f" turn {standing['turn']}" if command == "orders" else ""
         refused = self.memory.sent(command, standing["match"], f"game {standing['game']}{turn}")
@@ -322,7 +322,7 @@ class Program:
         return rules(standing["rules"]).options(asked["options"], len(standing["players"]))
 
     def _position(self, standing: JsonObject) -> Position | None:
-        """What letters told of the turn that is due; None where one is missing."""
+        """The position of the turn that is due, from letters; None if one is missing."""
         match, game = standing["match"], standing["game"]
         found = self.memory.paper(match, game, standing["turn"], "position")
         turns = [self.memory.paper(match, game, turn, "reports") for turn in range(1, standing["turn"])]
@@ -353,7 +353,7 @@ class Program:
             log.info("%s: %s", match, words)
 
     def _open(self, standing: JsonObject, now: datetime) -> None:
-        """Open the seed, once: nothing is left to be guessed with it."""
+        """Open the seed, once: by now it reveals nothing that is still secret."""
         plan, match = self._plan(standing), standing["match"]
         if plan is None or any(plan.seed.hex() in sent.form for sent in self._sent("press", match)):
             return
@@ -362,7 +362,7 @@ class Program:
         log.info("%s: closed; its seed is opened", match)
 
     def _sent(self, command: str, match: str) -> list[Sent]:
-        """What was prepared of such letters about a match."""
+        """The prepared letters of this kind about a match."""
         return self.memory.prepared(command, match)
 
     def _log(self, event: Event) -> None:

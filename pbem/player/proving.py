@@ -1,6 +1,6 @@
-"""The proof of a match from the letters that were kept: its latest bundle verified, and every letter held against it.
+"""The proof of a match from kept letters: its latest bundle is verified, and compared with every letter.
 
-What `pbem verify --against` does, without being asked. Implements docs/bundle.md, "Letters that players kept".
+This does by itself what `pbem verify --against` does. Implements docs/bundle.md, "Letters that players kept".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Proof", "prove"]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What came of a bundle that was verified, with the letters that were kept held against it."""
+    """The result of verifying a bundle and comparing it with the kept letters."""
 
     checks: Sequence[Check]
     letters: Sequence[Letter] = ()
@@ -36,12 +36,12 @@ class Proof:
 
     @property
     def accusing(self) -> list[Letter]:
-        """The letters that say otherwise than the bundle."""
+        """The letters that contradict the bundle."""
         return [letter for letter in self.letters if letter.standing in {"contradicts", "two stories"}]
 
 
 def prove(memory: Memory, match: str) -> Proof | None:
-    """Verify the latest bundle of a match, by the server's key as it is known; None where none has come."""
+    """Verify the latest bundle of a match, by the known server key; None if none has come."""
     found = memory.bundle(match)
     if found is None:
         return None

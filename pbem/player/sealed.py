@@ -1,8 +1,8 @@
-"""The secrets of one game that is played sealed: on the player's disk before a hash of them leaves, and in a note.
+"""The secrets of one sealed game: on the player's disk before a hash of them leaves, and in a note.
 
-Seed, setup and orders rebuild every paper of their owner's, for all salts come from the seed. A note to self is the
-same under six words that a program drew: the server keeps it unread, and gives it back. What is done with secrets is
-the agent's. Randomness is handed in. Implements sealed.md 1.5, "Secrets at the player's".
+Seed, setup and orders are enough to rebuild all of their owner's papers, because all salts come from the seed. A
+note to self is the same data under six words that a program drew: the server keeps it unread, and gives it back.
+`agent` uses the secrets. Randomness is handed in. Implements sealed.md 1.5, "Secrets at the player's".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BadSecrets(Exception):
 
 
 class Secrets(msgspec.Struct, frozen=True):
-    """What only one player knows of one game."""
+    """What only one player knows about one game."""
 
     server: str
     match: str
@@ -79,7 +79,7 @@ class Secrets(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Place:
-        """Whose they are, and of which game."""
+        """The player and the game to which they belong."""
         return Place(self.server, self.match, self.game, self.seat, self.player)
 
     def with_orders(self, turn: int, text: str) -> Secrets:
@@ -106,12 +106,12 @@ class Secrets(msgspec.Struct, frozen=True):
         return {int(turn): text for turn, text in sorted(self.orders.items(), key=lambda item: int(item[0]))}
 
     def document(self) -> JsonObject:
-        """As it is kept."""
+        """The secrets as they are kept."""
         return msgspec.structs.asdict(self)
 
     @classmethod
     def read(cls, content: bytes) -> Secrets:
-        """As it was kept; raises ValueError."""
+        """The secrets as they were kept; raises ValueError."""
         found = msgspec.json.decode(content, type=cls)
         if found.pbem != _TITLE:
             raise ValueError(f"{found.pbem}: of another edition")
@@ -119,13 +119,13 @@ class Secrets(msgspec.Struct, frozen=True):
 
     @classmethod
     def begun(cls, place: JsonObject, setup: str, random: Callable[[int], bytes]) -> Secrets:
-        """Those of a game that begins; `place` is a match's standing."""
+        """New secrets for a game that begins; `place` is a match's standing."""
         where = {name: place[name] for name in ("match", "game", "seat", "player")}
         return cls(server=place["server"], seed=random(_SEED).hex(), setup=setup, **where)
 
 
 class Code:
-    """The six words under which notes are sealed; a key is made of them anew for each note, which takes a while."""
+    """The six words under which notes are sealed; each note gets its own key from them, which takes a while."""
 
     def __init__(self, words: str, random: Callable[[int], bytes]) -> None:
         self.words = understood(words)
@@ -133,11 +133,11 @@ class Code:
 
     @classmethod
     def drawn(cls, random: Callable[[int], bytes]) -> Code:
-        """A code that nobody finds by trying: 96 bits."""
+        """A new code of 96 bits, which nobody can guess."""
         return cls(" ".join(_proquint(int.from_bytes(random(2))) for _ in range(_WORDS)), random)
 
     def note(self, secrets: Secrets) -> str | None:
-        """The note to self, in base64; None where there is too much to note."""
+        """The note to self, in base64; None if there is too much to note."""
         plain = zlib.compressobj(9, wbits=-15)
         content = plain.compress(canonical(secrets.document())) + plain.flush()
         salt, nonce = self._random(_SALT), self._random(_NONCE)
@@ -145,7 +145,7 @@ class Code:
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
 
     def opened(self, note: str, place: JsonObject) -> Secrets:
-        """What a note says, if it is of that place: server, match, game, seat and player. Raises `BadNote`."""
+        """The contents of a note, if it belongs to this server, match, game, seat and player. Raises `BadNote`."""
         try:
             sealed = base64.b64decode("".join(note.split()), validate=True)
         except (binascii.Error, ValueError) as error:
@@ -170,7 +170,7 @@ class Code:
 
 
 def understood(text: str) -> str:
-    """The code that somebody typed, as it was drawn; raises `BadNote`, which names what is no word of it."""
+    """The code that somebody typed, as it was drawn; raises `BadNote`, which names a wrong word."""
     found = re.split(r"[\s-]+", text.strip().lower())
     strange = [word for word in found if not _WORD.fullmatch(word)]
     if strange:
@@ -181,7 +181,7 @@ def understood(text: str) -> str:
 
 
 def _proquint(number: int) -> str:
-    """Sixteen bits as a word that can be said (Wilkerson, arXiv:0901.4016)."""
+    """Sixteen bits as a pronounceable word (Wilkerson, arXiv:0901.4016)."""
     letters = ((12, _CONSONANTS), (10, _VOWELS), (6, _CONSONANTS), (4, _VOWELS), (0, _CONSONANTS))
     return "".join(some[number >> shift & len(some) - 1] for shift, some in letters)
 
@@ -190,7 +190,7 @@ _PLACE = ("server", "match", "game", "seat", "player")
 
 
 def _bound(secrets: Secrets) -> bytes:
-    """What a note says openly: it is none of another game's."""
+    """The unencrypted part that binds a note to its game."""
     place = (secrets.server, secrets.match, secrets.game, secrets.seat, secrets.player)
     lines = [f"{name} {value}\n" for name, value in zip(_PLACE, place, strict=True)]
     return "".join(["pbem note 1\n", *lines]).encode()
@@ -204,14 +204,14 @@ class Vault:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let no other program change anything here meanwhile: two of them would promise two things."""
+        """Let no other program change anything here meanwhile: two programs would commit to two things."""
         self._make()
         with os.fdopen(os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def secrets(self, match: str, game: int) -> Secrets | None:
-        """Those of a game; None where there are none. Raises `BadSecrets`."""
+        """The secrets of a game; None if there are none. Raises `BadSecrets`."""
         path = self._path(match, game)
         try:
             return Secrets.read(path.read_bytes())
@@ -223,7 +223,7 @@ class Vault:
             raise BadSecrets(f"{path}: {error}") from error
 
     def keep(self, secrets: Secrets) -> None:
-        """Keep them: they are on the disk when this returns, all of them, whatever happens meanwhile.
+        """Keep secrets: when this returns, all of them are on the disk, whatever happens meanwhile.
 
         Only while this program is `alone`: another would write what it read before. Raises `BadSecrets`: then nothing
         may leave that they are needed for.

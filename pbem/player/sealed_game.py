@@ -1,7 +1,7 @@
-"""A sealed game as one of its players knows it: what was told, checked; what own secrets answer; the next letter.
+"""A sealed game as one player knows it: what was told, checked; answers from own secrets; the next letter.
 
-Pure: a document of the server's and one's own secrets in, the sections of a letter out, with the secrets that must be
-on the disk before it leaves. What the server may have told wrong is found here; who signed it is checked elsewhere.
+Pure: the server's document and the player's secrets in, the sections of a letter out, with the secrets that must be
+on the disk before it leaves. False statements of the server are found here; signatures are checked elsewhere.
 Implements sealed.md 1.3 and 1.5, "Papers", from the player's side.
 """
 
@@ -38,11 +38,11 @@ _Seat = Annotated[str, msgspec.Meta(pattern=r"\A[12]\Z")]
 
 
 class Contradiction(Exception):
-    """What was told cannot be, whoever told it; the text says why."""
+    """What was told is impossible, whoever told it; the text says why."""
 
 
 class ToldStep(msgspec.Struct, frozen=True):
-    """A step as the server tells of it."""
+    """A step as the server reports it."""
 
     turn: _Number
     seat: Annotated[int, msgspec.Meta(ge=1, le=99)]
@@ -58,12 +58,12 @@ class ToldStep(msgspec.Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The hash of what it says; that is told of each step, as long as its game lasts."""
+        """The hash of its contents, which are told for each step as long as its game lasts."""
         return sha256_hex(canonical([self.turn, self.seat, self.step, self.lines]))
 
 
 class SealedState(msgspec.Struct, frozen=True):
-    """What a letter's file says of a sealed game, beside its position or its setup."""
+    """What a letter's file says about a sealed game, in addition to its position or its setup."""
 
     owes: list[str]
     """The steps that the reader owes."""
@@ -79,7 +79,7 @@ class SealedState(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, document: object) -> SealedState:
-        """Of the `sealed` of such a file; raises `Contradiction`."""
+        """Read it from the `sealed` of such a file; raises `Contradiction`."""
         try:
             return msgspec.convert(document, cls)
         except msgspec.ValidationError as error:
@@ -100,7 +100,7 @@ class NextLetter:
 
 @dataclass(frozen=True, slots=True)
 class OrdersAsked:
-    """Orders are needed before anything can be said; how things stand for who decides on them."""
+    """Orders are needed before anything can be sent; with the state for the player who decides on them."""
 
     own: Any
     table: Table
@@ -145,7 +145,7 @@ class ToldGame:
 
     @classmethod
     def of(cls, standing: JsonObject, server: str, document: JsonObject) -> ToldGame:
-        """The game that a position's file tells of; raises `Contradiction`."""
+        """The game in a position's file; raises `Contradiction`."""
         told = SealedState.read(document.get("sealed"))
         name, seat = standing["rules"], standing["seat"]
         found = sealed_rules(name)
@@ -185,7 +185,7 @@ class ToldGame:
         return replace(self, table=table, tables=tables, papers=papers, commits=commits)
 
     def _checked(self, told: ToldStep, where: str) -> str:
-        """The hash of a step's paper, made again from what was told of it; raises `Contradiction`."""
+        """The hash of a step's paper, made again from what was told; raises `Contradiction`."""
         assert told.values is not None
         kind = self.rules.papers[told.step]
         if set(kind.values) - told.values.keys():
@@ -208,7 +208,7 @@ class ToldGame:
         return {"rules": self.told.terms, "setup": self.told.commitments.get(str(seat), NOTHING)}
 
     def _links(self, kind: Paper, seat: int, turn: int) -> dict[str, str]:
-        """What a paper says of others of its turn."""
+        """The hashes in a paper of other papers of its turn."""
         papers = self.papers if self.papers.turn == turn else _Papers(turn, {})
         other = 3 - seat if len(self.players) == 2 else 0  # with more seats no paper names another
         found = {"to": papers.latest(other, kind.to), "own": papers.latest(seat, (_OPEN,))}
@@ -222,7 +222,7 @@ class ToldGame:
     # The own side.
 
     def commitment(self, secrets: Secrets) -> str:
-        """The hash that stands for the own setup."""
+        """The commitment to the player's own setup."""
         return commitment(self.told.terms, secrets)
 
     def own(self, secrets: Secrets) -> Any:
@@ -230,7 +230,7 @@ class ToldGame:
         return self.rules.own(self.options, self.place.seat, secrets.setup, secrets.by_turn, self.table)
 
     def agrees(self, secrets: Secrets) -> bool:
-        """Whether these are the secrets that were committed to, and rebuild all that was said with them."""
+        """Whether these are the committed secrets, and rebuild everything that was sent with them."""
         seat = self.place.seat
         if self.commitment(secrets) != self.told.commitments.get(str(seat)):
             return False
@@ -245,7 +245,7 @@ class ToldGame:
         return named is None or (after is not None and self._bound(secrets, after) == named)
 
     def letter(self, secrets: Secrets, prev: str) -> NextLetter | OrdersAsked | None:
-        """The next letter, which cites `prev`; what must be decided before; None where nothing is due."""
+        """The next letter, which cites `prev`; or what must be decided before; None if nothing is due."""
         seat = self.place.seat
         game, sections, ordered = self, list[Section](), 0
         while owed := game.rules.owed(game.table, seat):
@@ -285,7 +285,7 @@ class ToldGame:
         return self._hash(paper, self.place.seat, turn, self._heads(paper, secrets, after), lines)
 
     def _heads(self, paper: Paper, secrets: Secrets, after: str) -> dict[str, str]:
-        """What a paper's head says beside other papers."""
+        """The values in a paper's head other than hashes of papers."""
         turn = self.table.turn
         heads = {"after": after, "salt": secrets.salt(turn, paper.name), **self._common(self.place.seat)}
         return heads | ({"orders": self._orders(secrets, turn)} if "orders" in paper.heads else {})
@@ -297,7 +297,7 @@ class ToldGame:
         return hashed(paper(ORDERS, self.place, turn, values, text.splitlines()))
 
     def reveal(self, secrets: Secrets) -> tuple[Section, ...]:
-        """What is laid open when the game is over: seed, setup, and the orders of all turns that were played."""
+        """The reveal when the game is over: seed, setup, and the orders of all turns that were played."""
         told = {step.turn for step in self.told.steps if step.seat == self.place.seat and self._binds(step.step)}
         orders = [Section("orders", (str(turn),), text) for turn, text in secrets.by_turn.items() if turn in told]
         return (Section("seed", (secrets.seed,), ""), Section("setup", (), secrets.setup), *orders)

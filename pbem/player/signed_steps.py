@@ -1,4 +1,4 @@
-"""What others signed in a sealed game, held against what the server told of it.
+"""What others signed in a sealed game, compared with what the server told about it.
 
 A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
 signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. Pure.
@@ -35,7 +35,7 @@ _HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
 def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
     """The letters of others, each as the place of its first step and its steps, but for the first `proved` steps.
 
-    They are counted as they are told, for their numbers are what the server likes to say.
+    They are counted as they are told, because the server could choose the numbers freely.
     """
     steps = game.told.steps
     at = 0
@@ -52,7 +52,7 @@ def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldSt
 def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, heads: Mapping[int, str]) -> None:
     """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
 
-    `heads`: those that are known, by their entries. Raises `Contradiction`; `Impossible` where the letter cites a
+    `heads`: the known heads, by their entries. Raises `Contradiction`; `Impossible` if the letter cites a
     head that no letter has shown yet.
     """
     first = steps[0]
@@ -80,7 +80,7 @@ def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, he
 
 
 def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
-    """Whether a signed text commits a seat to the setup that was told; raises `Contradiction`."""
+    """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`."""
     where = f"game {game.place.game}, seat {seat}, setup"
     command = _signed(game, seat, content, where)
     if _place_of(command) != _place(game, seat, "seal"):
@@ -115,7 +115,7 @@ def _values(game: ToldGame, told: ToldStep) -> list[str | None]:
 
 
 def _since(game: ToldGame, at: int) -> int:
-    """The entry since which the seat of the step at this place owed it: its letter may cite heads from there on."""
+    """The entry from which on the seat owed the step at this place: its letter may cite heads from there on."""
     steps, seat = game.told.steps, game.told.steps[at].seat
     while at and game.rules.owed(game.tables[at - 1], seat) and steps[at - 1].seat != seat:
         at -= 1

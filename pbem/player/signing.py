@@ -28,12 +28,12 @@ _SECONDS = 120.0  # that a person may take over a device, or a passphrase
 
 
 class CannotSign(Exception):
-    """The key cannot be used; the text says why, and what to do."""
+    """The key cannot be used; the text says why, and what the player can do."""
 
 
 @dataclass(slots=True)
 class Key:
-    """An SSH key: its public line, and what signs with it. The private half is opened when something is signed."""
+    """An SSH key: its public line, and how it signs. The private half is opened when something is signed."""
 
     path: Path
     public: str
@@ -62,7 +62,7 @@ class Key:
         return done.stdout.decode("ascii")
 
     def _opened(self) -> PrivateKey | None:
-        """The private key of the file; None where only ssh-keygen can use it."""
+        """The private key of the file; None if only ssh-keygen can use it."""
         try:
             data = self.path.read_bytes()
             return ssh.load(data)
@@ -87,7 +87,7 @@ class Key:
 def read(path: Path, passphrase: Callable[[str], str]) -> Key:
     """The key of a file: a private one, or the public one of a key that an agent holds. Raises `CannotSign`.
 
-    `passphrase` asks for one, with these words.
+    `passphrase` asks for one, with the given words.
     """
     beside = path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
     try:

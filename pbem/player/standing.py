@@ -1,6 +1,6 @@
-"""The form of what a bulletin says about a match: whatever has another one is not believed, whoever signed it.
+"""The form of a bulletin's item about a match: an item of another form is not believed, whoever signed it.
 
-What stands here goes into forms that the player signs, into addresses, and onto the terminal: no text may hold more
+These values go into forms that the player signs, into addresses, and onto the terminal: no text may hold more
 than its line. Pure. Implements docs/attachments.md, "`about`: `match`".
 """
 
@@ -84,7 +84,7 @@ class _Standing(msgspec.Struct):
 
 
 def misshapen(item: JsonObject) -> str | None:
-    """What is wrong with the form of an item about a match; None if nothing is."""
+    """The fault in the form of an item about a match; None if there is none."""
     try:
         msgspec.convert(item, _Standing)
     except msgspec.ValidationError as error:

@@ -26,7 +26,7 @@ __all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed"]
 
 
 def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
-    """A setup is committed to at the own seat, and under the terms agreed to: else it could not be opened."""
+    """Check that a setup is due at our seat, under the agreed terms: otherwise it could not be opened."""
     agreed = letters.agreed(standing["match"])
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
@@ -36,14 +36,14 @@ def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> N
 
 
 def check_unrevealed(memory: Memory, standing: JsonObject) -> None:
-    """A game in which a reveal was asked for is over: else whoever asked for it knew what is secret."""
+    """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets."""
     revealed = memory.sent("reveal", standing["match"], f"game {standing['game']}")
     if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
         raise Contradiction("the server had you lay your secrets open, and now the game goes on")
 
 
 def check_told(memory: Memory, game: ToldGame) -> None:
-    """Keys, steps and commitments are told as before, and are what their players signed; raises `Impossible`, too."""
+    """Check that keys, steps and commitments are those told before, and those signed; raises `Impossible`, too."""
     match = game.place.match
     _check_keys(memory, match, game.told)
     _check_begun(memory, game)
@@ -57,7 +57,7 @@ def check_told(memory: Memory, game: ToldGame) -> None:
 
 
 def _check_keys(memory: Memory, match: str, told: SealedState) -> None:
-    """The keys of others are those that were told first: who changes them without a word is no longer they."""
+    """Check that the others' keys are those that were told first: with other keys, it may be somebody else."""
     fact = f"keys {match}"
     known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
     for seat, keys in told.keys.items():
@@ -70,7 +70,7 @@ def _check_keys(memory: Memory, match: str, told: SealedState) -> None:
 
 
 def _check_begun(memory: Memory, game: ToldGame) -> None:
-    """How the game began stays so."""
+    """Check that all letters tell the same terms, commitments and options."""
     told = game.told
     begun, fact = (
         sha256_hex(canonical([told.terms, told.commitments, dict(game.options.changed)])),
@@ -84,9 +84,9 @@ def _check_begun(memory: Memory, game: ToldGame) -> None:
 
 
 def _check_steps(memory: Memory, game: ToldGame) -> None:
-    """Each step stays as it was told, with its head.
+    """Check that a step that was told does not change, and neither does its head.
 
-    Papers are told of late steps alone, so that they are held against each other where both letters have them.
+    Papers are told only for recent steps, so they are compared only if both letters have them.
     """
     fact = _named("steps", game)
     now = [[step.seq, step.head, step.said, step.paper] for step in game.told.steps]
@@ -100,7 +100,7 @@ def _check_steps(memory: Memory, game: ToldGame) -> None:
 
 
 def _check_heads(memory: Memory, game: ToldGame) -> None:
-    """Each entry has one head, in whatever letter."""
+    """Check that each entry has one head, in all letters."""
     for step in game.told.steps:
         shown = memory.head(game.place.match, step.seq)
         if shown is not None and shown != step.head:
@@ -108,7 +108,7 @@ def _check_heads(memory: Memory, game: ToldGame) -> None:
 
 
 def _check_signed(memory: Memory, game: ToldGame) -> None:
-    """What others told they signed: that of this turn and the last must have come."""
+    """Check that the others signed what was told: what they signed for this turn and the last must have come."""
     match, fact = game.place.match, _named("proved", game)
     heads = memory.heads(match) | {step.seq: step.head for step in game.told.steps}
     for at, steps in unproved(game, int(memory.fact(fact) or 0)):
@@ -124,12 +124,12 @@ def _check_signed(memory: Memory, game: ToldGame) -> None:
 
 
 def _named(fact: str, game: ToldGame) -> str:
-    """What a fact about this game is called."""
+    """The name of a fact about this game."""
     return f"{fact} {game.place.match} game {game.place.game}"
 
 
 def check_own(game: ToldGame, secrets: Secrets) -> None:
-    """What is told under our own name we said."""
+    """Check that what is told in our name is what we said."""
     seat = game.place.seat
     given = secrets.by_turn
     steps = [step for step in game.steps if step.seat != seat or step.turn in given or step.turn == 0]

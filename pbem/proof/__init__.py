@@ -1,4 +1,5 @@
-"""The doubter's room: the bundle, its proof, and letters that players kept held against it.
+"""The proof of a match: the bundle, its verification, and its comparison with letters that players kept.
 
-Needs no server, no store and no network, and imports none: rules, match, signatures and the reading of mail suffice.
+It needs no server, no store and no network, and imports none: rules, match, signatures and the reading of mail
+suffice.
 """

@@ -2,7 +2,7 @@
 
 A zip file without compression, written in one canonical way, so that stock tools can open it (`unzip`,
 `sha256sum -c commitments.sha256`, `ssh-keygen -Y verify`) and so that no byte of it can be changed unseen: reading
-compares each header with the one that would be written. Here are the limits, too, beyond which nothing is looked at.
+compares each header with the one that would be written. Here are also the limits beyond which nothing is examined.
 Nothing is judged here; see `verify`. Implements protocol.md, "Transcript".
 """
 
@@ -27,7 +27,7 @@ __all__ = ["LIMITS", "BeyondLimits", "Bundle", "Limits", "NotABundle", "load", "
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that is read of a bundle, and of the letters that are held against it."""
+    """The most that is read of a bundle, and of the letters that are compared with it."""
 
     octets: int = 1 << 30
     """Of the file: of two who pad each letter of a thousand turns to the post office's limit, and as much again."""
@@ -68,11 +68,11 @@ _PATH = re.compile(
 
 
 class NotABundle(ValueError):
-    """The file is no bundle, or not byte for byte as a bundle is written; names the part that is wrong."""
+    """The file is not a bundle, or not byte for byte as a bundle is written; names the wrong part."""
 
 
 class BeyondLimits(NotABundle):
-    """The file is larger, in one way or another, than what is looked at: it may hold or not."""
+    """The file exceeds a limit: it may hold or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def write(bundle: Bundle) -> bytes:
 
 
 def _commitments(bundle: Bundle) -> str:
-    """What `sha256sum -c` reads: each commitment with the path of its opening, where that is here."""
+    """What `sha256sum -c` reads: each commitment with the path of its opening, if that is in the bundle."""
     listed: dict[str, str] = {}
     for entry in bundle.entries:
         body = entry.body
@@ -164,7 +164,7 @@ _HOW = (20, 0, 0, 0, 0x21)
 
 
 class _Members:
-    """The files in a bundle, in their order, once each byte around them is the one that would be written."""
+    """The files in a bundle, in order; each byte around them is checked to be the one that would be written."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -201,7 +201,7 @@ class _Members:
         return name, content
 
     def _place(self, name: str) -> None:
-        """Refuse a name that may not stand here: the three lists come first, then the papers by their names."""
+        """Refuse a name that may not be at this position: the three lists come first, then the papers by name."""
         count = len(self._list)
         _refuse_more("the bundle", count + 1, LIMITS.members, "files")
         if count < len(_LISTS):
@@ -245,7 +245,7 @@ _NO_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^\[\]{}"]++')
 
 
 def _depth(line: bytes) -> int:
-    """How many lists and objects of this JSON lie in one another; looked for only where there are many."""
+    """How deep the lists and objects of this JSON are nested; measured only if there are many."""
     if line.count(b"[") + line.count(b"{") <= LIMITS.depth:
         return 0
     deepest = depth = 0

@@ -1,8 +1,8 @@
-"""What players were told, held against a bundle: what convicts a server that told two stories.
+"""What players were told, compared with a bundle: this convicts a server that told two stories.
 
-A bundle can be whole in itself and yet not be the match that was played, if the server made another one. The letters
-that a player kept then speak against it: each shows a head of the transcript with the server's signature, and brings
-papers whose hashes the transcript must name. How a letter is read is none of this module's business. Implements
+A bundle can be consistent in itself and yet not be the match that was played, if the server made another one. The
+letters that a player kept are evidence against it: each shows a head of the transcript with the server's signature,
+and brings papers whose hashes the transcript must name. This module does not care how a letter is read. Implements
 protocol.md, "Transcript".
 """
 
@@ -69,7 +69,7 @@ class SignedPaper:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """That an entry of a match is in the server's log, as a letter's bulletin shows it: see `pbem.tlog.proof`."""
+    """The proof, from a letter's bulletin, that an entry of a match is in the server's log: see `pbem.tlog.proof`."""
 
     server: str
     match: str
@@ -79,7 +79,7 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """An attachment: its name, and its bytes in each way in which they may have been sent."""
+    """An attachment: its name, and its bytes in each form in which they may have been sent."""
 
     name: str
     ways: tuple[bytes, ...]
@@ -87,7 +87,7 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What one kept letter tells of matches."""
+    """What one kept letter tells about matches."""
 
     source: str
     message_id: str | None
@@ -118,7 +118,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a letter tells, and how it stands to the bundle; `seq` is the entry that it is about."""
+    """One thing that a letter tells, and how it compares with the bundle; `seq` is the entry that it is about."""
 
     standing: Standing
     what: str
@@ -128,20 +128,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A kept letter, judged."""
+    """A kept letter with its findings."""
 
     kept: Kept
     findings: tuple[Finding, ...]
 
     @property
     def standing(self) -> Standing:
-        """The worst of what was found."""
+        """The worst finding."""
         return max((finding.standing for finding in self.findings), key=_ORDER.index, default="silent")
 
 
 @dataclass(slots=True)
 class Against:
-    """A bundle that holds, and all that letters are compared with; letters are compared with one another, too.
+    """A verified bundle, and everything with which letters are compared; letters are compared with one another, too.
 
     `told` are the notices of the match as they follow from the letters and the rules, as far as it is revealed;
     `setup_rev` gives the revision of the setup that a letter of the bundle brought, if it can be read.
@@ -217,7 +217,7 @@ class Against:
         return (signed.server, signed.match) == (self.match.server, self.match.id)
 
     def _signed(self, signed: SignedHead | SignedPaper) -> str | None:
-        """The key that signed this: the bundle's, or else the one that the letter names; None when neither did."""
+        """The key that signed this: the bundle's, or else the one that the letter names; None if neither did."""
         if signed not in self._signers:
             self._signers[signed] = self._signer(signed)
         return self._signers[signed]
@@ -350,7 +350,7 @@ class Against:
                 yield Finding("open", what, f"{reason}: it may have been replaced by a later one")
 
     def _by_attachment(self, kept: Kept, attached: Attached, vouched: set[str]) -> Iterator[Finding]:
-        """The findings about the way in which the attachment is what the letter or the bundle names."""
+        """The findings about that form of the attachment which the letter or the bundle names."""
         judges = (
             *(self._by_reports, self._by_position, self._by_opening, self._by_receipt),
             *(self._by_withdrawal, self._by_bundle),
@@ -366,9 +366,9 @@ class Against:
         yield from best
 
     def _otherwise(self, what: str, is_signed: bool | None, reason: str, seq: int) -> Finding:
-        """A finding against the bundle: proof to everybody, or to the one who got the letter.
+        """A finding against the bundle: proof for everybody, or only for the player who got the letter.
 
-        A letter that vouches for other files alone (`is_signed` is False) was changed.
+        A letter that vouches only for other files (`is_signed` is False) was changed.
         """
         if is_signed:
             return Finding("two stories", what, f"{reason}; {self._server} signed both, and told two stories", seq)
@@ -416,7 +416,7 @@ class Against:
     def _by_orders(
         self, attached: Attached, content: bytes, receipt: Receipt, is_signed: bool | None
     ) -> Iterator[Finding]:
-        """What became of the orders that a receipt of bundle 1 names."""
+        """What became of the orders in a receipt of version 1."""
         what = f"receipt of game {receipt.game}, turn {receipt.turn}, rev {receipt.rev}"
         entry = self._turn(receipt.game, receipt.turn)
         if entry is None:
@@ -449,7 +449,7 @@ class Against:
             yield self._otherwise(what, is_signed, reason, entry.seq)
 
     def _by_default_orders(self, receipt: Receipt) -> Finding:
-        """Default orders that were stored, and perhaps never played; a claim, however, should not have met them."""
+        """Default orders that were stored, and perhaps never played; but no claim should have met them."""
         what = f"receipt of default orders of game {receipt.game}, rev {receipt.rev}"
         game = 0
         for entry in self.found.entries:
@@ -496,7 +496,7 @@ class Against:
             yield Finding("open", what, reason, entry.seq)
 
     def _revision(self, opening: Opening) -> int | None:
-        """The revision of the setup with which the opening's game began, if its letter is here and tells it."""
+        """The revision of the setup with which the opening's game began, if the bundle has its letter."""
         path = f"letters/game-{opening.game}-setup-seat-{opening.seat}.eml"
         letter = self.found.papers.get(path)
         if letter is not None and path not in self._revisions:
@@ -594,7 +594,7 @@ class Against:
                 yield Finding("contradicts", "commitments", f"{reason}; {_UNSIGNED}", begun[-1].seq)
 
     def _by_terms(self, kept: Kept) -> Iterator[Finding]:
-        """The hash of the agreed rules as a letter told it, before the match began or after."""
+        """The hash of the agreed terms in a letter from before or after the match began."""
         ours = str(self.found.entries[0].body["rules"])
         signed = {paper.sha256 for paper in kept.papers if self._ours(paper) and self._signed(paper) == self._key}
         for match, told in dict.fromkeys(kept.terms):
@@ -621,14 +621,14 @@ class Against:
     def _judged(
         self, name: str, content: bytes, paper: Opening | Receipt | Withdrawal, is_signed: bool | None
     ) -> Finding:
-        """What became of what a paper acknowledges; what was dropped without a trace convicts the server."""
+        """The fate of what a paper acknowledges; anything dropped without a trace convicts the server."""
         fate = self._fates.of(paper, sha256_hex(content))
         if fate.standing == "agrees" or fate.standing in {"later", "open"}:
             return Finding(fate.standing, fate.what, fate.found, fate.seq)
         return self._otherwise(fate.what, is_signed, f"{name}: {fate.found}", fate.seq or len(self.found.entries))
 
     def _of_later_version(self, name: str, is_signed: bool | None) -> Finding:
-        """A server may not say afterwards that a match began before its bundles left traces."""
+        """A server may not claim afterwards that a match began before bundles left traces."""
         reason = f"{name} is a paper of `bundle 2`, and entry 1 says that the match began as `bundle 1`"
         return self._otherwise("version", is_signed, reason, 1)
 
@@ -645,7 +645,7 @@ class Against:
         yield names
 
     def _given_up(self, paper: Opening | Receipt, seq: int) -> int | None:
-        """The entry before this one by which the paper's player gave up the seat, and what stood of it, if so."""
+        """The earlier entry by which the paper's player gave up the seat, if any, and what counted then."""
         names = next(self._names(seq))
         changes = [
             e.seq for e in self.found.entries[:seq] if (e.type, e.body.get("seat")) == ("substituted", paper.seat)
@@ -653,7 +653,7 @@ class Against:
         return changes[-1] if changes and names[paper.seat] != paper.player else None
 
     def _document(self, content: bytes, kind: str) -> JsonObject | None:
-        """The JSON document of this kind, if it is one, and of this match."""
+        """The JSON document, if it is of this kind, and about this match."""
         if f'"{kind}"'.encode() not in content or len(content) > bundle.LIMITS.paper_octets:
             return None
         try:
@@ -685,7 +685,7 @@ class Against:
         return self._otherwise(what, is_signed, f"the bundle has no {missing}", self.found.entries[-1].seq)
 
     def _of_no_turn(self, what: str, receipt: Receipt) -> Finding:
-        """Orders of a turn that was never resolved: the game went on without it, or ended."""
+        """Orders for a turn that was never resolved: the game went on without it, or ended."""
         missing = f"turn {receipt.turn} of game {receipt.game}"
         ended = self._ended(receipt.game)
         if ended is None and self._goes_on:
@@ -715,7 +715,7 @@ _DROPPED = (
 
 
 def _place(entry: Entry) -> tuple[str, object, object]:
-    """What an entry is about: its type, the game, and the turn where it is one; anything strange is about nothing."""
+    """What an entry is about: its type, the game, and the turn, if any; a strange entry is about nothing."""
     game, turn = entry.body.get("game"), entry.body.get("turn")
     if entry.type != "turn":
         turn = None
@@ -730,7 +730,7 @@ def _holds(key: str, signature: str, message: bytes) -> bool:
 
 
 def _told(match: Match) -> dict[str, object]:
-    """What letters tell of the steps of a sealed game."""
+    """What letters tell about the steps of a sealed game."""
     if match.sealed_game is None:
         return {}
     steps = [
@@ -748,14 +748,14 @@ def _told(match: Match) -> dict[str, object]:
 
 
 def _ends(match: Match, document: JsonObject) -> bool:
-    """Whether secrets were asked for only where a sealed game was over; `owes` may be empty for other reasons."""
+    """Whether reveals were requested only when a sealed game was over; `owes` may be empty for other reasons."""
     sealed = document.get("sealed")
     owes = sealed.get("owes") if isinstance(sealed, dict) else None
     return not isinstance(owes, list) or not owes or ("reveal" in owes) == match.revealing
 
 
 def _same(told: object, made: object) -> bool:
-    """Whether what was told is what is made now; a later version may tell more, and less, but nothing else."""
+    """Whether what was told equals what is made now; a later version may tell more or less, but nothing different."""
     if isinstance(told, dict) and isinstance(made, dict):
         return all(_same(told[key], made[key]) for key in told.keys() & made.keys())
     if isinstance(told, list) and isinstance(made, list):

@@ -1,8 +1,9 @@
-"""What became of what the server acknowledged: played, replaced, withdrawn, not legal in time, or dropped.
+"""The fate of what the server acknowledged: played, replaced, withdrawn, illegal in its turn, or dropped.
 
-A bundle of version 2 leaves no order without a trace, so that a receipt which was neither played, nor replaced, nor
-withdrawn convicts the server, and so does a miss that was counted although an answer stood. The bundle must have been
-verified: what it says here is believed. Implements protocol.md, "Transcript", and docs/bundle.md, "Letters kept".
+A bundle of version 2 leaves no order without a trace. So a receipt whose orders were neither played, nor replaced,
+nor withdrawn convicts the server, and so does a miss that was counted although there was an answer. The bundle must
+have been verified: its contents are believed here. Implements protocol.md, "Transcript", and docs/bundle.md,
+"Letters kept".
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of something: `agrees` where the bundle accounts for it, `dropped` where it does not."""
+    """What became of something: `agrees` if the bundle accounts for it, `dropped` if it does not."""
 
     standing: Literal["agrees", "later", "open", "dropped"]
     what: str
@@ -42,7 +43,7 @@ class Fate:
 
 @dataclass(slots=True)
 class Fates:
-    """The fates that a bundle tells of."""
+    """The fates in a bundle."""
 
     found: Bundle
     _aside: list[Receipt | Withdrawal] = field(init=False)
@@ -69,7 +70,7 @@ class Fates:
         self._changes = [entry for entry in entries if entry.type == "substituted"]
 
     def of(self, paper: Sent, sha256: str) -> Fate:
-        """What became of what this paper, of this hash, acknowledges."""
+        """The fate of what this paper, of this hash, acknowledges."""
         what = _what(paper)
         if not _is_moment(paper.received):
             return Fate("dropped", what, "does not say when it was received")
@@ -112,7 +113,7 @@ class Fates:
         return Fate("dropped", what, reason, entry.seq)
 
     def _never_due(self, paper: Opening | Receipt, what: str) -> Fate:
-        """What was sent for a turn, or a game, that never came to its end."""
+        """A submission for a turn or game that never came to its end."""
         ended = self._end(paper)
         if ended is None:
             return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
@@ -129,7 +130,7 @@ class Fates:
         return Fate("dropped", what, reason, cause.seq)
 
     def _of_default_orders(self, paper: Receipt, what: str, given_up: int | None) -> Fate:
-        """Orders for whichever turn is missed: each that was missed once they were in must account for them."""
+        """Default orders: each turn that was missed after they came must account for them."""
         for missed in self._misses(paper):
             turn = missed.body["turn"]
             entry = self._turn(paper.game, turn)
@@ -157,7 +158,7 @@ class Fates:
         return Fate("agrees", what, f"given up with the seat in entry {given_up}" if given_up else "", given_up)
 
     def _of_withdrawal(self, paper: Withdrawal, what: str) -> Fate:
-        """What was withdrawn must leave its trace where it was due; what never was due leaves none."""
+        """A withdrawn submission must leave its trace where it was due; one that never was due leaves none."""
         entry = self._end(paper) if paper.by_default else self._resolved(paper) or self._end(paper)
         if entry is None:
             return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
@@ -170,7 +171,7 @@ class Fates:
     # What the bundle has.
 
     def _missed_in_time(self, paper: Opening | Receipt) -> Entry | None:
-        """The miss of what this answers, although this stood when the time was over."""
+        """The miss of what this answers, although this had come when the time was over."""
         if isinstance(paper, Receipt) and paper.by_default:
             return None
         turn = paper.turn if isinstance(paper, Receipt) else 0
@@ -182,15 +183,15 @@ class Fates:
         return None
 
     def _missed_before(self, paper: Sent, given_up: int) -> Entry | None:
-        """The miss of what this answers, before its player gave up the seat, although this stood by then."""
+        """The miss of what this answers, before its player gave up the seat, although this had come by then."""
         missed = None if isinstance(paper, Withdrawal) else self._missed_in_time(paper)
         return missed if missed and missed.seq < given_up else None
 
     def _in_time(self, paper: Opening | Receipt, missed: Entry) -> bool:
-        """Whether it was in when the time that was missed was over, however late that was entered.
+        """Whether it had come when the missed time was over, however late the miss was entered.
 
-        Where a zone's clocks were changed, grace may be over a little sooner, and nothing that came after the miss
-        was in.
+        If a zone's clocks were changed, grace may be over a little sooner; and nothing that came after the miss
+        had come in time.
         """
         grace = timedelta(seconds=int(self.found.entries[0].body["terms"]["grace"]))
         received = _moment(paper.received)
@@ -205,18 +206,18 @@ class Fates:
                 yield entry
 
     def _resigned_between(self, missed: Entry, turn: Entry) -> bool:
-        """Whether the seat that had missed the turn left the game to the others before it was resolved."""
+        """Whether the seat that missed the turn left the game to the others before it was resolved."""
         between = self.found.entries[missed.seq : turn.seq - 1]
         return any(entry.type == "resigned" and entry.body["seat"] == missed.body["seat"] for entry in between)
 
     def _withdrawn_by(self, paper: Opening | Receipt, missed: Entry) -> bool:
-        """Whether it had been set aside when this was entered; of games that are not revealed nobody can tell."""
+        """Whether it had been set aside when this was entered; for games that are not revealed, nobody can tell."""
         if paper.game not in self._revealed and self._end(paper) is None:
             return True
         return any(_moment(one.received) <= _moment(missed.time) for one in self._set_aside(paper))
 
     def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
-        """What was set aside for the same, later and with a higher revision: withdrawn, or orders not legal.
+        """What was set aside for the same, later and with a higher revision: withdrawn, or illegal orders.
 
         Later by the server's clock, which may have been set back in between.
         """
@@ -258,21 +259,21 @@ class Fates:
         return self._read(Receipt.read, f"receipts/game-{game}-turn-{turn}-seat-{seat}.txt")
 
     def _read(self, reader: Callable[[str], Kind], path: str) -> Kind | None:
-        """The paper, if it is here and is one: before the reveal its hash alone was compared."""
+        """The paper, if it is here and well-formed: before the reveal, only its hash was compared."""
         try:
             return reader(self.found.papers[path].decode())
         except (KeyError, ValueError):
             return None
 
     def _for_silence(self, cause: Entry) -> bool:
-        """Whether the cause ended it for the silence of seats, and not because no letter reached them."""
+        """Whether the cause ended it because seats were silent, and not because no letter reached them."""
         if cause.type != "claimed":
             return cause.type == "forfeited"
         claimable = self.found.entries[0].body["terms"]["miss"] in {"wait", "default"}
         return claimable and set(cause.body["against"]) <= self._silent_at(cause)
 
     def _silent_at(self, cause: Entry) -> set[int]:
-        """The seats that had missed what they were asked for when this was entered."""
+        """The seats that had missed what was due from them when this was entered."""
         silent: set[int] = set()
         for entry in self.found.entries[: cause.seq - 1]:
             if entry.type == "missed":
@@ -288,7 +289,7 @@ class Fates:
         return silent
 
     def _given_up(self, paper: Sent) -> int | None:
-        """The entry by which the paper's player gave up the seat, if so, and what stood of it; whoever has it later.
+        """The entry by which the paper's player gave up the seat, if any, and what counted, whoever has it later.
 
         Default orders are given up until the game ends.
         """
@@ -306,7 +307,7 @@ class Fates:
 
 
 def _what(paper: Sent) -> str:
-    """What a paper is of."""
+    """The game and turn of a paper."""
     if isinstance(paper, Opening):
         return f"opening of game {paper.game}, seat {paper.seat}"
     kind = "withdrawal" if isinstance(paper, Withdrawal) else "receipt"

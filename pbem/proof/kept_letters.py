@@ -1,7 +1,7 @@
-"""What a letter that a player kept tells of a match: the heads, papers and commitments that the server sent in it.
+"""What a letter that a player kept tells about a match: the heads, papers and commitments that the server sent in it.
 
-The other half of `letters/parts.txt`: what `head` and `paper` print there is read here, in every language that there
-is a catalogue of, after years in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see
+The counterpart of `letters/parts.txt`: what `head` and `paper` print there is read here, in every language that has
+a catalogue, after years in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see
 `pbem.proof.compare`. Implements protocol.md, "Transcript".
 """
 
@@ -61,7 +61,7 @@ _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
 class _Words:
-    """How letters in one language say what is looked for: the messages of the templates, read backwards."""
+    """How letters in one language word the sought facts: the messages of the templates, read backwards."""
 
     def __init__(self, known: Catalogue) -> None:
         head_begins = _reading(
@@ -89,7 +89,7 @@ class _Words:
 
 
 def _reading(message: str, facts: Mapping[str, str], blanks: str = r"\s+") -> str:
-    """The expression that a message is read by again, however it was wrapped; each fact is a group."""
+    """The regular expression that reads a message again, however it was wrapped; each fact is a group."""
     said = blanks.join(re.escape(word) for word in message.split())
     for name, fact in facts.items():
         said = said.replace(re.escape(f"%({name})s"), f"(?P<{name}>{fact})")
@@ -107,7 +107,7 @@ def _languages() -> tuple[_Words, ...]:
 
 
 def kept(source: str, raw: bytes) -> Kept:
-    """What the letter tells; `source` names the place where it lay."""
+    """What the letter tells; `source` names its place."""
     try:
         letter = read(raw, LIMITS)
     except Unreadable as error:
@@ -141,7 +141,7 @@ def kept(source: str, raw: bytes) -> Kept:
 
 
 def _servers(letter: Letter) -> set[str]:
-    """The host names that the letter may have come from by its own headers, which prove nothing."""
+    """The host names from which the letter may have come, by its own headers, which prove nothing."""
     sender = (letter.sender or "").rpartition("@")[2]
     named = (letter.message_id or "").rpartition("@")[2].rstrip(">")
     loops = [value.rpartition("@")[2].strip() for value in letter.values("x-loop")]
@@ -149,7 +149,7 @@ def _servers(letter: Letter) -> set[str]:
 
 
 def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[str], list[SignedHead | Logged]]:
-    """Texts, attachments, servers, and what bulletins show; letters that this one forwards are looked into, too."""
+    """Texts, attachments, servers, and the contents of bulletins; forwarded letters inside this one are read, too."""
     servers = _servers(letter)
     programs = list(_for_programs(letter))
     texts: list[str] = []
@@ -176,7 +176,7 @@ def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[s
 
 
 def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
-    """Heads in a letter's bulletin, and what it shows of the log (docs/attachments.md); all else is passed over."""
+    """Heads in a letter's bulletin, and its proof about the log (docs/attachments.md); all else is ignored."""
     for packed in letter.values(BULLETIN):
         try:
             document = json.loads(base64.b64decode("".join(packed.split()), validate=True))
@@ -196,7 +196,7 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
 
 
 def _ways(content: bytes) -> Iterator[bytes]:
-    """An attachment as it is, and as it was before a mail program changed its line ends."""
+    """An attachment as it is, and as it may have been before a mail program changed its line ends."""
     lines = content.replace(b"\r\n", b"\n")
     yield from dict.fromkeys((content, lines, lines.rstrip(b"\n"), lines.rstrip(b"\n") + b"\n"))
 

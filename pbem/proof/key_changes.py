@@ -45,9 +45,9 @@ def asked(
     read: Callable[[bytes], Letter] = read,
     parse_key: Callable[[str | bytes], Key] = parse_key,
 ) -> Key | None:
-    """The new key that a command brings, by what the letter's signature covers; None when it brings none.
+    """The new key that a command brings, covered by the letter's signature; None if it brings none.
 
-    A letter without a signature covers nothing: there the attached key is taken as it is, and proves itself later.
+    A letter without a signature covers nothing: then the attached key is taken as it is, and proves itself later.
     Raises `BadKey`.
     """
     if pasted := command.arguments.get("key"):
@@ -61,7 +61,7 @@ def asked(
 
 
 def _attached(parts: Iterable[Part], parse_key: Callable[[str | bytes], Key]) -> Iterator[Key]:
-    """The public keys among these parts; raises `BadKey` when the only one is none."""
+    """The public keys among these parts; raises `BadKey` if the only one is faulty."""
     faults = []
     found = False
     for content in files(parts):
@@ -77,7 +77,7 @@ def _attached(parts: Iterable[Part], parse_key: Callable[[str | bytes], Key]) ->
 
 
 def files(parts: Iterable[Part]) -> Iterator[bytes]:
-    """Contents of those of these parts that look like files of public keys."""
+    """Contents of the parts that look like files of public keys."""
     for part in parts:
         name = (part.filename or "").lower()
         signature = b"-----BEGIN PGP SIG" in part.content[:200]
@@ -86,7 +86,7 @@ def files(parts: Iterable[Part]) -> Iterator[bytes]:
 
 
 def named(fingerprints: Iterable[str], given: str) -> list[str]:
-    """Those of these fingerprints that begin so, however it was written."""
+    """The fingerprints that begin like this, however it was written."""
     start = _plain(given)
     return [one for one in fingerprints if _plain(one).startswith(start)] if len(start) >= _SHORTEST else []
 
@@ -105,9 +105,9 @@ class Spoken:
 
 
 def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str, *, placed: bool) -> bool:
-    """Whether a letter says what a change of the player's keys needs of it: "old" asks for it, "new" confirms it.
+    """Whether a letter says what a change of the player's keys requires: "old" asks for it, "new" confirms it.
 
-    What revokes a key must name its place, where it was `placed`: nothing else of that change is signed.
+    A revocation must name its place, as in `placed`: nothing else of that change is signed.
     """
     said = {"revoked": _revokes, "added": _adds}[change.change] if who == "old" else _confirms
     place = {"server": server, "player": player.name}
@@ -144,7 +144,7 @@ def _confirms(command: Command, _spoken: Spoken, change: KeyChange, player: Play
 
 
 def unfit(letter: Letter) -> Phrase | None:
-    """Why a letter may not be shown to others, if so: it goes to opponents as the proof of a new key."""
+    """Why a letter may not be shown to others, if so: it goes to opponents as proof of a new key."""
     text = "\n".join([letter.subject, letter.text or "", *map(_text, letter.parts)])
     if masked(text) != text:
         return Phrase("it holds what looks like a recovery code")

@@ -1,6 +1,6 @@
-"""The evidence of the mailbox level, judged again: whether what was kept beside a letter still vouches for it.
+"""The evidence of the mailbox level, judged again: whether the evidence kept with a letter still vouches for it.
 
-What a letter needs so that it counts is decided at the desk; here the same question is asked years later, from the
+The desk decided whether the letter counts; here the same question is answered years later, from the
 letter and its evidence alone. Implements protocol.md, "Identity", level `mailbox`.
 """
 
@@ -34,16 +34,16 @@ def place(game: int, turn: int) -> str:
 
 
 def shown_tokens(letter: Letter) -> set[str]:
-    """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in what it answers."""
+    """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in the letter it answers."""
     answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
     seen = " ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()])
     return {sha256_hex(token.encode()) for token in _TOKEN.findall(seen)}
 
 
 def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -> str:
-    """Judge a letter again by the evidence that was kept; why it does not hold, or an empty text when it does.
+    """Judge a letter again by the kept evidence; returns why it does not hold, or an empty text if it does.
 
-    What `waited` may have been sent in an earlier turn of its game than the one in which it counts.
+    A letter that `waited` may have been sent in an earlier turn of its game than the one in which it counts.
     """
     if match.bundle > 1:
         if evidence.token not in shown_tokens(letter):
@@ -71,7 +71,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _was_here(written: str, match: Match, *, waited: bool) -> bool:
-    """Whether a letter about that place could be answered with what counts here."""
+    """Whether an answer to a letter about that place can count here."""
     found = re.fullmatch(r"game ([0-9]{1,9}) turn ([0-9]{1,9})", written)
     if found is None or int(found[1]) != match.game:
         return False

@@ -1,6 +1,6 @@
 """What a signed letter said: from raw bytes to the form that a match understands, at the desk and at verification.
 
-Here the rooms meet that may not know each other: reading (mail), signatures (identity) and the life of a match.
+This module joins rooms that may not know each other: reading (mail), signatures (identity) and the life of a match.
 No store, no effect. Implements protocol.md, "Identity".
 """
 
@@ -65,7 +65,7 @@ _UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u202
 
 
 def form(command: Command) -> SignedForm:
-    """The form that a command holds: what it says of its place, and its block."""
+    """The form that a command holds: its place and its block."""
     given = command.arguments
     turn = given.get("turn", command.number("turn"))
     return SignedForm(
@@ -83,7 +83,7 @@ def form(command: Command) -> SignedForm:
 
 @dataclass(slots=True)
 class Letters:
-    """The letters of a bundle as a source for retracing: each signature is checked, nothing is trusted."""
+    """The letters of a bundle as a source for a replay: each signature is checked, nothing is trusted."""
 
     papers: Mapping[str, bytes]
     _effects: set[tuple[object, ...]] = field(default_factory=set)
@@ -108,7 +108,7 @@ class Letters:
         evidence: bytes = b"",
         received: str = "",
     ) -> SignedForm:
-        """What the letter said, once it proved to be the player's; raises ValueError when it is not so."""
+        """What the letter said, after checking that it is the player's; raises ValueError if it is not."""
         waited = not isinstance(paper, Sentence | None)
         reading = self._read(match, seat, letter, paper, evidence, waited=waited)
         if isinstance(paper, Receipt) and paper.by_default:
@@ -140,7 +140,7 @@ class Letters:
     def _judge_once(
         self, match: Match, kind: str, seat: int, letter: bytes, paper: Proving | None, evidence: bytes, received: str
     ) -> None:
-        """No letter has the same effect twice, no reply address lets two letters count, and dates are not absurd."""
+        """Check that no letter has one effect twice, no reply address serves two letters, and dates are possible."""
         if fault := misdated(_opened(letter), datetime.fromisoformat(received)):
             raise ValueError(str(fault))
         turn = match.turn if match.phase == "playing" else 0
@@ -161,7 +161,7 @@ class Letters:
                 raise UnvouchedError("names another place or time than where this letter counted before")
 
     def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
-        """Check that these orders could not be played, sent in advance or by who resigned; raises ValueError."""
+        """Check that orders sent in advance, or by a player who resigned, could not be played; raises ValueError."""
         kind = "default orders" if receipt.by_default else "orders"
         reading = self._read(match, seat, letter, receipt, evidence, waited=True, former=True)
         if receipt.player != match.name(seat):
@@ -199,10 +199,10 @@ class Letters:
         waited: bool,
         former: bool = False,
     ) -> list[Command]:
-        """The commands of a letter, once it proved to be the player's; raises ValueError.
+        """The commands of a letter, after checking that it is the player's; raises ValueError.
 
-        What waited was judged when it came; what had its effect at once, by the keys of that moment. `former` keys
-        count where the question is why something does not count any more.
+        A letter that waited was judged when it came; one with immediate effect, by the keys of that moment.
+        `former` keys count if the question is why something no longer counts.
         """
         player = match.players[seat - 1]
         if evidence:
@@ -220,7 +220,7 @@ class Letters:
     def _vouched(
         match: Match, seat: int, letter: bytes, content: bytes, *, waited: bool, former: bool
     ) -> tuple[str, str]:
-        """What a letter at level `mailbox` rests on, and its text; it counts only of a player without a key."""
+        """The basis of a letter at level `mailbox`, and its text; it counts only for a player without a key."""
         player, vouching = match.players[seat - 1], Evidence.read(content.decode())
         if match.terms.keys == "demanded":
             raise ValueError("is not signed, and this match demands a signature by a key")
@@ -287,9 +287,9 @@ def _withdraws(reading: list[Command], match: Match, kind: str) -> bool:
 
 
 def _stood(form: SignedForm, match: Match, seat: int, paper: Proving | None) -> bool:
-    """Whether the desk took this form of a letter that holds several: the refused ones beside it count for nothing.
+    """Whether the desk accepted this form in a letter that holds several: the refused ones count for nothing.
 
-    Of forms with one revision the desk takes the first that is legal; an opening says itself which setup it was.
+    Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
     if isinstance(paper, Sentence):
         return form.rev == paper.rev and not _at(match).misplaced(form, seat, None, **match.place)
@@ -334,7 +334,7 @@ def _storable(form: SignedForm, match: Match, seat: int) -> bool:
 
 
 def _at(match: Match) -> Step:
-    """A step of this match in which nothing happens: it only judges where a form belongs."""
+    """A step of this match in which nothing happens, to judge where a form belongs."""
     return Step(match, Environment(datetime.min.replace(tzinfo=UTC), bytes, "", ""))
 
 
@@ -344,7 +344,7 @@ tried for five days, and written before."""
 
 
 def misdated(letter: Letter, received: datetime) -> Phrase | None:
-    """Why the date that a letter bears cannot be true, given its receipt; one that cannot be read says nothing."""
+    """Why a letter's date cannot be true, given the time of its receipt; an unreadable date is ignored."""
     dates = letter.values("date")
     if len(dates) != 1:
         return None
@@ -359,7 +359,7 @@ def misdated(letter: Letter, received: datetime) -> Phrase | None:
 
 
 def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
-    """The text that a signature covers, in its one form, from the signed bytes alone.
+    """The text that a signature covers, in its one form, read only from the signed bytes.
 
     `read` reads those that are a MIME entity; raises `Unreadable` when they are a letter beyond the limits.
     """
@@ -384,9 +384,9 @@ class Heard:
 
 
 def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read) -> Heard:
-    """What a judged letter says; its verdict is `refused` where other programs might read what was signed otherwise.
+    """What a judged letter says; its verdict is `refused` if other programs might read the signed bytes differently.
 
-    For receipt alone: what was taken up before is verified by the verdict.
+    Only for receipt: letters accepted before are verified by the verdict.
     """
     if verdict.kind != "valid":
         return Heard(verdict, letter.text or "")
@@ -403,7 +403,7 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
 
 
 def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
-    """Why what was signed is not the same text for everybody, if so."""
+    """Why the signed bytes are not the same text for everybody, if so."""
     # A text signature of OpenPGP holds whether lines end in CR or LF (RFC 9580 5.2.1.2), in the headers, too.
     around = verdict.signed.decode("latin-1") if entity else ""
     text: str | None = ""
@@ -431,13 +431,13 @@ def _strictly(data: bytes) -> str | None:
 
 
 def words(text: str, files: Iterable[bytes] = ()) -> str:
-    """The hash by which the same words are known again: of a text as `said` gives it, and of keys signed with it."""
+    """The hash by which the same words are recognised: of a text as `said` gives it, and of keys signed with it."""
     lines = [text.strip("\n"), *(sha256_hex(b" ".join(content.split())) for content in files)]
     return sha256_hex("\n".join(lines).encode("utf-8", "replace"))
 
 
 def setup_revision(match: str, game: int, raw: bytes) -> int | None:
-    """The revision of the setup that a letter, proved before, brought; None when it holds none or several."""
+    """The revision of the setup in a letter that was proved before; None if it holds none or several."""
     letter = read(raw)
     texts = [letter.text or "", *(part.text for part in letter.parts if part.text != letter.text)]
     found = {
@@ -455,7 +455,7 @@ _opened = lru_cache(maxsize=4)(read)
 
 @lru_cache(maxsize=256)
 def _parsed(public: str) -> Key:
-    """The key that a transcript lists, as it was read for the letter before; it counts."""
+    """A key as the transcript lists it, cached from the previous letter; it counts."""
     return replace(identity.parse_key(public), state="pinned")
 
 
@@ -474,7 +474,7 @@ def signed_agreement(found: Bundle, seat: int) -> str:
 
 
 def _all_listed(keys: Iterable[Mapping[str, str]]) -> list[Key]:
-    """These keys of one player; raises ValueError when they are more than anybody has."""
+    """One player's listed keys; raises ValueError if there are more than anybody has."""
     keys = tuple(keys)  # each may be tried
     if len(keys) > LIMITS.keys:
         raise ValueError(f"more than {LIMITS.keys} keys count for it")
@@ -482,7 +482,7 @@ def _all_listed(keys: Iterable[Mapping[str, str]]) -> list[Key]:
 
 
 def _listed(key: Mapping[str, str]) -> Key:
-    """A key as the transcript lists it; raises ValueError when it is not the key that its fingerprint names."""
+    """A key as the transcript lists it; raises ValueError if its fingerprint names another key."""
     found = _parsed(key["public"])
     if (found.format, found.fingerprint) != (key["format"], key["fingerprint"]):
         raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
@@ -490,7 +490,7 @@ def _listed(key: Mapping[str, str]) -> Key:
 
 
 def _agrees(command: Command, match: Match, seat: int) -> bool:
-    """Whether the command proposes these very terms, or accepts them by their hash."""
+    """Whether the command proposes exactly these terms, or accepts them by their hash."""
     if command.name == "accept":
         return (command.match, command.arguments.get("hash")) == (match.id, match.rules_hash)
     place = {"server": match.server, "player": match.name(seat)}
@@ -538,7 +538,7 @@ def _sentence(command: Command) -> str:
 
 
 def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
-    """Whether the command is of this kind and meant for the place at which the match stands."""
+    """Whether the command is of this kind and for the present place in the match."""
     given = command.arguments
     if kind == "agreed":
         return _agrees(command, match, seat)

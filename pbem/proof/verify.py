@@ -1,7 +1,7 @@
-"""The proof: check a bundle from its first byte to its last, without a server and without a network.
+"""The proof: checks a bundle from its first byte to its last, without a server and without a network.
 
-The chain, the server's signatures, every letter's signature, every commitment, and every entry made again from the
-letters and the rules. How a letter is read is handed in. Implements protocol.md, "Transcript".
+It checks the chain, the server's signatures, every letter's signature and every commitment, and makes every entry
+again from the letters and the rules. The reading of letters is handed in. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Check", "Ordered", "Proved", "verify"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that was looked at: whether it holds, and what was found; the entry and the file that it is about."""
+    """One check: whether it holds, and what was found; the entry and the file that it is about."""
 
     holds: bool
     what: str
@@ -44,7 +44,7 @@ class Check(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Proved:
-    """What a bundle proved, for those who go on from there: filled while its checks are made."""
+    """What a bundle proved, for later use: filled while its checks are made."""
 
     bundle: Bundle | None = None
     match: Match | None = None
@@ -56,7 +56,7 @@ class Proved:
 
 
 class Reader(Protocol):
-    """Makes the source that reads the letters of a bundle."""
+    """A function that makes the source for the letters of a bundle."""
 
     def __call__(self, papers: Mapping[str, bytes]) -> Source:
         """The source over these papers."""
@@ -65,9 +65,9 @@ class Reader(Protocol):
 def verify(
     content: bytes, reader: Reader, server_key: str | None = None, proved: Proved | None = None
 ) -> Iterator[Check]:
-    """Check a bundle; a check for each thing looked at, and none after the first that does not hold.
+    """Check a bundle; yields each check, and none after the first that fails.
 
-    `server_key` (64 hex digits) is the key that the server is known by; without it the bundle's own word is taken
+    `server_key` (64 hex digits) is the server's known key; without it, the bundle's own word is taken
     for it, and said. `proved` is filled with what was proved.
     """
     for check in _checks(content, reader, server_key, proved or Proved(telling=False)):
@@ -107,7 +107,7 @@ def _checks(content: bytes, reader: Reader, server_key: str | None, proved: Prov
 
 
 def _formal(entries: Sequence[Entry]) -> None:
-    """Each body has the form of its type, and time never runs backwards."""
+    """Check that each body has the form of its type, and time never runs backwards."""
     before = ""
     seats = len(entries[0].body.get("players", ()))
     for entry in entries:
@@ -161,7 +161,7 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
 
 
 class _Watched(dict[str, bytes]):
-    """The papers of a bundle that were read: nothing may lie in it that no entry names."""
+    """The papers of a bundle, recording which were read: no paper may be in it that no entry names."""
 
     def __init__(self, papers: Mapping[str, bytes]) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class _Watched(dict[str, bytes]):
 
 
 def _revealed(found: Bundle) -> int:
-    """How many entries are open: up to the game that has begun and is not revealed yet."""
+    """How many entries can be checked in full: up to the game that has begun and is not revealed yet."""
     revealed = {repr(entry.body.get("game")) for entry in found.entries if entry.type == "revealed"}
     for at, entry in enumerate(found.entries):
         if entry.type == "commitments" and repr(entry.body.get("game")) not in revealed:
@@ -182,7 +182,7 @@ def _revealed(found: Bundle) -> int:
 
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
-    """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
+    """Check the running game: secrets are checked after the reveal; papers must be those that entries name."""
     game = found.entries[until].body.get("game")
     seats = len(found.entries[0].body["terms"]["players"])
     named = dict(_named(found.entries[until]))
@@ -220,7 +220,7 @@ def _named(entry: Entry) -> Sequence[tuple[str, str]]:
 
 
 def _between(entry: Entry, seats: int) -> bool:
-    """Whether an entry may stand between the turns of a game of so many that is not revealed yet."""
+    """Whether an entry may occur between the turns of an unrevealed game of this many players."""
     kind = events.TYPES.get(entry.type)
     return kind is not None and kind.between and seats >= kind.among
 
@@ -238,7 +238,7 @@ def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _letter(found: Bundle, path: str) -> Iterator[tuple[str, str]]:
-    """The letter that an opening or receipt names, by its path and hash; raises ValueError where it is of no such."""
+    """The letter that an opening or receipt names, by path and hash; raises ValueError if the path is of neither."""
     agreed = found.entries[0].body
     name = path.partition("/")[2].removesuffix(".txt")
     paper = (Opening if path.startswith("openings/") else Receipt).read(found.papers[path].decode())

@@ -1,1 +1,1 @@
-"""The running server: its daemon, the sandbox, what watches over both. No logic of a game."""
+"""The running server: its daemon, the sandbox, and the supervision of both. No logic of a game."""

@@ -1,7 +1,7 @@
-"""What the event loop and the libraries complain of, as lines of our own log, and of each kind a few alone.
+"""Error messages of the event loop and the libraries, as lines of our own log, only a few of each kind.
 
-They speak to standard error in their own form, hundreds of times where descriptors run out, and may quote what passed
-through them. Here their words are left out but for the first ones: what is said is the kind and the place. Implements
+They write to standard error in their own form, hundreds of times when descriptors run out, and may quote what passed
+through them. Only their first words are kept here, and the kind and the place are logged. Implements
 reliability.md, case 40.
 """
 
@@ -28,7 +28,7 @@ _WORDS = re.compile(r"[A-Za-z .,'-]{0,60}")
 
 
 class Complaints:
-    """Tells of complaints; to be set as an event loop's exception handler."""
+    """Logs complaints; to be set as an event loop's exception handler."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -41,7 +41,7 @@ class Complaints:
         self.tell("asyncio", str(context.get("message", "")), error if isinstance(error, BaseException) else None)
 
     def tell(self, who: str, message: str, error: BaseException | None) -> None:
-        """Tell of it, or count it."""
+        """Log it, or count it."""
         found = _WORDS.match(message)
         words = found[0].strip() if found else ""
         trouble = errno.errorcode.get(error.errno or 0, "") if isinstance(error, OSError) else ""
@@ -60,13 +60,13 @@ class Complaints:
 
 
 class Listener(logging.Handler):
-    """Hands over what libraries say by Python's own `logging`."""
+    """Hands over what libraries log with Python's `logging`."""
 
     def __init__(self, complaints: Complaints) -> None:
         super().__init__(logging.WARNING)
         self._complaints = complaints
 
     def emit(self, record: logging.LogRecord) -> None:
-        """A complaint of a library: its words before anything is filled into them."""
+        """A complaint of a library: its message before anything is filled in."""
         error = record.exc_info[1] if record.exc_info else None
         self._complaints.tell(record.name, str(record.msg).partition("%")[0], error)

@@ -1,9 +1,9 @@
 """Wiring and tasks: what runs when the server runs, how it starts, and how it stops.
 
 Here live the opening of keys, store and listeners, and the tasks of intake and delivery with what wakes them and the
-desk. No logic: what becomes of a letter is the desk's, how it is taken in and sent is mail's.
-The desk works in a process of its own (`pbem.server.desk_process`), and takes no time of the intake's. What intake
-and delivery ask of the store is asked in a thread, because a commit may have to wait until the desk's is done,
+desk. No logic: the desk decides what becomes of a letter; `smtp` takes letters in and sends them.
+The desk works in a separate process (`pbem.server.desk_process`), and takes no time from the intake. Intake
+and delivery call the store in a thread, because a commit may have to wait until the desk's is done,
 and the loop must not wait with it.
 Implements design.md, "The way of a letter", and reliability.md, case 30 (the second daemon exits).
 """
@@ -88,7 +88,7 @@ class StartError(Exception):
 
 
 def open_admission(config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> Admission:
-    """Who looks at letters beyond a network's limit, on a connection of its own."""
+    """The examiner of letters beyond a network's limit, on a separate connection."""
     from pbem.desk.admission import Admission
 
     return Admission(config, database, vault, reader)
@@ -140,7 +140,7 @@ class Daemon:
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
 
-        Raises `StartError`, and whatever ended a task that should not end.
+        Raises `StartError`, and the error of any task that ended unexpectedly.
         """
         asyncio.get_running_loop().set_exception_handler(Complaints())
         async with AsyncExitStack() as stack:
@@ -212,7 +212,7 @@ class Daemon:
         await self._work(deliverer, asker, intake, places)
 
     async def _locked(self, store: Path) -> Lock:
-        """The lock of the store; where its daemon is dead and its desk is not yet, it is free in a moment."""
+        """The lock of the store; if its daemon is dead but the desk is not yet, the lock is free in a moment."""
         end = time.monotonic() + LAST_MOMENTS
         while True:
             try:
@@ -223,7 +223,7 @@ class Daemon:
             await asyncio.sleep(0.01)
 
     def _begin(self) -> None:
-        """See that a new server can begin here, and that this is none whose store is missing."""
+        """Check that a new server can begin here, and that this is not a server whose store is missing."""
         config = self._config
         for path in (config.store_key, config.signing_key):
             if path.exists():
@@ -237,7 +237,7 @@ class Daemon:
                 raise StartError(f"{there} cannot be written by this user")
 
     def _open_store(self, stack: AsyncExitStack, turn: WriteTurn, *, new: bool) -> OwnKeys:
-        """Open the store with the keys that it belongs to; a new one is made, and keys for it."""
+        """Open the store with its keys; if there is none, make it and keys for it."""
         config = self._config
         files = (config.store_key, config.signing_key)
         found: list[OwnKeys] = []
@@ -345,12 +345,12 @@ class Daemon:
             raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
 
     def _wake_others(self) -> None:
-        """There may be letters to send, and names to look up."""
+        """Wake delivery and DNS: there may be letters to send, and names to look up."""
         for other in self._others:
             other.set()
 
     async def _share(self) -> None:
-        """Say again and again that this server lives; look for what others left, and for what came in elsewhere."""
+        """Keep reporting that this server lives; look for what others left, and for what came in elsewhere."""
         while not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
                 wait = RENEW * (0.75 + self._random(1)[0] / 512)  # not all servers at once
@@ -367,7 +367,7 @@ class Daemon:
             self._wake_others()
 
     def _renew(self) -> int:
-        """Say that this server lives; how much it gave back that was in the hands of others which do not."""
+        """Report that this server lives; returns how much it gave back from the hands of dead servers."""
         now = self._post_base.time(self._now())
         with self._post_base.transaction():
             self._owners.renew(self._name, self._roles, now)
@@ -378,7 +378,7 @@ class Daemon:
             self._owners.leave(self._name)
 
     async def _release_letters(self, owner: str) -> None:
-        """Give back what a desk had in hand that died."""
+        """Give back what a dead desk had in hand."""
         log.info("letters given back", letters=await self._post(self._inbox.release_all, owner))
         self.wake()
 
@@ -407,7 +407,7 @@ class Daemon:
         return intake
 
     def _fetcher(self, intake: Intake) -> Fetcher:
-        """Who fetches what lies in the mailbox; kept as what is brought is."""
+        """The fetcher of the mailbox's letters, which are kept like all others."""
         config = self._config
 
         async def keep(raw: bytes) -> None:
@@ -420,7 +420,7 @@ class Daemon:
         return Fetcher(open_mailbox(config), keeping, config.mailbox.poll.total_seconds(), points=self._points)
 
     def _mark(self, name: str, given: str | None) -> str | None:
-        """Keep a mark of this name, unless another server that shares the store was first; the one that is kept."""
+        """Keep a mark under this name, unless another server sharing the store was first; returns the one kept."""
         with self._post_base.transaction():
             known = self._post_base.meta(name)
             if known is None and given is not None:
@@ -428,12 +428,12 @@ class Daemon:
             return known if known is not None else given
 
     def _house(self) -> HouseProgram | None:
-        """The program that plays here, where this server starts it."""
+        """The program that plays here, if this server starts it."""
         file = self._config.house.config
         return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
-        """Store letters that arrived together; which of them, as some may be too many from their network today."""
+        """Store letters that arrived together; returns which, because some may exceed their network's limit today."""
         room = self._post_base.room()
         if room is not None and room < self._config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
@@ -451,7 +451,7 @@ class Daemon:
         return [row is not None for row in rows]
 
     async def _keep_beyond_limit(self, envelope: Envelope, raw: bytes) -> None:
-        """Store a letter whose network has sent too many today, if it is by somebody who is known here.
+        """Store a letter whose network has sent too many today, if its sender is known here.
 
         Raises `Refusal`.
         """
@@ -473,7 +473,7 @@ class Daemon:
 
 
 def _lives(process: int | None) -> bool:
-    """Whether a process that is named in a lock lives, as far as can be seen from here."""
+    """Whether a process named in a lock lives, as far as can be seen from here."""
     if not process:
         return False
     try:
@@ -486,7 +486,7 @@ def _lives(process: int | None) -> bool:
 
 
 def write_ready(path: Path, places: Sequence[Place]) -> None:
-    """Write the bound places as JSON, whole or not at all: who waits for the file may read it at once."""
+    """Write the bound places as JSON, whole or not at all, because a waiting program may read the file at once."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(json.dumps({place.protocol: _described(place) for place in places}) + "\n", "utf-8")
     draft.replace(path)
@@ -505,7 +505,7 @@ def _transport(config: Config, password: str) -> Transport:
 
 
 async def _access_token(command: str) -> str:
-    """What the command prints; raises ConnectionError where there is none now, and letters wait."""
+    """The token that the command prints; raises ConnectionError if there is none now, and letters wait."""
     try:
         return await asyncio.to_thread(token, command)
     except PasswordError as error:

@@ -1,11 +1,11 @@
-"""The desk at its place: in a process of its own beside the daemon, or in a thread, where a test wants no other one.
+"""Where the desk works: in a separate process beside the daemon, or in a thread, if a test wants no other process.
 
 Here live what a desk is opened with, its work (letter after letter, and the clock between them), how its process is
-started, watched and ended, and what the two say to each other: that letters came in, that there is something to send,
-that it is over. A desk whose daemon is gone ends at once; one that dies is followed by another, and one that answers
-nothing any more is ended. Both hold the store's lock, so that no second daemon begins while either lives. No logic:
-what becomes of a letter is the desk's.
-Words of the line are single octets, so that asyncio may hear them; only what is handed over at first is a message.
+started, watched and ended, and the messages between daemon and desk: letters came in, there is something to send,
+work is over. A desk whose daemon is gone ends at once. A desk that dies is replaced, and one that no longer
+answers is ended. Both hold the store's lock, so that no second daemon starts while either lives. No logic:
+the desk decides what becomes of a letter.
+The messages are single octets, so that asyncio can read them; only the first hand-over is longer.
 Implements design.md, "The way of a letter", and reliability.md, cases 9 and 32.
 """
 
@@ -90,17 +90,17 @@ log = structlog.get_logger()
 
 
 class DeskError(Exception):
-    """The desk's process could not begin; the message says why, for the operator."""
+    """The desk's process could not start; the message says why, for the operator."""
 
 
 class DeskLike(Protocol):
     """The desk as its place sees it; called from one thread, one call at a time."""
 
     def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox; how many there were."""
+        """Handle the next letters of the inbox; returns how many there were."""
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock demands; when to be called again, or None when nothing is timed."""
+        """Do what the clock demands; returns when to be called again, None if nothing is timed."""
 
 
 class OpenDesk(Protocol):
@@ -157,7 +157,7 @@ def now() -> datetime:
 
 @dataclass(frozen=True)
 class Supplies:
-    """What a desk is opened with, wherever that is. Keys are read there from their files, and travel nowhere."""
+    """What a desk needs to be opened, anywhere. Keys are read there from their files, and are never passed on."""
 
     config: Config
     now: Callable[[], datetime] = now
@@ -170,7 +170,7 @@ class Supplies:
     roles: frozenset[Role] = ALL
 
     def owner(self, process: int) -> str:
-        """By what that is known which a desk in a process has in hand."""
+        """The mark of what a desk in a process has in hand."""
         return f"{self.server}{process}"
 
 
@@ -184,19 +184,19 @@ class DeskPlace(Protocol):
     """Whether it found nothing to do when it last looked, and was not woken since."""
 
     async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
-        """Open the desk over a store that is there, with the files that hold the store's lock.
+        """Open the desk over an existing store, with the files that hold the store's lock.
 
         Raises `DeskError`, `StoreError`, `KeyFileError`, `BadDkimKey` and `ReaderError`.
         """
 
     async def work(self) -> None:
-        """Handle letters until `stop`, and return when what was in hand is done."""
+        """Handle letters until `stop`, and return when those in hand are done."""
 
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now."""
 
     def ease(self) -> None:
-        """Let the desk take little of the processor for a moment: letters pour in."""
+        """Let the desk use little of the processor for a moment, because letters pour in."""
 
     def stop(self) -> None:
         """Begin no further letter."""
@@ -207,7 +207,7 @@ class DeskPlace(Protocol):
 
 @dataclass(frozen=True)
 class Told:
-    """Whom the place of a desk tells what happens there."""
+    """The listeners to which the place of a desk reports."""
 
     worked: Callable[[], None]
     """It wrote something: there may be letters to send."""
@@ -225,7 +225,7 @@ class OpenPlace(Protocol):
 
 
 class _Work:
-    """Letter after letter, and the clock between them; what others ask of it may be asked from their threads."""
+    """Letter after letter, and the clock between them; other threads may call it."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class _Work:
                 self._woken.wait(wait)
 
     def _some(self) -> float:
-        """Handle some letters, and look at the clock after the last one; seconds until there is more to do."""
+        """Handle some letters, and look at the clock after the last; returns the seconds until there is more work."""
         since_tick = handled = 0
         while Role.DESK in self._roles and since_tick < LETTERS_PER_TICK:
             began = time.monotonic()
@@ -291,18 +291,18 @@ class _Work:
         return 0.0 if handled else self._until(following)
 
     def _rest(self, worked: float) -> None:
-        """Leave the processor to others after so many seconds of work, while letters pour in."""
+        """Leave the processor to others after this many seconds of work, while letters pour in."""
         if (rest := min(worked * RESTED, self._eased - time.monotonic())) > 0:
             self._stopping.wait(rest)
 
     def _tell(self) -> None:
-        """Say that there is something to send, if there may be."""
+        """Report that there may be something to send."""
         if self._told != (changes := self._database.changes):
             self._told = changes
             self._worked()
 
     def _until(self, time: datetime | None) -> float:
-        """Seconds to wait for a time, never so few that a desk in arrears keeps the processor busy."""
+        """Seconds to wait for a time, never so few that a late desk keeps the processor busy."""
         if time is None:
             return LONGEST_WAIT
         return min(max((time - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
@@ -328,7 +328,7 @@ def _opened(
 
 
 class OwnThread:
-    """A desk in this very process."""
+    """A desk in this process."""
 
     deaths = 0
 
@@ -395,11 +395,11 @@ class Process(Protocol):
         """End it at once."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; its status. Raises `subprocess.TimeoutExpired`."""
+        """Wait for its end; returns its status. Raises `subprocess.TimeoutExpired`."""
 
 
 def started(line: socket.socket) -> Process:
-    """A process of the same code as this one, with an interpreter of its own; it hears of its work on this line."""
+    """A process of the same code with its own interpreter; it gets its work over this line."""
     return subprocess.Popen(
         [sys.executable, "-P", "-c", "from pbem.server.desk_process import main; main()"],
         stdin=line.fileno(),
@@ -409,7 +409,7 @@ def started(line: socket.socket) -> Process:
 
 
 class OwnProcess:
-    """A desk in a process of its own, which is started when this is made; one that dies is followed by another."""
+    """A desk in a separate process, which is started when this is made, and replaced if it dies."""
 
     def __init__(
         self,
@@ -454,7 +454,7 @@ class OwnProcess:
             raise DeskError(message or f"the desk's process ended as soon as it began, with status {status}")
 
     async def work(self) -> None:
-        """Let the process work, and start another whenever it dies, until `stop`."""
+        """Let the process work, and start another one whenever it dies, until `stop`."""
         pause = FIRST_PAUSE
         while True:
             if self._process is not None:
@@ -485,7 +485,7 @@ class OwnProcess:
                 log.error("desk cannot begin", trouble=str(error))
 
     async def _give_back(self) -> bool:
-        """Let others have what the process had in hand; whether that could be written."""
+        """Give others what the process had in hand; returns whether that could be written."""
         try:
             await self._told.died(self._owner)
         except StoreError as error:
@@ -495,7 +495,7 @@ class OwnProcess:
         return True
 
     def wake(self) -> None:
-        """Let the desk look at its inbox and its clock now; one that has not heard yet need not be told twice."""
+        """Let the desk look at its inbox and its clock now; one that has not reacted yet need not be told twice."""
         self.resting = False
         self._say(WAKE)
 
@@ -508,9 +508,9 @@ class OwnProcess:
             self._to_say.write(word)
 
     async def _watch(self) -> None:
-        """Ask the process again and again whether it is there, and end it when it does not answer.
+        """Keep checking that the process answers, and end it if it does not.
 
-        It is counted how often it was asked, and no time: a machine that slept accuses nobody.
+        The checks are counted, not the time: a machine that slept accuses nobody.
         """
         self._silent = 0
         while self._silent < TIMES:
@@ -530,7 +530,7 @@ class OwnProcess:
             self._told.rests()
 
     def stop(self) -> None:
-        """Let the process finish what it has in hand; not for ever."""
+        """Let the process finish what it has in hand, within a limit of time."""
         if not self._stopping.is_set():
             self._stopping.set()
             if self._to_say is not None:
@@ -554,7 +554,7 @@ class OwnProcess:
             self._process.kill()
 
     async def _bury(self) -> int:
-        """Wait for the end of a process that said its last word, and leave nothing of it; its status."""
+        """Wait for the end of a process that is done, and clean up; returns its status."""
         process, self._process = self._process, None
         assert process is not None
         self.resting = False
@@ -588,7 +588,7 @@ def main() -> None:
 
 
 def received(line: socket.socket) -> tuple[Supplies, WriteTurn]:
-    """What the daemon hands over. The files that hold the store's lock are ours until this process ends."""
+    """Receive what the daemon hands over. The files that hold the store's lock are ours until this process ends."""
     _, files, _, _ = socket.recv_fds(line, len(FILES), 8)
     try:
         with Connection(os.dup(line.fileno())) as daemon:
@@ -599,7 +599,7 @@ def received(line: socket.socket) -> tuple[Supplies, WriteTurn]:
 
 
 def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
-    """Work until the daemon says that it is over; the process's status."""
+    """Work until the daemon says stop; returns the process's status."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which tells us
     with contextlib.suppress(OSError):
@@ -629,7 +629,7 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
 
 
 def _listen(line: socket.socket, work: _Work, here: Callable[[], None]) -> None:
-    """Hear what the daemon says; without one, what is in hand is no longer ours."""
+    """Listen to the daemon; without one, what is in hand is no longer ours."""
     while said := _heard(line):
         if EASE in said:
             work.ease()

@@ -1,7 +1,7 @@
-"""The desks of a server, as one: they share its inbox, and what comes wakes one that rests.
+"""The desks of a server, as one: they share its inbox, and a new letter wakes one that rests.
 
-No desk leads: each looks at letters and at the clock, and what two of them decide at once one of them decides anew.
-How a desk is started and watched is `desk_process`'s. Implements design.md, "The way of a letter".
+No desk leads: each looks at letters and at the clock; if two decide the same thing at once, one of them decides
+again. `desk_process` starts and watches a desk. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def usual() -> int:
 
 
 class Desks:
-    """So many desks at places of their own."""
+    """Several desks, each at its own place."""
 
     def __init__(
         self,
@@ -57,11 +57,11 @@ class Desks:
 
     @property
     def deaths(self) -> int:
-        """How many of their processes ended that were not asked to."""
+        """How many of their processes ended without being told to."""
         return sum(place.deaths for place in self._places)
 
     async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
-        """Open them over a store that is there; raises what `DeskPlace.open` raises."""
+        """Open them over an existing store; raises what `DeskPlace.open` raises."""
         for place in self._places:
             await place.open(turn, lock)
 
@@ -70,14 +70,14 @@ class Desks:
         await asyncio.gather(*(place.work() for place in self._places))
 
     def wake(self) -> None:
-        """Let a desk look at inbox and clock: one that rests, or else the next that is about to."""
+        """Let a desk look at inbox and clock: one that rests, or else the next one to rest."""
         resting = next((place for place in self._places if place.resting), None)
         self._more = resting is None
         if resting is not None:
             resting.wake()
 
     def came(self, letters: int) -> None:
-        """Letters came in: let a desk look, and all of them rest more than they work while many come."""
+        """Letters came in: let a desk look, and make all desks rest more than they work while many come."""
         now = self._clock()
         if now - self._since > STRETCH:
             self._since, self._came = now, 0

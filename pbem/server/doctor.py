@@ -1,8 +1,8 @@
-"""What can be found wrong with a server from outside, without changing anything: one finding a line.
+"""What can be found wrong with a server from outside, without changing anything: one finding per line.
 
-Here live the checks of `pbem check-config` (what surrounds the configuration) and `pbem doctor` (the store, every
-transcript, the clock, the queues, and a letter that goes round through the mail). What makes the findings is where it
-belongs; here they are asked for and put into plain words.
+Here live the checks of `pbem check-config` (the surroundings of the configuration) and `pbem doctor` (the store,
+every transcript, the clock, the queues, and a letter that makes a round trip). Other modules make the findings;
+this one collects them and puts them into plain words.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ SLOW = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: whether it is well, and what was found."""
+    """One check: whether all is well, and what was found."""
 
     well: bool
     what: str
@@ -92,7 +92,7 @@ class Finding:
 
 
 def surroundings(config: Config) -> Iterator[Finding]:
-    """What the configuration speaks of: files, folders, names and places to listen at."""
+    """Check what the configuration names: files, folders, names and places to listen at."""
     yield _folder("store", config.store) if isinstance(config.store, Path) else _database(config.store)
     for key in (config.store_key, config.signing_key):
         yield _key(key)
@@ -133,7 +133,7 @@ def _mailbox(config: Config) -> Iterator[Finding]:
 
 
 def _password(what: str, account: Mailbox | Smarthost) -> Iterator[Finding]:
-    """Whether its file is one of our own; a command is not run."""
+    """Check that the password's file is readable only by us; a command is not run."""
     if not account.password_file:
         return
     try:
@@ -219,7 +219,7 @@ def _dkim(config: Config) -> Finding:
 
 
 def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings, and that there are no more of them where a damage stops the search."""
+    """The findings; if damage stops the search, a last finding says so."""
     try:
         yield from findings
     except Exception as error:  # whatever it is, the operator asked what is wrong
@@ -227,7 +227,7 @@ def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def store(database: Database, vault: Vault) -> Iterator[Finding]:
-    """Whether the file is sound, its tables agree, and what is in them is what was written."""
+    """Check that the file is sound, its tables agree, and their contents are what was written."""
     damage = database.damage()
     faults = [*damage, *islice(unsound(database, vault), FAULTS)]
     for fault in faults:
@@ -241,7 +241,7 @@ def store(database: Database, vault: Vault) -> Iterator[Finding]:
 
 
 def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Finding]:
-    """Whether the server's keys are those of its store, and the players' keys those that they go by."""
+    """Check that the server's keys belong to its store, and the players' keys to their fingerprints."""
     try:
         own_keys.check(database, own)
         log = VerifierKey(server, LOG, bytes.fromhex(own.public))
@@ -258,7 +258,7 @@ def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Finding]:
 
 
 def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Finding]:
-    """Whether every match is what its own letters and papers give, and what anybody's verification gives."""
+    """Check that every match follows from its letters and papers, and verifies as it would for anybody."""
     matches = Matches(database, vault)
     archive = MatchRepository(matches, People(database), config.server, lambda _: b"", server_key)
     for number in matches.numbers():
@@ -274,7 +274,7 @@ def transcripts(database: Database, vault: Vault, config: Config, server_key: st
 
 
 def _snapshot(database: Database, vault: Vault, archive: MatchRepository, number: int) -> None:
-    """See that the turns which are kept beside the transcript open; raises `Sealed`."""
+    """Check that the turns kept beside the transcript can be opened; raises `Sealed`."""
     loaded = archive.load(number)
     assert loaded is not None
     SnapshotRows(database, vault).turns(number, loaded[0].game)
@@ -299,7 +299,7 @@ def _transcript(archive: MatchRepository, number: int, server_key: str) -> Findi
 
 
 def clock(database: Database, now: datetime) -> Iterator[Finding]:
-    """Whether the clock stands before something that already happened."""
+    """Check that the clock is not behind something that already happened."""
     stamp = latest(database)
     if stamp and from_db(stamp) > now + STEP:
         yield Finding(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
@@ -308,7 +308,7 @@ def clock(database: Database, now: datetime) -> Iterator[Finding]:
 
 
 def growth(database: Database, config: Config, now: datetime) -> Iterator[Finding]:
-    """How large the store is, how fast it grows, and whether there is room for it."""
+    """Check how large the store is, how fast it grows, and whether there is room for it."""
     found, room = growth_of(database, to_db(now - WEEK)), database.room()
     yield Finding(
         room is None or room >= 3 * config.limits.reserve_bytes,
@@ -325,7 +325,7 @@ def growth(database: Database, config: Config, now: datetime) -> Iterator[Findin
 
 
 def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Finding]:
-    """Whether letters flow, as far as the store shows."""
+    """Check that letters are processed, as far as the store shows."""
     found = survey(database)
     daemon = at_work(database, now)
     yield Finding(daemon is not None, "daemon", works(daemon))
@@ -348,7 +348,7 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Finding]
 
 
 def undone(database: Database, now: datetime) -> list[str]:
-    """Which roles no server has of those that work on a store, and what that means."""
+    """Which roles none of the servers on a store has, and what that means."""
     done = roles_at_work(database, now)
     return (
         []
@@ -373,7 +373,7 @@ def mail_loop(
     now: Callable[[], datetime],
     wake: Callable[[], object],
 ) -> Finding:
-    """Send a letter to ourselves through the smarthost, and see it come back within `deadline` seconds."""
+    """Send a letter to ourselves through the smarthost, and check that it comes back within `deadline` seconds."""
     address = composer.sub_address(f"canary.{token}")
     text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
     message_id = composer.message_id(f"canary.{token}")

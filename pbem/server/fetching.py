@@ -1,9 +1,9 @@
 """Fetching letters from a mailbox: kept first, on disk and fsynced, and only then moved to where nobody looks again.
 
-Here live the thread that reads the mailbox, its patience with a provider, and the envelope that a letter is kept
-under. What lay there before the first look is somebody's mail, and none of ours: it is left alone for good. A crash
-between keeping and moving brings the same letter again; the inbox knows it by its fingerprint, which holds the same
-envelope, as that is made from the letter alone. No letter is lost by trouble of any kind: it lies in the mailbox
+Here live the thread that reads the mailbox, its patience with a provider, and the envelope under which a letter is
+kept. Letters from before the first look are somebody else's: they are left alone for good. A crash
+between keeping and moving brings the same letter again; the inbox recognises it by its fingerprint, which is the same
+because the envelope is made from the letter alone. No trouble of any kind loses a letter: it stays in the mailbox
 until it is kept. Implements mailbox.md, and reliability.md, promises 1 and 2.
 """
 
@@ -46,7 +46,7 @@ log = structlog.get_logger()
 
 
 def open_mailbox(config: Config) -> Mailbox:
-    """The mailbox of a configuration that names one."""
+    """The mailbox that a configuration names."""
     box, most = config.mailbox, config.limits.message_bytes
     if box.maildir:
         return Maildir(Path(box.maildir), most=most)
@@ -66,14 +66,14 @@ def open_mailbox(config: Config) -> Mailbox:
 
 
 def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope:
-    """The envelope of a letter that lies in our mailbox; it is for us, whatever it says of its recipients."""
+    """The envelope of a letter in our mailbox; it is for us, whatever recipients it names."""
     ours = tuple(filter(knows, recipients(raw)))
     return Envelope(sender(raw), ours or (address,))
 
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What a fetcher has kept, on disk when it returns; all of it raises if it fails."""
+    """Keeps what a fetcher found; it is on disk when this returns. Raises if any of it fails."""
 
     letter: Callable[[bytes], Awaitable[None]]
     mark: Callable[[str | None], Awaitable[str | None]]
@@ -94,7 +94,7 @@ class Fetcher:
         self._ended: asyncio.Future[None] = self._loop.create_future()
 
     async def work(self) -> None:
-        """Fetch until `stop`; a mailbox that does not answer then is waited for no longer than a moment."""
+        """Fetch until `stop`; then a mailbox that does not answer is waited for only a moment."""
         # Of no executor: those are waited for, however long a connection takes to break.
         threading.Thread(target=self._run, name="mailbox", daemon=True).start()
         await self._ended
@@ -155,7 +155,7 @@ class Fetcher:
                 retry = min(retry * 2, LONGEST_RETRY)
 
     def _begin(self) -> bool:
-        """Leave alone what lay there at the very first look; raises `Unreachable` where that cannot be kept."""
+        """Leave alone what was there at the very first look; raises `Unreachable` if that cannot be recorded."""
         try:
             mark = self._in_loop(self._keeping.mark, None)
             if mark is None:

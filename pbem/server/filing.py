@@ -1,7 +1,7 @@
-"""Letters that stay on this machine: each is filed in a Maildir of its recipient's, where anybody here can read it.
+"""Letters that stay on this machine: each is filed in its recipient's Maildir, where anybody here can read it.
 
-For trying a server out, instead of a mail server: nothing is sent. A folder is named by its address, and nothing else
-than an address names one. Implements design.md, "The way of a letter", at its end.
+This replaces a mail server when somebody tries pbem: nothing is sent. A folder is named by its address, and only an
+address can name one. Implements design.md, "The way of a letter", at its end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Filing:
         self._folder = folder
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        """File one letter; the same letter again lies there once."""
+        """File one letter; the same letter again is stored once."""
         name = recipient.lower()
         if not ADDRESS.fullmatch(name) or "/" in name:
             raise Permanent("not filed: no plain address")

@@ -1,8 +1,8 @@
-"""The house: a program that plays with whoever asks it, as a process of its own beside the server's.
+"""The house: a program that plays with anybody who asks, as a separate process beside the server's.
 
-Here it is started, watched, started again and stopped. It is a player like any other, by letters alone: from the
+This module starts, watches, restarts and stops it. It is a player like any other, and uses only letters. From the
 server it gets neither environment nor descriptors, only a standard input that ends when the server does, however that
-ends. How it plays is not known here.
+ends. This module does not know how it plays.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ log = structlog.get_logger()
 
 
 def command(config_file: str) -> Sequence[str]:
-    """What starts `pbem opponent` with the interpreter and the code of this process.
+    """The command that starts `pbem opponent` with the interpreter and the code of this process.
 
-    Of several servers that share a store and its file, one plays at a time, and the others' stand by.
+    If several servers share a store and this file, one house plays at a time, and the others stand by.
     """
     return (sys.executable, "-P", "-c", _RUN, "opponent", "--standby", "--config", config_file)
 
 
 def end_with_the_server() -> None:
-    """See that this process ends like one that was asked to, when its standard input does."""
+    """Make this process end as if by SIGTERM when its standard input ends."""
 
     def wait() -> None:
         with contextlib.suppress(OSError):
@@ -93,7 +93,7 @@ class HouseProgram:
         self._stopping.set()
 
     async def _live(self) -> int | str | None:
-        """Let it run until it ends or is to be stopped; its status, or why it could not begin."""
+        """Let it run until it ends or must be stopped; returns its status, or why it could not start."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._words,

@@ -1,6 +1,6 @@
-"""The set-up of logs: a line of JSON each on standard error, with no word of any letter in them.
+"""The set-up of logs: lines of JSON on standard error, with no word of any letter in them.
 
-Here lives what turns events and exceptions into lines, alike in every process of a server.
+Here events and exceptions become lines, in the same way in every process of a server.
 Implements reliability.md, promise 4.
 """
 
@@ -44,7 +44,7 @@ def configure_logs(config: Log) -> None:
 
 
 def _frames(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Say of an exception its kind and its place: its text may quote a letter."""
+    """Log only an exception's kind and place: its text may quote a letter."""
     error = event.pop("exc_info", None)
     if error is True:
         error = sys.exc_info()[1]

@@ -1,6 +1,6 @@
-"""The figures of a running server for Prometheus, at `/metrics` of a listener of their own.
+"""The figures of a running server for Prometheus, at `/metrics` of a separate listener.
 
-Here live what is told, and who may ask: the loopback interface alone (`pbem.config`). It tells numbers: no name, no
+Here live the figures, and who may ask: only the loopback interface (`pbem.config`). They are numbers: no name, no
 address, no word of a letter.
 """
 
@@ -38,7 +38,7 @@ log = structlog.get_logger()
 
 
 class Figures(NamedTuple):
-    """What there is to tell of a server."""
+    """The figures about a server."""
 
     survey: Survey
     desk_deaths: int
@@ -75,7 +75,7 @@ def _labelled(name: str, what: str, label: str, counts: Mapping[str, int]) -> Ga
 
 
 class Metrics(Collector):
-    """Answers `GET /metrics`; `figures` are asked for on the loop that `listen` was called on."""
+    """Answers `GET /metrics`; `figures` is called on the loop on which `listen` was called."""
 
     def __init__(self, figures: Callable[[], Awaitable[Figures]], now: Callable[[], datetime]) -> None:
         self._ask = figures
@@ -88,14 +88,14 @@ class Metrics(Collector):
         self._text = make_wsgi_app(registry, disable_compression=True)
 
     async def listen(self, host: str, port: int) -> int:
-        """Take the port, which is given; nobody is answered before `open`. Raises OSError."""
+        """Bind the given port; nobody is answered before `open`. Raises OSError."""
         self._loop = asyncio.get_running_loop()
         family = _IPv6Server if ":" in host else ThreadingWSGIServer
         self._server = make_server(host, port, self._answer, family, _Handler)
         return self._server.server_port
 
     async def open(self) -> None:
-        """Answer from now on, if there is a place."""
+        """Answer from now on, if a port was given."""
         if self._server is not None:
             self._thread = threading.Thread(
                 target=self._server.serve_forever, args=(POLL,), name="metrics", daemon=True
@@ -110,7 +110,7 @@ class Metrics(Collector):
             self._server.server_close()
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Nothing: the names are known when there are figures."""
+        """Nothing: the names are known only when there are figures."""
         return ()
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
@@ -140,13 +140,13 @@ class _IPv6Server(ThreadingWSGIServer):
 
 
 class _Handler(WSGIRequestHandler):
-    """Patient for so long, and silent: what is wrong is logged in lines of our own."""
+    """A handler with a time limit, and silent: errors are logged in lines of our own."""
 
     timeout = PATIENCE
 
     def log_message(self, *_: object) -> None:
-        """Who asked is not noted."""
+        """Nothing: the client is not logged."""
 
     def get_stderr(self) -> io.StringIO:
-        """Nobody whom a traceback would help reads there."""
+        """Nothing: nobody who needs a traceback reads it there."""
         return io.StringIO()

@@ -1,7 +1,7 @@
-"""What a server does of all there is to do: one of several that share a store may do less than everything.
+"""The roles of a server: if several servers share a store, each may do less than everything.
 
-Here live the names of the roles and what they mean; which a server has is said by `pbem serve --roles`, and each part
-is begun, or not, in `daemon` and `desk_process`. Implements docs/many-machines.md, "Roles".
+Here live the names of the roles and what they mean. `pbem serve --roles` says which roles a server has; `daemon` and
+`desk_process` start each part, or not. Implements docs/many-machines.md, "Roles".
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["ALL", "UNDONE", "Role", "named"]
 
 
 class Role(StrEnum):
-    """A part of what servers do."""
+    """A part of a server's work."""
 
     INTAKE = "intake"
     """Letters are taken in: the listeners, and the mailbox that is fetched from."""

@@ -1,12 +1,13 @@
-"""The sandbox: letters, signatures and keys of strangers are taken apart in a process of their own.
+"""The sandbox: letters, signatures and keys of strangers are taken apart in a separate process.
 
 Here lives the `Reader` that hands the bytes to a worker with a deadline, a budget of work and a memory limit, and
-starts another when it dies. A worker has no store, no keys and no network; what it sends back is decoded by its type,
-so that nothing but plain letters, verdicts and commands can come of it. What a worker does is in `pbem.desk.reading`.
+starts another when it dies. A worker has no store, no keys and no network; what it sends back is decoded by type,
+so that only plain letters, verdicts and commands can result. `pbem.desk.reading` has what a worker does.
 Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
 
-Frames are our own: those of `multiprocessing.connection` have no deadline once their first octet came (`poll` waits
-for no other), nor while they are sent, and a worker that a letter has taken over may stop in the middle of one.
+We frame messages ourselves: the frames of `multiprocessing.connection` have no deadline once their first octet came
+(`poll` waits only for that one), nor while they are sent, and a worker that a letter has taken over may stop in the
+middle of one.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class _BadKey(msgspec.Struct, frozen=True, tag=True):
 
 
 class _Broken(msgspec.Struct, frozen=True, tag=True):
-    """An exception that should not be: its kind and its places, never its text, which may quote the letter."""
+    """An unexpected exception: its kind and its places, never its text, which may quote the letter."""
 
     kind: str
     frames: list[str]
@@ -150,7 +151,7 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=_document)
 
 
 class _Batch:
-    """Requests to a worker, how many of them were sent, and the answers that came."""
+    """Requests to a worker, how many of them were sent, and the answers so far."""
 
     def __init__(self, requests: Sequence[_Request]) -> None:
         self.frames = [_encoder.encode(request) for request in requests]
@@ -161,9 +162,9 @@ class _Batch:
 
     @property
     def next(self) -> bytes | None:
-        """The request to be sent next, if its worker's socket has room for it.
+        """The next request to send, if its worker's socket has room for it.
 
-        A worker that nobody listens to must not keep us from listening.
+        Sending to a blocked worker must not keep us from listening to it.
         """
         if self.sent == len(self.frames):
             return None
@@ -176,12 +177,12 @@ class _Batch:
         self.replies.append(reply)
 
     def lost(self) -> None:
-        """What was sent ahead went down with the worker."""
+        """Forget what was sent ahead: it was lost with the worker."""
         self.sent, self.in_socket = len(self.replies), 0
 
 
 class Worker:
-    """A reader whose work is done in a process of its own; for one thread at a time."""
+    """A reader whose work is done in a separate process; for one thread at a time."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -199,7 +200,7 @@ class Worker:
         self._start()
 
     def get_ready(self) -> None:
-        """Make sure that a worker waits for letters; raises `ReaderError` when none can be started."""
+        """Make sure that a worker waits for letters; raises `ReaderError` if none can be started."""
         if self._process is None or self._process.poll() is not None:
             self._end("ended between letters" if self._process else "was closed")
             self._start()
@@ -231,7 +232,7 @@ class Worker:
                 self._asked.lost()
 
     def found(self) -> list[Found]:
-        """What the worker found; the next letter is at its hand while it reads another."""
+        """What the worker found; it already has the next letter while it reads one."""
         batch, self._asked = self._asked, _Batch([])
         self._complete(batch)
         return [self._as_found(reply) for reply in batch.replies]
@@ -299,7 +300,7 @@ class Worker:
         self._received.clear()
 
     def _end(self, reason: str) -> None:
-        """Leave nothing running; what a worker held is forgotten."""
+        """End the worker, and forget what it held."""
         if self._process is not None:
             self._process.kill()
             status = self._process.wait()
@@ -323,7 +324,7 @@ class Worker:
         return reply
 
     def _complete(self, batch: _Batch) -> None:
-        """Wait for the answers to all requests; one that fails leaves the others alone.
+        """Wait for the answers to all requests; a failed one does not affect the others.
 
         Raises `ReaderError` when no worker can be started.
         """
@@ -387,7 +388,7 @@ class Worker:
         return data
 
     def _failed(self, what: str) -> ReaderError:
-        """End the worker, begin another for the letters to come, and say what happened to this one."""
+        """End the worker, start another for the next letters, and say what happened to this one."""
         started = self._started
         self._end(what)
         if started:
@@ -455,7 +456,7 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
 
 
 def _bounce(reader: InProcess, raw: bytes) -> Bounce:
-    """A bounce may be beyond the limits that letters have: then its headers must do."""
+    """Read a bounce; beyond the limits of letters, its headers must be enough."""
     try:
         letter = reader.read(raw)
     except Unreadable as error:
@@ -471,7 +472,7 @@ def _send(daemon: socket.socket, reply: _Reply) -> None:
 
 
 def _confine(memory: int) -> None:
-    """Take from this process what reading does not need."""
+    """Remove the rights of this process that reading does not need."""
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the letter
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

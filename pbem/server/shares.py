@@ -1,4 +1,4 @@
-"""Taking turns: of each party one at a time, so that others do not wait for whoever comes with much.
+"""Taking turns: one of each party at a time, so that others do not wait for a party with many.
 
 No store, no mail and no clock in here. Implements reliability.md, "Limits" and case 34.
 """
@@ -17,11 +17,11 @@ __all__ = ["Crowded", "Shares"]
 
 
 class Crowded(Exception):
-    """Raised to one too many, who is to come again."""
+    """Too many: come again later."""
 
 
 class Shares:
-    """The turns at one place, where so many of `each` party and so many `in_all` may be or wait."""
+    """The turns at one place, where at most `each` of one party, and `in_all`, may be or wait."""
 
     def __init__(self, each: int, in_all: int) -> None:
         self._each = each
@@ -31,7 +31,7 @@ class Shares:
 
     @asynccontextmanager
     async def of(self, party: str) -> AsyncIterator[None]:
-        """The turn of one of this party, when those of the same party before it are gone; raises `Crowded`."""
+        """The turn of one of this party, once earlier ones of the same party are gone; raises `Crowded`."""
         if self._here[party] >= self._each or self._here.total() >= self._in_all:
             raise Crowded
         self._here[party] += 1

@@ -1,4 +1,4 @@
-"""What systemd and a service say to each other: sockets that are handed over, and that the service is ready.
+"""The talk between systemd and a service: sockets that are handed over, and the news that the service is ready.
 
 Both are a few environment variables and one datagram, as sd_listen_fds(3) and sd_notify(3) describe them. Without
 systemd nothing here does anything. Nothing of mail lives here.
@@ -20,7 +20,7 @@ FIRST = 3  # SD_LISTEN_FDS_START
 
 
 def sockets(environment: Mapping[str, str]) -> dict[str, list[socket.socket]]:
-    """The listening sockets that were handed to this process, by their names (FileDescriptorName=); once."""
+    """The listening sockets handed to this process, by their names (FileDescriptorName=); can be called once."""
     found: dict[str, list[socket.socket]] = defaultdict(list)
     if environment.get("LISTEN_PID") != str(os.getpid()):
         return found
@@ -32,7 +32,7 @@ def sockets(environment: Mapping[str, str]) -> dict[str, list[socket.socket]]:
 
 
 def notify(environment: Mapping[str, str], state: str) -> None:
-    """Tell systemd a state such as `READY=1`; where nobody listens, nothing is said."""
+    """Tell systemd a state such as `READY=1`; does nothing if nobody listens."""
     place = environment.get("NOTIFY_SOCKET", "")
     if not place:
         return

@@ -1,1 +1,1 @@
-"""The sockets: letters come in, and go out; bytes and envelopes alone. No match, no game."""
+"""The sockets: letters come in, and go out; only bytes and envelopes. No match, no game."""

@@ -1,10 +1,9 @@
-"""The conversation with the smarthost on one connection: letters one after the other, in as few turns as it allows.
+"""The conversation with the smarthost on one connection: letters one after the other, in few round trips.
 
-aiosmtplib connects, secures, greets and authenticates. After that it would ask and wait four times a letter; from
-there on the commands of one letter leave together where the server offers it (RFC 2920), over the connection that
+aiosmtplib connects, secures, greets and authenticates. After that it would need four round trips per letter.
+Instead, the commands of one letter leave together if the server offers that (RFC 2920), over the connection that
 aiosmtplib opened. Here live these commands, the reading of their replies, and the message as it goes over the wire
-(RFC 5321 2.3.8 and 4.5.2). What a refusal means for a letter, and how long a connection is kept, is decided in
-`delivery`.
+(RFC 5321 2.3.8 and 4.5.2). `delivery` decides what a refusal means for a letter, and how long a connection is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Refused(aiosmtplib.SMTPResponseException):
 
 
 class SmtpClient:
-    """A connection to the smarthost that carries one letter at a time; what breaks it closes it."""
+    """A connection to the smarthost that carries one letter at a time; any error closes it."""
 
     def __init__(self, client: aiosmtplib.SMTP, timeout: float) -> None:
         self._client = client
@@ -44,11 +43,11 @@ class SmtpClient:
 
     @property
     def open(self) -> bool:
-        """Whether it can go on."""
+        """Whether the connection can still be used."""
         return self._client.is_connected
 
     async def begin(self) -> None:
-        """Connect and introduce ourselves; raises aiosmtplib's exceptions and OSError, as all that follows."""
+        """Connect and introduce ourselves; like all other methods, raises aiosmtplib's exceptions and OSError."""
         try:
             await self._client.connect()
             if self._client.is_ehlo_or_helo_needed:
@@ -65,7 +64,7 @@ class SmtpClient:
         self._client.transport.set_protocol(self._replies)
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        """Send a letter and give what the server said of it; raises `Refused` too."""
+        """Send a letter and return the server's reply; also raises `Refused`."""
         self.letters += 1
         self.begun = False
         commands = (
@@ -100,7 +99,7 @@ class SmtpClient:
         return False
 
     async def end(self) -> None:
-        """Say goodbye if it is still open; what goes wrong here changes nothing about any letter."""
+        """Say goodbye if it is still open; errors here do not affect any letter."""
         if self.open and self.letters:
             with contextlib.suppress(aiosmtplib.SMTPException, OSError):
                 async with asyncio.timeout(GOODBYE):
@@ -109,7 +108,7 @@ class SmtpClient:
         self._client.close()
 
     async def _pass_over(self, replies: int) -> None:
-        """Hear the answers to commands that went out with one that was refused."""
+        """Read the replies to commands that went out with one that was refused."""
         code = 0
         # It may hang up at once; what decides is what it said before.
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
@@ -137,9 +136,9 @@ class SmtpClient:
 
 
 class _Replies(asyncio.BufferedProtocol):
-    """What the server says, reply by reply.
+    """The server's replies, one by one.
 
-    Buffered, because for a plain protocol asyncio asks the system for 256 KiB at each reading, and gives it back.
+    Buffered, because for a plain protocol asyncio allocates 256 KiB at each reading, and frees it again.
     """
 
     def __init__(self) -> None:
@@ -161,7 +160,7 @@ class _Replies(asyncio.BufferedProtocol):
         self._lose(exc or aiosmtplib.SMTPServerDisconnected("Connection lost"))
 
     async def more(self, seconds: float) -> None:
-        """Wait until the server has said something; raises when it does not."""
+        """Wait until the server has sent something; raises if it does not."""
         if self._lost is not None:
             raise self._lost
         loop = asyncio.get_running_loop()
@@ -183,7 +182,7 @@ class _Replies(asyncio.BufferedProtocol):
             self._waiter.set_result(None)
 
     def next(self) -> tuple[int, str] | None:
-        """The next reply, its code and the text of all its lines; None when it is not there yet."""
+        """The next reply: its code and the text of all its lines; None if it is not there yet."""
         lines = []
         start = 0
         while (end := self._heard.find(b"\n", start)) >= 0:
@@ -201,7 +200,7 @@ class _Replies(asyncio.BufferedProtocol):
 
 
 def _on_the_wire(raw: bytes) -> bytes:
-    """A message with CRLF at the end of each line, and a dot more before each line that begins with one."""
+    """A message with CRLF at the end of each line, and an extra dot before each line that begins with one."""
     if not raw.count(b"\r\n") == raw.count(b"\n") == raw.count(b"\r"):
         raw = LINE_END.sub(b"\r\n", raw)
     if not raw.endswith(b"\r\n"):

@@ -1,9 +1,9 @@
 """Sending the outbox to the smarthost, with retries, in exactly the bytes that were stored.
 
 Here live the connections to the smarthost, the judgement of its replies (again later, or never), the schedule of
-retries, and the task that keeps a few letters under way, over connections that it uses again. Every letter has a
-return path of its own (VERP), but where a provider lets only the account send. Nothing is composed or changed here.
-The store is asked once for many letters: what came of some, and which are next, in one commit. Its calls go through
+retries, and the task that keeps a few letters under way, over connections that it reuses. Every letter has its own
+return path (VERP), unless a provider lets only the account send. Nothing is composed or changed here.
+One call to the store serves many letters: the outcome of some, and the next ones, in one commit. Calls go through
 `run`, because they may wait for the disk; time is handed in.
 Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
 """
@@ -54,20 +54,20 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class Run(Protocol):
-    """Runs a call to the store where it may wait."""
+    """Runs a call to the store in a place where it may wait."""
 
     async def __call__(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-        """Call it with these arguments and give its result."""
+        """Call it with these arguments and return its result."""
 
 
 class Transport(Protocol):
-    """What letters are sent by."""
+    """A way to send letters."""
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
+        """Send one letter and return the reply; raises `Permanent` or `Temporary`."""
 
     async def rest(self) -> None:
-        """Nothing will be sent for a while: drop what was kept for the next letter."""
+        """Nothing will be sent for a while: drop connections kept for the next letter."""
 
 
 class Permanent(Exception):
@@ -75,17 +75,17 @@ class Permanent(Exception):
 
 
 class Temporary(Exception):
-    """The letter was not taken this time; the text is the reply or the trouble."""
+    """The letter was not taken this time; the text is the reply or the error."""
 
 
 class _Ended(Exception):
-    """A connection that was kept took no letter any more."""
+    """A kept connection no longer takes letters."""
 
 
 class Smarthost:
     """The mail server that takes our letters; a connection carries one letter after the other.
 
-    `token` gives an access token (XOAUTH2) in place of the password, for each connection; it may raise OSError.
+    `token` returns an access token (XOAUTH2) instead of the password, for each connection; it may raise OSError.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Smarthost:
         self._idle: list[SmtpClient] = []
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
+        """Send one letter and return the reply; raises `Permanent` or `Temporary`."""
         if not ADDRESS.fullmatch(recipient):
             # Nobody else is to be written to, and nothing but an address goes into a command.
             raise Permanent("not sent: no plain address")
@@ -130,7 +130,7 @@ class Smarthost:
     async def _carry(self, line: SmtpClient, sender: str, recipient: str, raw: bytes) -> str:
         """Send a letter over a connection, which is kept for the next if it may be.
 
-        Raises `_Ended` when it was kept and has ended meanwhile.
+        Raises `_Ended` if it was kept and has ended meanwhile.
         """
         kept = line.letters > 0
         usable = False
@@ -176,7 +176,7 @@ class Smarthost:
 
 @dataclass(frozen=True, slots=True)
 class _Fate:
-    """What came of an attempt to send a letter."""
+    """The outcome of an attempt to send a letter."""
 
     row: OutboxRow
     sent: Sent
@@ -246,16 +246,16 @@ class Deliverer:
         self.wake.set()
 
     def envelope_sender(self, row: OutboxRow) -> str:
-        """The sender that a bounce comes back to (VERP): nobody can guess it, and it counts nothing."""
+        """The sender to which a bounce comes back (VERP): nobody can guess it, and it shows no number."""
         if self._delimiter is None:
             return f"{self._local}@{self._domain}"
         return f"{self._local}{self._delimiter}{RETURN_PATH}{row.token}@{self._domain}"
 
     def _leisure(self) -> float:
-        """How long the store need not be asked; 0 when now is the time.
+        """How long the store need not be called; 0 if it is time now.
 
-        Half a hand is enough to go on with, and what came of its other half is noted in one go. But where letters
-        take long, what came of one is on disk soon: until then, a crash would send it again.
+        Half of the letters in hand are enough to go on, while the outcome of the other half is recorded at once.
+        But if letters take long, each outcome is put on disk soon: until then, a crash would send the letter again.
         """
         if len(self._in_hand) <= self._ahead // 2:
             return 0.0 if self._fates or not self._in_hand else LONGEST_WAIT
@@ -264,7 +264,7 @@ class Deliverer:
         return max(self._since + SOON - asyncio.get_running_loop().time(), 0.0)
 
     async def _exchange(self) -> float:
-        """Bring to disk what came of letters, and fill the hand in the same go; gives how long to wait for more."""
+        """Put outcomes on disk, and lease more letters in the same call; returns how long to wait for more."""
         fates, self._fates = self._fates, []
         full = self._stopping or len(self._in_hand) > self._ahead // 2
         room = 0 if full else self._ahead - len(self._in_hand)
@@ -295,7 +295,7 @@ class Deliverer:
         return min(max((leased.due - self._now()).total_seconds(), 0.0), LONGEST_WAIT)
 
     def _send(self) -> None:
-        """Have as many letters under way as may be."""
+        """Have as many letters under way as allowed."""
         while self._free() and len(self._senders) < self._schedule.concurrency:
             sender = asyncio.create_task(self._sender(self._in_hand.popleft()))
             self._senders.add(sender)
@@ -318,7 +318,7 @@ class Deliverer:
             row = self._in_hand.popleft()
 
     def _free(self) -> bool:
-        """Whether there is a letter in hand that may be begun; not while too many wait for the disk."""
+        """Whether a letter in hand may be started; not while too many wait for the disk."""
         return bool(self._in_hand) and not self._stopping and len(self._fates) < self._ahead
 
     def _note(self, fate: _Fate) -> None:
@@ -354,7 +354,7 @@ class Deliverer:
         return _Fate(row, Sent(row.id, reply, now, "waiting", retry))
 
     def _noted(self, fate: _Fate) -> None:
-        """What came of a letter is on disk."""
+        """The outcome of a letter is on disk."""
         row, sent = fate.row, fate.sent
         if sent.state == "delivered":
             self._points("sending settled")
@@ -367,7 +367,7 @@ class Deliverer:
             self._settled()
 
     async def _finish(self) -> None:
-        """Let letters under way come to their end, and leave nothing in hand."""
+        """Let letters under way finish, and leave nothing in hand."""
         loop = asyncio.get_running_loop()
         give_up = loop.time() + PATIENCE
         await self._leave()
@@ -382,7 +382,7 @@ class Deliverer:
         await self._transport.rest()
 
     async def _leave(self) -> None:
-        """Note what came of letters, until nothing more came meanwhile, and give back what is in hand."""
+        """Record outcomes until there are no more, and give back what is in hand."""
         try:
             while self._fates:
                 await self._exchange()
@@ -395,7 +395,7 @@ class Deliverer:
 
 
 def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
-    """When to try again after this number of attempts, or None to give the letter up."""
+    """When to try again after this number of attempts; None to give the letter up."""
     longest = schedule.longest_retry.total_seconds()
     wait = schedule.first_retry.total_seconds()
     for _ in range(attempts - 1):
@@ -405,7 +405,7 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
 
 
 def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
-    """Permanent only when a 5xx was said about this very letter: to MAIL, RCPT, DATA, or the final dot."""
+    """Permanent only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot."""
     text = _clean(f"{error.code} {error.message}")
     if isinstance(error, Refused) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
         return Permanent(text)
@@ -418,5 +418,5 @@ def _code(reply: str) -> str:
 
 
 def _clean(reply: str) -> str:
-    """A stranger's words, fit for a log line and for the operator's letter."""
+    """A stranger's words, made fit for a log line and for the operator's letter."""
     return "".join(character if character.isprintable() else " " for character in reply)[:REPLY]

@@ -1,7 +1,7 @@
-"""Asking the DNS for what letters wait for: TXT records of DKIM keys.
+"""The queries to the DNS for which letters wait: TXT records of DKIM keys.
 
-Here live the one question that is asked, the judgement of its answers (a record, none, or again later), and the task
-that asks. What a record means is judged elsewhere; no letter is read here. The store's calls go through `run`,
+Here live the only kind of query, the judgement of its answers (a record, none, or again later), and the task
+that asks. The meaning of a record is judged elsewhere; no letter is read here. Calls to the store go through `run`,
 because they may wait for the disk; time is handed in. Implements design.md, "The way of a letter": the desk never
 waits on the network.
 """
@@ -43,11 +43,11 @@ log = structlog.get_logger()
 
 
 class Unreachable(Exception):
-    """Nobody could be asked just now; another time it may work."""
+    """No server could be asked just now; it may work later."""
 
 
 def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
-    """The DNS as this machine is configured to ask it; answers are kept as long as they say themselves."""
+    """The DNS as this machine is configured to query it; answers are cached for their own time to live."""
     asked = resolver
 
     async def resolve(name: str) -> str:
@@ -69,7 +69,7 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
 
 
 class Asker:
-    """The task that asks for what is due, settles it, and wakes the desk."""
+    """The task that makes the queries that are due, settles them, and wakes the desk."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Asker:
         self.wake = asyncio.Event()
 
     def stop(self) -> None:
-        """Begin to stop; what is under way is asked again after the next start."""
+        """Begin to stop; queries under way are repeated after the next start."""
         self._stopping = True
         self.wake.set()
         if self._asking is not None:
@@ -112,7 +112,7 @@ class Asker:
                     continue
 
     async def _round(self) -> float:
-        """Ask for all that is due; seconds until there may be more."""
+        """Make all queries that are due; returns the seconds until there may be more."""
         due = await self._run(self._lookups.due, self._now(), AT_ONCE)
         if due:
             self._asking = asyncio.gather(*(self._ask(lookup) for lookup in due))
@@ -141,5 +141,5 @@ class Asker:
 
 
 def _pause(tries: int) -> timedelta:
-    """What is waited before the next try, with so many left, this one included."""
+    """The wait before the next try, with this many left, this one included."""
     return RETRIES[max(len(RETRIES) + 1 - tries, 0)]

@@ -1,8 +1,8 @@
-"""Calls that share a commit: what comes while others are being written waits for the next turn, all of it at once.
+"""Calls that share a commit: those that come while others are being written wait, and are written together next.
 
-One fsync then serves many letters, and each caller still hears of its own only when that is on disk. While more is
-about to come, what is here waits a moment for it. No store and no mail in here. Implements reliability.md, promise 1,
-at little cost.
+One fsync then serves many letters, and each caller still gets its answer only when its letter is on disk. If more
+calls are about to come, those that are here wait a moment for them. No store and no mail in here. Implements
+reliability.md, promise 1, at little cost.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MOMENT = 0.002
 
 
 class GroupCommit(Generic[Item, Outcome]):
-    """Carries out items in batches of `most`; `carry_out` gives their outcomes in order, or raises for all of them.
+    """Carries out items in batches of `most`; `carry_out` returns their outcomes in order, or raises for all of them.
 
-    An outcome that is an exception is raised to whoever waits for it. `more` says whether others are about to come.
+    An outcome that is an exception is raised in its waiting caller. `more` says whether others are about to come.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class GroupCommit(Generic[Item, Outcome]):
         self._work: asyncio.Task[None] | None = None
 
     def __call__(self, item: Item) -> asyncio.Future[Outcome]:
-        """Carry out an item, together with others; the future is done when it is."""
+        """Carry out an item, together with others; the future is done when the item is."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
         if self._work is None:

@@ -1,6 +1,6 @@
-"""The network that a client's address belongs to: what is counted together, where somebody may use many addresses.
+"""The network that a client's address belongs to: addresses that are counted together, as one sender may have many.
 
-An IPv4 address stands for its /24 and an IPv6 address for its /64, the least that is handed out. No sockets in here.
+An IPv4 address stands for its /24 and an IPv6 address for its /64, the smallest that is assigned. No sockets in here.
 Implements reliability.md, "Limits" (letters a day for each client network) and case 33.
 """
 
@@ -14,7 +14,7 @@ PREFIXES = {4: 24, 6: 64}
 
 
 def network_of(address: str) -> str:
-    """The network of an address; an IPv4 address within IPv6 (RFC 4291 2.5.5.2) is what it holds; "" for none."""
+    """The network of an address; an IPv4 address mapped into IPv6 (RFC 4291 2.5.5.2) counts as IPv4; "" for none."""
     if (known := _read(address)) is None:
         return ""
     return str(ipaddress.ip_network((known, PREFIXES[known.version]), strict=False))

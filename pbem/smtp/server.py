@@ -1,12 +1,11 @@
-"""Taking letters in by SMTP and LMTP: the one module that knows aiosmtpd, and tames it.
+"""Taking letters in by SMTP and LMTP: the only module that knows aiosmtpd, and restrains it.
 
 Here live the listeners, the sessions with their limits, and the replies. A letter is handed on as envelope and
-bytes to `accept`, which stores it; "250" is said after that returned, and nothing is read or decided here. What
-aiosmtpd 1.4.6 leaves open is closed below: DATA is read here (bounded memory, all of LMTP's replies), TLS is begun
-here (its own way loses count of sessions), an exception is never shown to a client, and connections, commands and
-time are counted.
-Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321, RFC 2033 (LMTP), RFC 3207
-(STARTTLS), RFC 2034 (enhanced codes), haproxy's PROXY protocol.
+bytes to `accept`, which stores it; "250" is sent after that has returned. Nothing is read or decided here. The gaps
+of aiosmtpd 1.4.6 are closed below: DATA is read here (bounded memory, all of LMTP's replies), TLS is started here
+(aiosmtpd's way loses count of sessions), an exception is never shown to a client, and connections, commands and
+time are counted. Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321, RFC 2033 (LMTP),
+RFC 3207 (STARTTLS), RFC 2034 (enhanced codes), haproxy's PROXY protocol.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class Place:
 
 
 class Intake:
-    """The listeners of one server and all of their sessions."""
+    """The listeners of one server and all their sessions."""
 
     def __init__(
         self,
@@ -133,13 +132,13 @@ class Intake:
 
     @property
     def mailbox(self) -> str:
-        """The address that letters go to."""
+        """The server's address."""
         return f"{self._local}@{self._domain}"
 
     async def listen(self, protocol: str, listener: Listener, handed: Sequence[socket.socket] = ()) -> list[Place]:
-        """Take a place for "smtp" or "lmtp", or the sockets that were `handed` over; nobody is let in before `open`.
+        """Bind a place for "smtp" or "lmtp", or take the sockets `handed` over; nobody is let in before `open`.
 
-        Raises OSError when the place is taken, or when there is no certificate where one should be.
+        Raises OSError if the place is taken, or a certificate is missing.
         """
         kind = _LmtpSession if protocol == "lmtp" else _SmtpSession
         loop = asyncio.get_running_loop()
@@ -162,7 +161,7 @@ class Intake:
         return [_place(protocol, server.sockets[0].getsockname()) for server in servers]
 
     async def open(self) -> None:
-        """Let clients in at all places that were taken."""
+        """Let clients in at all bound places."""
         for server in self._servers:
             await server.start_serving()
 
@@ -179,7 +178,7 @@ class Intake:
             path.unlink(missing_ok=True)
 
     def knows(self, recipient: str) -> bool:
-        """Whether letters for this address are taken in: the mailbox, its sub-addresses, postmaster and abuse."""
+        """Whether letters for this address are accepted: the mailbox, its sub-addresses, postmaster and abuse."""
         local, _, domain = recipient.lower().rpartition("@")
         if domain not in {self._domain, self.server}:
             return False
@@ -187,7 +186,7 @@ class Intake:
         return local in {self._local, *ROLES} or detail not in {local, ""}
 
     def judged(self, recipient: str, others: list[str]) -> str:
-        """Add a recipient to the others where letters for it are taken in; the reply to its RCPT."""
+        """Add a recipient to the others if letters for it are accepted; returns the reply to its RCPT."""
         if not self.knows(recipient):
             return "550 5.1.1 no such mailbox here"
         if len(others) >= self.limits.recipients:
@@ -196,14 +195,14 @@ class Intake:
         return "250 2.1.5 known"
 
     def admits(self, address: str) -> bool:
-        """Whether the caps on connections leave room for one more from there, which a silent one may have to make."""
+        """Whether there is room for one more connection from there; a silent one may be closed for it."""
         # Whoever comes through a Unix socket is our own mail server, and has no address.
         if address and self.per_address[address] >= self.limits.connections_per_address:
             return False
         return len(self.sessions) < self.limits.connections or self._make_room()
 
     def _make_room(self) -> bool:
-        """End the connection that matters least; whether there was one.
+        """End the least important connection; returns whether there was one.
 
         First of a network that holds more than its share, then of those that have been silent for a while, the
         longest silent one, so that nobody keeps others out by coming first, or with many addresses.
@@ -219,7 +218,7 @@ class Intake:
         return True
 
     def turned_away(self, event: str, address: str) -> None:
-        """Log that connections are too many, or misused: now and then, as whoever makes them wants to make more."""
+        """Log that connections are too many, or misused: only now and then, because there may be many more."""
         self._turned_away += 1
         now = asyncio.get_running_loop().time()
         if now >= self._log_again:
@@ -227,7 +226,7 @@ class Intake:
             self._turned_away, self._log_again = 0, now + LOG_EVERY
 
     async def store(self, envelope: Envelope, raw: bytes) -> str:
-        """Store a letter and give the reply.
+        """Store a letter and return the reply.
 
         A client that hangs up cancels its session, never the storing: the letter is stored whole, and the
         client's retry is recognised.
@@ -256,7 +255,7 @@ class Intake:
             storing.exception()  # a client that hung up does not ask for it
 
     def trouble(self, reply: str, error: BaseException | None) -> str:
-        """Log our own fault under a new reference, and give the reply that names it and nothing else."""
+        """Log our own fault under a new reference, and return a reply that names only that reference."""
         reference = self.reference()
         log.error("intake trouble", reference=reference, reply=reply[:3], exc_info=error)
         return f"{reply} (reference {reference})"
@@ -271,7 +270,7 @@ def _tls(listener: Listener) -> ssl.SSLContext | None:
 
 
 def _clear(path: Path) -> None:
-    """Take away a Unix socket that a kill left behind; raises OSError when somebody listens there."""
+    """Remove a Unix socket that a killed process left behind; raises OSError if somebody listens there."""
     if not path.is_socket():
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as visitor:
@@ -290,7 +289,7 @@ def _place(protocol: str, name: tuple[str, int] | bytes | str) -> Place:
 
 
 class AdmissionProtocol(asyncio.Protocol):
-    """Lets a connection in as a session, or turns it away at little cost: a session is dear to make."""
+    """Lets a connection in as a session, or turns it away cheaply: a session is costly to make."""
 
     def __init__(self, intake: Intake, session: Callable[[], _Session]) -> None:
         self._intake = intake
@@ -346,7 +345,7 @@ class _Handler:
 
 
 class _Session(SMTP):
-    """One connection, with what aiosmtpd lacks; `ended` is done when it is over.
+    """One connection, with what aiosmtpd lacks; `ended` is done once the connection is over.
 
     The commands that each letter takes are read here, too: aiosmtpd spends more time on its debug log, on a timer a
     line and on the email package's reading of a path than on all the rest.
@@ -398,7 +397,7 @@ class _Session(SMTP):
         return made
 
     def begin_anew(self) -> None:
-        """Share nothing any more with the session that this one is a copy of."""
+        """Share nothing any more with the session of which this is a copy."""
         reader = asyncio.StreamReader(loop=self.loop, limit=CHUNK)
         connected = self._cb_client_connected
         asyncio.StreamReaderProtocol.__init__(self, reader, client_connected_cb=connected, loop=self.loop)
@@ -408,12 +407,12 @@ class _Session(SMTP):
 
     @property
     def silent(self) -> float:
-        """For how many seconds nothing was said."""
+        """For how many seconds the client has been silent."""
         return self.loop.time() - self._active
 
     @property
     def may_be_ended(self) -> bool:
-        """Whether the client loses nothing but time, and is not our own mail server."""
+        """Whether the client would lose only time, and is not our own mail server."""
         return bool(self.address) and not self._storing
 
     @property
@@ -436,7 +435,7 @@ class _Session(SMTP):
         self.connection_made(transport)
 
     def proxied(self, address: str) -> bool:
-        """Count the client that a proxy speaks for; whether it is let in."""
+        """Count the client for which a proxy speaks; returns whether it is let in."""
         if address and self._intake.per_address[address] >= self._intake.limits.connections_per_address:
             self._intake.turned_away("connection refused: too many", address)
             self.dismiss(TOO_MANY)
@@ -466,7 +465,7 @@ class _Session(SMTP):
     def dismiss(self, reply: str) -> None:
         """End the session with a 421, but never between a letter's final dot and its reply.
 
-        RFC 5321 4.2.5: what was answered with a 4xx must not be delivered, and the letter is being stored.
+        RFC 5321 4.2.5: a letter answered with a 4xx must not be delivered, but this one is being stored.
         """
         transport = self.transport
         if not isinstance(transport, asyncio.Transport) or transport.is_closing():
@@ -487,7 +486,7 @@ class _Session(SMTP):
         self.transport.abort()
 
     def _hang_up(self, reply: str) -> NoReturn:
-        """End the session at once: of what the client already sent, nothing more is looked at."""
+        """End the session at once: nothing more of what the client already sent is read."""
         self.dismiss(reply)
         raise ConnectionResetError
 
@@ -528,7 +527,7 @@ class _Session(SMTP):
             self.dismiss(self._intake.trouble("421 4.3.0 local trouble", error))
 
     async def _introduce(self) -> None:
-        """Hear from the proxy whom it speaks for."""
+        """Read from the proxy for whom it speaks."""
         assert self.session is not None
         self._introducing = True
         self._reset_timeout(PROXY_SECONDS)
@@ -599,7 +598,7 @@ class _Session(SMTP):
                 self._hang_up("421 4.7.0 too many faults")
 
     async def smtp_HELP(self, arg: str | None) -> None:
-        """HELP, for whoever came by hand."""
+        """HELP, for people who connect by hand."""
         del arg
         await self.push(f"214 2.0.0 letters for {self._intake.mailbox}; one that says `help` is answered")
 
@@ -609,7 +608,7 @@ class _Session(SMTP):
         await self.push("502 5.5.1 no accounts here")
 
     async def smtp_BDAT(self, arg: str | None) -> None:
-        """BDAT, which is not offered: the letter that follows it must not be taken for commands."""
+        """BDAT, which is not offered: the letter that follows must not be read as commands."""
         del arg
         self._hang_up("421 4.7.0 no chunks here")
 
@@ -643,11 +642,11 @@ class _Session(SMTP):
 
     @property
     def hears_of_clients(self) -> bool:
-        """Whether this is a mail server of this machine, whose word is taken for whom it speaks for."""
+        """Whether this is a mail server of this machine, which is believed about its clients."""
         return is_of_this_machine(self.address)
 
     async def smtp_XFORWARD(self, arg: str | None) -> None:
-        """XFORWARD (Postfix's extension): the client that the letters to come were taken in from."""
+        """XFORWARD (Postfix's extension): the client from which the next letters came."""
         if not self.hears_of_clients:
             await self.push("550 5.7.0 not from you")
             return
@@ -664,7 +663,7 @@ class _Session(SMTP):
         await self.push("250 2.0.0 noted")
 
     async def smtp_MAIL(self, arg: str | None) -> None:
-        """MAIL; a plain path is taken as it is."""
+        """MAIL; a plain path is used as it is."""
         plain = PLAIN_MAIL.fullmatch(arg or "")
         session, envelope = self.session, self.envelope
         assert session is not None
@@ -688,7 +687,7 @@ class _Session(SMTP):
         return super()._create_envelope()
 
     async def smtp_RCPT(self, arg: str | None) -> None:
-        """RCPT; a plain path is taken as it is, and `<postmaster>` without a domain is valid (RFC 5321 4.5.1)."""
+        """RCPT; a plain path is used as it is, and `<postmaster>` without a domain is valid (RFC 5321 4.5.1)."""
         plain = PLAIN_RCPT.fullmatch(arg or "")
         if plain is not None and self.envelope is not None and self.envelope.mail_from:
             await self.push(self._intake.judged(plain[1], self.envelope.rcpt_tos))
@@ -738,7 +737,7 @@ class _Session(SMTP):
                 self._reset_timeout()
 
     async def _read(self) -> tuple[bytes, str, bool]:
-        """The message with its dots unstuffed, or the reply that refuses it; and whether to hang up after."""
+        """The message with its dots unstuffed, or the reply that refuses it; and whether to hang up afterwards."""
         pieces: list[bytes] = []
         size = 0
         while True:
@@ -756,7 +755,7 @@ class _Session(SMTP):
         return raw, self._beyond(raw), False
 
     def _beyond(self, raw: bytes) -> str:
-        """The reply to a message that is beyond the limits; empty for all others."""
+        """The reply to a message beyond the limits; empty for all others."""
         limits = self._intake.limits
         if max(map(len, raw.split(b"\r\n"))) > limits.line_bytes:
             return LINE_TOO_LONG
@@ -765,7 +764,7 @@ class _Session(SMTP):
         return TOO_BIG if len(raw) > limits.message_bytes else ""
 
     async def _drain(self, reply: str, seen: bytes) -> tuple[str, bool]:
-        """Read a refused message to its end, keeping nothing; hang up when there seems to be none.
+        """Read a refused message to its end, keeping nothing; hang up if it seems to have no end.
 
         What a client sent after the end without waiting for the reply is lost with the message, so that
         such a session ends too.

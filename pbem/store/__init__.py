@@ -1,1 +1,1 @@
-"""The room `store`."""
+"""The store: durable state in a database, secrets sealed."""

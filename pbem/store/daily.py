@@ -1,4 +1,4 @@
-"""How often something happened on a day of UTC: counts that nobody needs on the next.
+"""How often something happened on a day (UTC): counts that nobody needs on the next day.
 
 Every call is part of the caller's transaction. Implements reliability.md, "Limits" and case 36.
 """
@@ -16,15 +16,15 @@ __all__ = ["Daily"]
 
 
 class Daily:
-    """The counts of the day, by a mark that says of what."""
+    """The counts of the day, by a mark that says what is counted."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def count(self, mark: str, now: datetime) -> int:
-        """Count once more, in the caller's transaction; how often it happened today, this time included.
+        """Count once more, in the caller's transaction; returns how often it happened today, this time included.
 
-        Who decides on it does not decide anew because others counted meanwhile: no limit is that exact.
+        A decision with this count is not repeated because others counted meanwhile: no limit is that exact.
         """
         day = now.date().isoformat()
         query = "SELECT count FROM daily WHERE mark = ? AND day >= ?"
@@ -38,9 +38,9 @@ class Daily:
         return int(before) + 1
 
     def first(self, mark: str, now: datetime) -> bool:
-        """Count once more, in the caller's transaction; whether it had not happened today.
+        """Count once more, in the caller's transaction; returns whether this was the first time today.
 
-        Who decides on that decides anew when it happened meanwhile.
+        A decision that depends on this is made again if it happened meanwhile.
         """
         known = self._database.scalar("SELECT day FROM daily WHERE mark = ?", (mark,))
         self.count(mark, now)

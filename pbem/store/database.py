@@ -1,7 +1,7 @@
-"""The store as all that reads and writes it sees it: one connection, its one explicit transaction, and decisions.
+"""The store as its readers and writers see it: one connection, one explicit transaction at a time, and decisions.
 
-Under it is an `Engine`: SQLite's file, or a database of PostgreSQL. Here live `Database` and the order of migrations;
-what an engine does in a way of its own is `pbem.store.sqlite`'s and `pbem.store.postgresql`'s. Tables and their
+Under it is an `Engine`: an SQLite file, or a PostgreSQL database. Here live `Database` and the order of migrations;
+`pbem.store.sqlite` and `pbem.store.postgresql` have what differs between the engines. Tables and their
 meaning live in the other modules.
 """
 
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 def to_db(time: datetime) -> str:
-    """A time as it is stored: UTC, fixed width, so that text order is time order; raises on naive times."""
+    """A time as it is stored: UTC in fixed width, so that text order is time order; raises on naive times."""
     if time.tzinfo is None:
         raise ValueError("a stored time needs a time zone")
     return time.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
@@ -57,13 +57,13 @@ def from_db(text: str) -> datetime:
 
 
 class Database:
-    """One connection to the store, made for one thread at a time; each thread that works opens its own.
+    """One connection to the store, for one thread at a time; each working thread opens its own.
 
     Connections of one server share a `turn` at writing, see `WriteTurn`.
 
-    Raises `TooNewError` on a store from a later version, `DamagedError` on what is none, and `StoreError` where the
-    promises cannot be kept. Without `migrate` a store is neither made nor brought up to date: who looks in beside a
-    daemon must not. `approve` may raise before anything is written.
+    Raises `TooNewError` on a store from a later version, `DamagedError` if it is not a store, and `StoreError` if
+    the promises cannot be kept. Without `migrate`, a store is neither made nor brought up to date, because readers
+    beside a daemon must not do that. `approve` may raise before anything is written.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Database:
         self.engine.close()
 
     def commit_lightly(self) -> None:
-        """Leave to other connections what a commit does beside having its own transaction on disk."""
+        """Leave checkpoints to other connections: a commit here only puts its own transaction on disk."""
         self.engine.leave_log()
 
     @property
@@ -137,11 +137,11 @@ class Database:
         return self.engine.changes
 
     def room(self) -> int | None:
-        """How many octets are free on the disk under the store; None where that cannot be seen from here."""
+        """How many octets are free on the disk under the store; None if that cannot be seen from here."""
         return self.engine.room()
 
     def time(self, here: datetime) -> datetime:
-        """What time it is for all who share the store, given the time of this machine."""
+        """The time for all who share the store, given the time of this machine."""
         return self.engine.time(here)
 
     def size(self) -> int:
@@ -158,7 +158,7 @@ class Database:
         """One transaction: committed and on disk at the block's end, rolled back when the block raises.
 
         Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written. Without
-        `wait` the store is busy when anybody else writes.
+        `wait`, the store counts as busy if anybody else writes.
         """
         with self._thread:
             if self.in_transaction:
@@ -178,15 +178,15 @@ class Database:
                     raise
 
     def decide(self, decision: Callable[[], T], *, locked: bool = False, about: Iterable[str] = ()) -> T:
-        """Try a decision, make what it put off until `Later`, and write it all in a short transaction; what it gave.
+        """Try a decision, make what it deferred (`Later`), and write it all in one short transaction; its result.
 
-        While it is tried nothing is locked, as long as it does not need to see what it writes; from there on, or from
-        the beginning if it is to be `locked`, nobody else writes, and what puts nothing off is written at once.
-        Whatever the decision raises undoes it. Raises `OvertakenError` when others changed meanwhile what it stands
-        on, or when it wrote otherwise than was believed, which does not happen to one that is tried `locked`;
-        `BusyError` and `FullError`; then nothing was written.
+        While it is tried, nothing is locked, as long as it does not need to see what it writes. From there on, or
+        from the beginning if it must be `locked`, nobody else writes, and a decision that defers nothing is written
+        at once. Any exception in the decision undoes it. Raises `OvertakenError` if others changed its premises
+        meanwhile, or if it wrote something else than expected, neither of which happens to one that is tried
+        `locked`; `BusyError` and `FullError`; then nothing was written.
 
-        What parts `about` the same asked last time is asked at once, where each question is a way of its own.
+        If each query is a round trip, the queries that parts `about` the same made last time are made together.
         """
         with self._thread:
             script = Script(self._reaches)
@@ -205,7 +205,7 @@ class Database:
     def _tried(
         self, decision: Callable[[], T], script: Script, writing: ExitStack, *, locked: bool, about: Iterable[str]
     ) -> T:
-        """What a decision gives; a transaction is open now if it could not be tried without one."""
+        """The result of a decision; a transaction is open now if it could not be tried without one."""
         if self.in_transaction:
             raise RuntimeError("a transaction is already open")
         self.begun += 1
@@ -225,7 +225,7 @@ class Database:
             self._script = self._writing = None
 
     def _ask_ahead(self, script: Script, about: Iterable[str]) -> None:
-        """Ask what is usually asked about these."""
+        """Make the usual queries about these."""
         found = [self._usual[one].queries for one in about if one in self._usual]
         queries = list({asked: query for queries in found for asked, query in queries.items()}.values())
         if queries:
@@ -235,7 +235,7 @@ class Database:
             )
 
     def _note_usual(self, about: str, reads: Iterable[Read]) -> None:
-        """Note what was asked about something: what was asked the time before as well is usual."""
+        """Record the queries about something: those that were also made the time before are usual."""
         asked = {read.asked: (read.sql, read.parameters) for read in reads if len(read.rows) <= _FEW}
         last = self._usual.pop(about).last if about in self._usual else {}
         self._usual[about] = _Usual(asked, {key: query for key, query in asked.items() if key in last})
@@ -243,7 +243,7 @@ class Database:
             self._usual.popitem(last=False)
 
     def _write_on(self) -> None:
-        """Write what the decision wrote until now, and go on in the transaction that is open from now on."""
+        """Write what the decision wrote so far, and continue in the transaction that is open from now on."""
         script, writing = self._script, self._writing
         assert script is not None
         assert writing is not None
@@ -259,14 +259,14 @@ class Database:
         self._play(script.steps[done:], script, meanwhile)
 
     def glance(self, look: Callable[[], T]) -> T:
-        """What is found, without letting the decision stand on it."""
+        """What is found, without making it a premise of the decision."""
         with self._script.silent() if self._script else nullcontext():
             return look()
 
     def stands_on(self, look: Callable[[], T], *, holds: Callable[[T, T], bool]) -> T:
-        """What is found, apart from the queries that find it, which a decision stands on while it `holds`.
+        """What is found, as a premise of the decision while it `holds`, in place of the queries that find it.
 
-        `holds` is asked of what was found and of what is found when the decision is written.
+        `holds` gets what was found and what is found when the decision is written.
         """
         found = self.glance(look)
         if self._script is not None:
@@ -276,9 +276,9 @@ class Database:
     def _play(
         self, steps: Sequence[Read | Write], script: Script, values: Callable[[Parameters], Parameters]
     ) -> None:
-        """Write what was decided; each statement must do what it did when it was tried, and find what it found.
+        """Write what was decided; each statement must do and find the same as when it was tried.
 
-        `values` are those of what was put off.
+        `values` are the deferred values, by now made.
         """
         alone = self._seen == self.engine.written()
         if not (alone or script.holds()):
@@ -301,7 +301,7 @@ class Database:
     def savepoint(self, about: str = "") -> Iterator[None]:
         """A part of the open transaction that is undone by itself when the block raises; savepoints may nest.
 
-        `about` is what it looks at: see `decide`. Raises RuntimeError when no transaction is open.
+        `about` is its subject: see `decide`. Raises RuntimeError if no transaction is open.
         """
         self._needs_transaction()
         steps = len(self._script.steps) if self._script else 0
@@ -321,7 +321,7 @@ class Database:
             self._note_usual(about, self._script.queries[queries:])
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
-        """Run one statement: within the open transaction, or else as one of its own."""
+        """Run one statement: within the open transaction, or else in its own."""
         script = self._script
         if script is None:
             return self.engine.run(sql, made(parameters) if puts_off(parameters) else parameters)
@@ -339,7 +339,7 @@ class Database:
         return cursor
 
     def _asked(self, script: Script, sql: str, parameters: Parameters) -> Answer:
-        """What a query of a decision gives; it sees what the decision wrote."""
+        """The result of a decision's query; it sees what the decision wrote."""
         met = script.met(sql, parameters)
         if not met and (known := script.known(sql, parameters)) is not None:
             return Answer(known.rows, known.description)
@@ -354,7 +354,7 @@ class Database:
         return Answer(rows, cursor.description)
 
     def write(self, sql: str, parameters: Parameters = ()) -> Cursor:
-        """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
+        """Run one statement that belongs to the caller's transaction; raises RuntimeError if none is open."""
         self._needs_transaction()
         return self.execute(sql, parameters)
 
@@ -363,9 +363,9 @@ class Database:
             raise RuntimeError("this belongs into a transaction")
 
     def insert(self, sql: str, parameters: Parameters = ()) -> int:
-        """Insert one row, as `write` does, and give its number, which is the same when a decision is written.
+        """Insert one row, as `write` does, and return its number, which stays the same when a decision is written.
 
-        The statement says by RETURNING in which column that is.
+        The statement names that column with RETURNING.
         """
         ((number,),) = self.write(sql, parameters).fetchall()
         if self._script is not None:
@@ -375,7 +375,7 @@ class Database:
         return int(number)
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
-        """All rows that a query gives, each by its columns' names."""
+        """All rows of a query, each by its columns' names."""
         cursor = self.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
         try:
@@ -384,7 +384,7 @@ class Database:
             self.engine.tell_apart(error)
 
     def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
-        """The rows that a query gives, one by one."""
+        """The rows of a query, one by one."""
         cursor = self.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
         with self._translated():
@@ -399,7 +399,7 @@ class Database:
                 yield dict(zip(names, row, strict=True))
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
-        """The first row that a query gives, or None."""
+        """The first row of a query, or None."""
         found = self.rows(sql, parameters)
         return found[0] if found else None
 
@@ -428,7 +428,7 @@ class Database:
         self.engine.backup(path)
 
     def damage(self) -> list[str]:
-        """What the engine finds wrong with the store; empty when it is sound."""
+        """The damage that the engine finds in the store; empty if it is sound."""
         return self.engine.damage()
 
     def _migrate(self, migrations: Sequence[str]) -> None:
@@ -443,7 +443,7 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Let the engine say what its library's errors mean."""
+        """Let the engine translate its library's errors."""
         try:
             yield
         except self.engine.failure as error:
@@ -451,7 +451,7 @@ class Database:
 
 
 def is_there(place: Place) -> bool:
-    """Whether there is a store at a place, or what may be one; raises `StoreError` where nobody can say."""
+    """Whether there is, or may be, a store at a place; raises `StoreError` if that cannot be found out."""
     if isinstance(place, Path):
         return place.exists()
     engine = _connected(place, make=False)
@@ -462,7 +462,7 @@ def is_there(place: Place) -> bool:
 
 
 def standby_of(place: Place) -> bool | None:
-    """Whether commits of a store wait for a standby; None where none is seen. Raises `StoreError`."""
+    """Whether commits of a store wait for a standby; None if none is seen. Raises `StoreError`."""
     engine = _connected(place, make=False)
     try:
         return engine.standby()
@@ -471,7 +471,7 @@ def standby_of(place: Place) -> bool | None:
 
 
 def _connected(place: Place | str, *, make: bool) -> Engine:
-    """A connection to the engine of a place; `make` allows that there is nothing yet."""
+    """A connection to the engine of a place; `make` allows an empty place."""
     if isinstance(place, PostgresqlAddress):
         from pbem.store.postgresql import Postgresql
 
@@ -487,19 +487,19 @@ _MANY = 4096
 
 
 class _Usual(NamedTuple):
-    """What was asked about something the last time, and of that what had been asked the time before as well."""
+    """The last queries about something, and those of them that had been made the time before, too."""
 
     last: Mapping[Hashable, tuple[str, Parameters]]
     queries: Mapping[Hashable, tuple[str, Parameters]]
 
 
 class _TriedError(Exception):
-    """A decision was tried, and is undone."""
+    """A decision was tried, and is being undone."""
 
 
 @contextmanager
 def _held(turn: WriteTurn | threading.Lock) -> Iterator[None]:
-    """Give the turn to the next one when the block is over."""
+    """Give the turn to the next connection when the block is over."""
     try:
         yield
     finally:

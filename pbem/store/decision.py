@@ -1,8 +1,8 @@
-"""A decision, what it stands on and what it writes: tried first, then written in one short transaction.
+"""A decision, its premises and what it writes: tried first, then written in one short transaction.
 
-While it is tried nobody waits for the store: it looks at what is there, and what it writes is pending. What takes
-long (a letter put into words, drawn and sealed) is a `Later`, which is made when the decision is known. Other desks
-may write meanwhile: a decision holds as long as each of its queries would give the same rows again. Nothing here
+While a decision is tried, nobody waits for the store: it only reads, and what it writes is pending. Slow parts
+(a letter put into words, drawn and sealed) are a `Later`, which is made when the decision is known. Other desks
+may write meanwhile: a decision holds as long as each of its queries would return the same rows again. Nothing here
 knows an engine; `Database.decide` does both halves. Implements design.md, "The way of a letter".
 """
 
@@ -27,7 +27,7 @@ U = TypeVar("U")
 
 
 class Later(Generic[T]):
-    """A value to be written that takes time to make; `meanwhile` is what the decision itself finds in its place."""
+    """A value to be written that takes time to make; `meanwhile` is what the decision itself sees in its place."""
 
     def __init__(self, make: Callable[[], T], meanwhile: T) -> None:
         self.meanwhile = meanwhile
@@ -41,12 +41,12 @@ class Later(Generic[T]):
         return self._made[0]
 
     def then(self, make: Callable[[T], U], meanwhile: U) -> Later[U]:
-        """What is made of the value in its turn."""
+        """A further value made from this one."""
         return Later(lambda: make(self.made()), meanwhile)
 
 
 class Answer:
-    """The rows that a query gave, one after the other, as a cursor gives them."""
+    """The rows of a query, one after the other, as a cursor returns them."""
 
     def __init__(self, rows: Sequence[Values], description: Sequence[Values]) -> None:
         self.rowcount = -1
@@ -77,16 +77,16 @@ class Read(NamedTuple):
 
     @property
     def asked(self) -> Hashable:
-        """What tells it from other queries."""
+        """The identity of the query."""
         return _asked(self.sql, self.parameters)
 
     @property
     def puts_off(self) -> bool:
-        """Nothing in it takes time to make."""
+        """False: nothing in it takes time to make."""
         return False
 
     def holds(self, _: int, rows: list[Values]) -> bool:
-        """Whether it gives the same rows as before, but for values that were not made yet."""
+        """Whether it returns the same rows as before, apart from values that were not made yet."""
         if not self.unmade:
             return rows == self.rows
         return len(rows) == len(self.rows) and all(
@@ -98,7 +98,7 @@ class Read(NamedTuple):
 
 @dataclass(slots=True)
 class Write:
-    """One statement, and what it did when it was tried: how many rows it changed, and which number it gave."""
+    """One statement, and its effect when it was tried: how many rows it changed, and which number it returned."""
 
     sql: str
     parameters: Parameters
@@ -110,14 +110,14 @@ class Write:
     new: int | None = None
 
     def holds(self, changed: int, rows: list[Values]) -> bool:
-        """Whether it changes as many rows, and gives the same number, as it did or was believed to."""
+        """Whether it changes as many rows, and returns the same number, as it did or was expected to."""
         return self.rows in {None, changed} and (self.new is None or rows == [(self.new,)])
 
 
 class Pending:
-    """The answer to a statement that is not run yet: that it changes one row is believed, and seen when it is run.
+    """The answer to a statement that is not run yet: it is expected to change one row, which is checked when it runs.
 
-    In a part that is undone it never is: what is answered there must stand on what was asked.
+    In a part that is undone it never runs: an answer there must rest on queries.
     """
 
     description: tuple[Values, ...] = ()
@@ -127,12 +127,12 @@ class Pending:
 
     @property
     def rowcount(self) -> int:
-        """How many rows it is to change."""
+        """How many rows it is expected to change."""
         self._write.rows = 1
         return 1
 
     def fetchone(self) -> NoReturn:
-        """Nothing: a statement that returns rows is not put off."""
+        """Nothing: a statement that returns rows is not deferred."""
         raise TypeError("what a statement returns is known when it was run")
 
     def fetchall(self) -> NoReturn:
@@ -144,7 +144,7 @@ class Pending:
 
 
 class _Written:
-    """What each statement wrote, and what stands in it for values that are not made yet; looked up by tables.
+    """What each statement wrote, and its stand-ins for values that are not made yet; looked up by table.
 
     Letters that are decided together write to the same few tables.
     """
@@ -162,14 +162,14 @@ class _Written:
             self._of_table.setdefault(table, []).append(written)
 
     def met(self, asked: Reach) -> list[frozenset[object]]:
-        """Of each statement because of which a query may find other rows, what stands for values not made yet."""
+        """The stand-ins for values not made yet in each statement that may change a query's rows."""
         near = [of_table for table, of_table in self._of_table.items() if table in asked.tables]
         return [stand_ins for written in near for reach, stand_ins in written if asked.meets(reach)]
 
 
 @dataclass(slots=True)
 class Script:
-    """What a decision asked and wrote, in order, and what else it stands on."""
+    """A decision's queries and writes, in order, and its other premises."""
 
     reach: Callable[[str, Parameters], Reach]
     steps: list[Read | Write] = field(default_factory=list)
@@ -200,7 +200,7 @@ class Script:
             self.queries.append(read)
 
     def known(self, sql: str, parameters: Parameters) -> Read | None:
-        """The same query, asked before: it finds the same again while nothing is written that it may notice."""
+        """The same query, made before: its rows are the same while nothing is written that it may notice."""
         asked = _asked(sql, parameters)
         if (read := self._known.get(asked)) is not None:
             self.queries.append(read)
@@ -209,12 +209,12 @@ class Script:
         return read
 
     def ahead(self, reads: Iterable[Read]) -> None:
-        """Know what queries find that will be asked, perhaps; the decision stands on those that are."""
+        """Keep the results of queries that may be needed; those that are used become premises of the decision."""
         self._ahead = {read.asked: read for read in reads}
 
     @contextmanager
     def silent(self) -> Iterator[None]:
-        """Ask something on which the decision does not stand."""
+        """Make a query that is no premise of the decision."""
         self._recording = False
         try:
             yield
@@ -222,18 +222,18 @@ class Script:
             self._recording = True
 
     def holds(self) -> bool:
-        """Whether all holds still on which the decision stands, beside what its queries found."""
+        """Whether the decision's premises other than its queries still hold."""
         with self.silent():
             return all(holds() for holds in self.stands_on)
 
     def met(self, sql: str, parameters: Parameters) -> list[frozenset[object]]:
-        """Of each statement because of which a query may find other rows, what stands for values not made yet."""
+        """The stand-ins for values not made yet in each statement that may change a query's rows."""
         return self._written.met(self.reach(sql, parameters)) if self._written.each else []
 
     def undo(self, steps: int) -> None:
-        """Keep the first steps, and what was asked behind them: why the others were undone stands on that.
+        """Keep the first steps, and the queries after them: the reason for undoing the others rests on these.
 
-        What may have found rows that were undone is not kept: it would find others.
+        Queries that may have found undone rows are not kept: they would now find others.
         """
         undone = self.steps[steps:]
         del self.steps[steps:]
@@ -246,7 +246,7 @@ class Script:
         ]
 
     def make(self) -> None:
-        """Make all that was put off."""
+        """Make all deferred values."""
         for step in self.steps:
             if isinstance(step, Write) and step.puts_off:
                 made(step.parameters)
@@ -262,12 +262,12 @@ def _asked(sql: str, parameters: Parameters) -> Hashable:
 
 
 def puts_off(parameters: Parameters) -> bool:
-    """Whether any value of a statement takes time to make; none that names its values puts one off."""
+    """Whether any value of a statement is deferred; statements with named values have none."""
     return any(isinstance(value, Later) for value in parameters)
 
 
 def made(parameters: Parameters) -> Parameters:
-    """The values of a statement that puts some off, as they are written."""
+    """The values of a statement with deferred ones, as they are written."""
     return [value.made() if isinstance(value, Later) else value for value in parameters]
 
 

@@ -24,7 +24,7 @@ __all__ = ["DigestQueue", "WaitingLetter"]
 
 @dataclass(frozen=True, slots=True)
 class WaitingLetter:
-    """A letter that waits: its number, the match that it is about, and its content as it was given."""
+    """A waiting letter: its number, the match that it is about, and its content as it was given."""
 
     id: int
     match: int
@@ -53,9 +53,9 @@ class DigestQueue:
         )
 
     def take(self, player: str, match: int | None = None) -> list[WaitingLetter]:
-        """The letters that wait for this player (about this match), oldest first; they wait no longer.
+        """Take the letters that wait for this player (about this match), oldest first; they no longer wait.
 
-        What was put off in the same decision comes as it was given.
+        Contents deferred in the same decision come as they were given.
         """
         query = "SELECT id, match, sealed FROM held WHERE player = ? AND match = coalesce(?, match) ORDER BY id"
         rows = self._database.rows(query, (player, match))
@@ -81,5 +81,5 @@ class DigestQueue:
         return None if due is None else from_db(due)
 
     def hurry(self, player: str, now: datetime) -> None:
-        """Let everything that waits for this player go at once."""
+        """Make everything that waits for this player due now."""
         self._database.write("UPDATE held SET due = ? WHERE player = ?", (to_db(now), player))

@@ -1,4 +1,4 @@
-"""What a store needs of the engine under it: one connection, its transactions, and what each engine says differently.
+"""What a store needs of the engine under it: one connection, its transactions, and the differences between engines.
 
 Statements are written in SQL that both engines understand, with `?` and `:name` for values. Where SQLite alone has a
 word for something (COLLATE NOCASE, json_extract, group_concat, rowid) the other engine translates it.
@@ -23,7 +23,7 @@ BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sende
 
 
 class Cursor(Protocol):
-    """What a statement gave."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int:
@@ -44,7 +44,7 @@ class Cursor(Protocol):
 
 
 class Ran(NamedTuple):
-    """What a statement did: how many rows it changed, and what it gave, in which columns."""
+    """The effect of a statement: how many rows it changed, and what it returned, in which columns."""
 
     changed: int
     rows: list[Values]
@@ -60,7 +60,7 @@ class Engine(Protocol):
 
     @property
     def failure(self) -> type[Exception]:
-        """What its library raises; `tell_apart` says what it means."""
+        """The library's exception; `tell_apart` translates it."""
 
     @property
     def in_transaction(self) -> bool:
@@ -75,13 +75,13 @@ class Engine(Protocol):
         """The number of migrations that this store has seen; 0 for one that is empty."""
 
     def recognise(self, *, empty: bool) -> None:
-        """See that this is a store of ours, or that there is nothing in it where that is allowed."""
+        """Check that this is a pbem store, or that it is empty if that is allowed."""
 
     def prepare(self) -> None:
-        """Set the connection up; raises `StoreError` where the promises of a store cannot be kept."""
+        """Set up the connection; raises `StoreError` if the promises of a store cannot be kept."""
 
     def leave_log(self) -> None:
-        """Leave it to other connections to bring what the log holds into the store, unless they leave it, too."""
+        """Leave checkpoints of the log to other connections, unless they leave them, too."""
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
@@ -90,13 +90,13 @@ class Engine(Protocol):
         """Close the connection; an open transaction is rolled back."""
 
     def begin(self, *, wait: bool) -> None:
-        """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
+        """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
 
     def begin_reading(self) -> None:
-        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+        """Begin a read-only transaction: it sees one state of the store, and keeps nobody waiting."""
 
     def commit(self) -> None:
-        """Have the transaction on disk."""
+        """Commit: the transaction is then on disk."""
 
     def rollback(self) -> None:
         """Undo the transaction, if it has not ended already."""
@@ -105,20 +105,20 @@ class Engine(Protocol):
         """A part of the open transaction that is undone by itself when the block raises."""
 
     def written(self) -> object:
-        """Within a transaction, what is another value when anything was written since, here or elsewhere."""
+        """Within a transaction, a value that changes whenever anything is written, here or elsewhere."""
 
     def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement; raises the errors of a store."""
 
     @property
     def far(self) -> bool:
-        """Whether a statement that is run alone is a way to a server and back."""
+        """Whether each statement costs a round trip to a server."""
 
     def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
         """Run statements in the open transaction, one after the other; raises the errors of a store."""
 
     def tell_apart(self, error: Exception) -> NoReturn:
-        """Raise what the library's error means."""
+        """Raise the store's error for the library's error."""
 
     def tables(self) -> list[str]:
         """The names of all tables of the store's own, in order."""
@@ -130,16 +130,16 @@ class Engine(Protocol):
         """The columns of a table, and its rows, one by one."""
 
     def last_numbers(self) -> dict[str, int]:
-        """Of tables that number their rows, the highest number that was ever given out."""
+        """For each table that numbers its rows, the highest number that was ever given out."""
 
     def number_from(self, table: str, last: int) -> None:
-        """Let a table's numbers go on after this one, in the open transaction."""
+        """Continue a table's numbers after this one, in the open transaction."""
 
     def time(self, here: datetime) -> datetime:
-        """What time it is for all who share the store, given the time of this machine."""
+        """The time for all who share the store, given the time of this machine."""
 
     def room(self) -> int | None:
-        """How many octets are free on the disk under the store; None where that cannot be seen from here."""
+        """How many octets are free on the disk under the store; None if that cannot be seen from here."""
 
     def size(self) -> int:
         """How many octets the store has."""
@@ -148,7 +148,7 @@ class Engine(Protocol):
         """Copy the store as it is at this moment into a new file; raises `StoreError` and FileExistsError."""
 
     def damage(self) -> list[str]:
-        """What the engine finds wrong with the store."""
+        """The damage that the engine finds in the store."""
 
     def standby(self) -> bool | None:
-        """Whether a commit waits for a standby of the database; None where no standby is seen from here."""
+        """Whether a commit waits for a standby of the database; None if no standby is seen from here."""

@@ -1,4 +1,4 @@
-"""What may go wrong with a store through no fault of the caller, whatever engine is under it."""
+"""Errors of a store that are not the caller's fault, whatever engine is under it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StoreError(Exception):
 
 
 class BusyError(StoreError):
-    """Others kept the store for too long, or it cannot be reached at the moment; trying again later helps."""
+    """Others held the store for too long, or it cannot be reached at the moment; trying again later helps."""
 
 
 class FullError(StoreError):
@@ -27,15 +27,15 @@ class FullError(StoreError):
 
 
 class OvertakenError(BusyError):
-    """The premises of a decision changed before it was written; nothing was written, and it must be made anew."""
+    """The premises of a decision changed before it was written; nothing was written, and it must be made again."""
 
 
 class DamagedError(StoreError):
-    """The file is no store of pbem, or not all of it can be read."""
+    """The file is not a pbem store, or not all of it can be read."""
 
 
 class LostError(StoreError):
-    """What was in hand is in hand no more: its owner was silent for too long; others see to it."""
+    """A letter is no longer in hand: its owner was silent for too long, and others have taken it."""
 
 
 class LockedError(StoreError):

@@ -2,13 +2,13 @@
 
 Here live the rows and their states: waiting -> leased -> done or set aside. Nothing here reads a letter: raw
 bytes go in and out, sealed by the vault because setups travel in them.
-An attempt counts when it fails by the letter's doing. The death of the whole process is mostly the host's: it makes
-the letters in hand suspect, no more. A suspect is worked on alone, and a death after it was read is held to be its
-doing; then it rests for a while, because no host dies three times at that very moment.
-Letters from addresses of players come in rounds, one a sender in each, so that who sends many, or writes in a name
-that is not theirs, delays nobody but that address; letters of others have places of their own beside them.
-Several desks may work at once. While one has a letter in hand, no other takes one of the same sender, or for the same
-match; and what waits for that is not overtaken by what comes behind it in either way.
+An attempt counts if it fails because of the letter. The death of the whole process is usually the host's fault, so it
+only makes the letters in hand suspect. A suspect is worked on alone, and a death after it was read is blamed on it.
+Then it rests for a while, because no host dies three times at exactly that moment.
+Letters from players' addresses come in rounds, one per sender in each. So somebody who sends many letters, or writes
+in another's name, delays only that address; other letters have separate places beside them.
+Several desks may work at once. While one has a letter in hand, no other takes a letter of the same sender, or for the
+same match; and a letter that waits for this reason is not overtaken by later ones of that sender or match.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
@@ -110,12 +110,12 @@ class Envelope:
 
     @property
     def for_operator(self) -> bool:
-        """Whether it is to the operator alone."""
+        """Whether it is only for the operator."""
         return {to.partition("@")[0].lower() for to in self.recipients} <= ROLES and bool(self.recipients)
 
     @property
     def match(self) -> str:
-        """The match that is named in the first address with a name of one, such as "m17"; "" without one."""
+        """The match named in the first address that names one, such as "m17"; "" without one."""
         return next((found[1] for to in self.recipients if (found := _OF_MATCH.search(to))), "")
 
 
@@ -134,13 +134,13 @@ class InboxRow:
 
     @property
     def alone(self) -> bool:
-        """Whether it is worked on alone, as it may take others down with it."""
+        """Whether it is worked on alone, because it may take others down with it."""
         return self.suspect or self.attempts > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Stranded:
-    """A letter on which all attempts were spent; its bytes are left alone, since they may be the cause."""
+    """A letter whose attempts are all used up; its bytes are not touched, because they may be the cause."""
 
     id: int
     envelope: Envelope
@@ -176,9 +176,9 @@ class Inbox:
     ) -> list[int | None]:
         """Keep letters that came together, all of them on disk when this returns: their rows, in order.
 
-        None stands for a letter that was not kept, as it would be more than `a_day` of its client network's on this
-        day of UTC; one that is known is no further one, bounces are counted for themselves, and what came from a
-        network that nobody named is not. Raises `BusyError` (at once without `wait`) and `FullError`;
+        None stands for a letter that was not kept, because its client network would exceed `a_day` letters on this
+        day (UTC). A known letter does not count again, bounces are counted separately, and letters from a
+        network that nobody named are not counted. Raises `BusyError` (at once without `wait`) and `FullError`;
         then none was stored.
         """
         time = to_db(received)
@@ -238,14 +238,14 @@ class Inbox:
         return rows[0] if rows else None
 
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
-        """The next waiting letters, up to so many; that they are in hand is committed before this returns.
+        """Lease the next waiting letters, up to this many; the lease is committed before this returns.
 
-        Those of players come first, in their rounds, and always some of others with them, which come in the order in
-        which they were kept; of either no more octets together than a `LOT`, so that nobody waits for long.
+        Letters of players come first, in their rounds, and with them always some others, in the order in which they
+        were kept; of each kind no more octets together than a `LOT`, so that nobody waits for long.
 
-        One that failed, or is suspect, comes alone, so that it takes no other one down with it, after all others, and
-        not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
-        waits for what the DNS says (`Lookups`) is not given either. One that does not open has failed.
+        A letter that failed, or is suspect, comes alone, so that it takes no other down with it, after all others,
+        and never among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
+        waits for the DNS (`Lookups`) is not given either. One that cannot be unsealed has failed.
         """
         taken: list[Row] = []
         for queries in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
@@ -280,7 +280,7 @@ class Inbox:
         return self._database.rows(query, self._values(attempts=ATTEMPTS, rested=to_db(now - REST)))
 
     def _take(self, chosen: Sequence[Row]) -> list[Row]:
-        """Those of these letters that are free still, leased."""
+        """Lease those of these letters that are still free."""
         ids = {f"id{at}": row["id"] for at, row in enumerate(chosen)}
         first = {name: chosen[0][name] for name in ("attempts", "suspect")}  # as all of them have it
         sql = _LEASE.format(", ".join(f":{name}" for name in ids))
@@ -304,17 +304,17 @@ class Inbox:
         )
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
-        """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""
+        """Record that a suspect was read, and is worked on alone from now on: a death would be its fault."""
         self._database.execute(
             "UPDATE inbox SET alone = 1, tried = ? WHERE id = ? AND owner = ?", (to_db(now), row_id, self._owner)
         )
 
     def release(self, row_id: int) -> None:
-        """Give a leased letter back after an attempt that failed by its doing."""
+        """Give a leased letter back after an attempt that failed because of it."""
         self._give_back(row_id, failed=1)
 
     def give_back(self, row_id: int) -> None:
-        """Give a leased letter back as if it had never been taken: the store failed, and not the work on it."""
+        """Give a leased letter back as if it had never been leased: the store failed, not the work on the letter."""
         self._give_back(row_id, failed=0)
 
     def give_back_all(self) -> None:
@@ -332,7 +332,7 @@ class Inbox:
         )
 
     def release_all(self, owner: str | None = None) -> int:
-        """Give back what an owner had in hand that died, or all did; returns how many. For the store's daemon."""
+        """Give back what a dead owner had in hand, or all owners; returns how many. For the store's daemon."""
         with self._database.transaction():  # no part of one that another thread has open on this connection
             return self._database.write(
                 "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
@@ -341,9 +341,9 @@ class Inbox:
             ).rowcount
 
     def done(self, row_id: int, outcome: str) -> None:
-        """Note what became of a leased letter, in the caller's transaction; raises `LostError` and RuntimeError.
+        """Record the outcome of a leased letter, in the caller's transaction; raises `LostError` and RuntimeError.
 
-        It is lost when it was taken out of the owner's hands. The second call for a row fails on purpose: a letter
+        It is lost if it was taken out of the owner's hands. The second call for a row fails on purpose: a letter
         has its effect exactly once.
         """
         sql = "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state = 'leased' AND owner = ?"
@@ -354,7 +354,7 @@ class Inbox:
             raise RuntimeError(f"inbox row {row_id} is not in hand")
 
     def stranded(self) -> list[Stranded]:
-        """The letters on which all attempts were spent and that wait to be set aside."""
+        """The letters whose attempts are used up, and that wait to be set aside."""
         rows = self._database.rows(
             "SELECT id, sender, recipients, network, size, received FROM inbox"
             " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
@@ -363,9 +363,9 @@ class Inbox:
         return [Stranded(row["id"], _envelope(row), row["size"], from_db(row["received"])) for row in rows]
 
     def set_aside(self, row_id: int, reference: str) -> bool:
-        """Set a stranded letter aside under the reference that the operator is told, in the caller's transaction.
+        """Set a stranded letter aside under the reference given to the operator, in the caller's transaction.
 
-        False when it is stranded no longer.
+        False if it is no longer stranded.
         """
         sql = "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state = 'waiting' AND attempts >= ?"
         return self._database.write(sql, (reference, row_id, ATTEMPTS)).rowcount == 1
@@ -385,7 +385,7 @@ class Inbox:
         return row["state"], row["outcome"] or row["reference"]
 
     def heard_until(self) -> datetime | None:
-        """When the oldest letter was received that has not been handled yet; None when there is none."""
+        """When the oldest unhandled letter was received; None if there is none."""
         query = "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"
         received = self._database.scalar(query)
         return from_db(received) if received else None
@@ -404,18 +404,18 @@ class Inbox:
 
 
 def _tally(envelope: Envelope) -> str:
-    """What a letter is counted with: its network, and apart from others there what comes from nobody."""
+    """The key under which a letter is counted: its network, with the null sender apart."""
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 
 def _lot(rows: Sequence[Row]) -> list[Row]:
-    """The first of these letters, and further ones while they are no more than a lot together."""
+    """The first of these letters, and further ones as long as they are no more than a lot together."""
     sizes = accumulate(row["size"] for row in rows)
     return [row for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
 
 
 def _in_order(rows: Iterable[Row], take: Callable[[Row], Row | None]) -> Iterator[Row]:
-    """What is taken of letters, but none behind one that is not, of the same sender or for the same match."""
+    """Which of the letters to take: none that follows an untaken one of the same sender or match."""
     passed: set[tuple[str, str]] = set()
     for row in rows:
         queues = queues_of(row["sender"], row["match"])
@@ -426,7 +426,7 @@ def _in_order(rows: Iterable[Row], take: Callable[[Row], Row | None]) -> Iterato
 
 
 def queues_of(sender: str, match: str) -> set[tuple[str, str]]:
-    """In which queues a letter stands, where none overtakes another: its sender's, and that for its match."""
+    """The queues in which a letter must not be overtaken: its sender's, and its match's."""
     return {("of", sender.lower()), ("for", match)} - {("of", ""), ("for", "")}
 
 

@@ -20,7 +20,7 @@ __all__ = ["KeyChanges", "WaitingKey"]
 
 @dataclass(frozen=True, slots=True)
 class WaitingKey:
-    """A new key that waits: by which proof it was asked for, the challenge, and since when."""
+    """A waiting new key: the proof by which it was requested, the challenge, and since when."""
 
     player: str
     proof: str

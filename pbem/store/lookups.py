@@ -1,6 +1,6 @@
-"""What is asked of the DNS for a letter, and what it said: kept beside the letter, so that every look sees the same.
+"""The queries to the DNS for a letter, and their answers: kept with the letter, so that every look sees the same.
 
-Only storage. A letter whose lookups are not settled is not given to the desk. Implements design.md, "The way of a
+Only storage. A letter with open lookups is not given to the desk. Implements design.md, "The way of a
 letter": the desk never waits on the network.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["Lookup", "Lookups"]
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A name whose TXT record is wanted for a letter, and how often it may still be asked for, this time included."""
+    """A name whose TXT record is needed for a letter, and how many queries are left, this one included."""
 
     inbox: int
     name: str
@@ -36,14 +36,14 @@ class Lookups:
         self._database = database
 
     def ask(self, inbox: int, names: Iterable[str], tries: int, now: datetime) -> None:
-        """Want the TXT records of these names for a letter, asking up to so many times; part of a transaction."""
+        """Request the TXT records of these names for a letter, with up to this many tries; part of a transaction."""
         for name in names:
             self._database.execute(
                 "INSERT INTO lookups (inbox, name, tries, due) VALUES (?, ?, ?, ?)", (inbox, name, tries, to_db(now))
             )
 
     def found(self, inbox: int) -> dict[str, str | None]:
-        """What is known for a letter: the record by name, "" where there is none, None where nobody could say."""
+        """What is known for a letter: the record by name, "" if there is none, None if the DNS could not be asked."""
         rows = self._database.rows("SELECT name, record FROM lookups WHERE inbox = ? ORDER BY name", (inbox,))
         return {row["name"]: row["record"] for row in rows}
 
@@ -56,12 +56,12 @@ class Lookups:
         return [Lookup(row["inbox"], row["name"], row["tries"]) for row in rows]
 
     def next_due(self) -> datetime | None:
-        """When there will be something to ask."""
+        """When the next lookup is due."""
         due = self._database.scalar("SELECT min(due) FROM lookups WHERE settled IS NULL")
         return from_db(due) if due else None
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:
-        """Keep what the DNS said: the record, "" when there is none, None when nobody could be asked."""
+        """Keep the DNS's answer: the record, "" if there is none, None if it could not be asked."""
         with self._database.transaction():
             self._database.write(
                 "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
@@ -69,7 +69,7 @@ class Lookups:
             )
 
     def postpone(self, lookup: Lookup, due: datetime) -> None:
-        """Ask again then; that is one try less."""
+        """Ask again then; this uses up one try."""
         with self._database.transaction():
             self._database.write(
                 "UPDATE lookups SET tries = tries - 1, due = ? WHERE inbox = ? AND name = ? AND settled IS NULL",

@@ -1,7 +1,7 @@
 """Matches at rest: terms, seats, transcript entries, papers, and the submissions of each turn.
 
-Only storage, in plain rows: what they mean is known to `pbem.match`. Whatever holds a secret (papers, submissions,
-letters) is sealed by the vault. Entries are appended at an expected head. Every call is part of the caller's
+Only storage, in plain rows: `pbem.match` knows what they mean. The vault seals everything that holds a secret
+(papers, submissions, letters). Entries are appended at an expected head. Every call is part of the caller's
 transaction. Implements protocol.md, "Transcript" and "Commitments".
 """
 
@@ -22,7 +22,7 @@ __all__ = ["EntryRow", "HeadMoved", "MatchRow", "Matches", "PressRow", "SeatRow"
 
 
 class HeadMoved(Exception):
-    """Somebody else appended to this transcript first: nothing was written."""
+    """Somebody else appended to this transcript first; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class SubmissionRow:
 
 @dataclass(frozen=True, slots=True)
 class PressRow:
-    """What a player wrote to all, in a game while a turn was due (0: before the first)."""
+    """What a player wrote to everybody, in a game while a turn was due (0: before the first)."""
 
     game: int
     turn: int
@@ -101,7 +101,7 @@ class Matches:
     def create(
         self, terms: JsonObject, seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
     ) -> int:
-        """A new proposal; of each seat that is taken: number, player and whether accepted. Its number."""
+        """Keep a new proposal; for each taken seat: number, player and whether accepted. Returns its number."""
         number = self._database.insert(
             "INSERT INTO matches (phase, terms, head, created) VALUES (?, ?, ?, ?) RETURNING number",
             (phase, json.dumps(terms), head, time),
@@ -123,12 +123,12 @@ class Matches:
         self._database.execute("UPDATE seats SET player = ? WHERE match = ? AND seat = ?", (player, number, seat))
 
     def give_up(self, number: int, game: int, turn: int, seat: int) -> None:
-        """Forget what waits of a seat, for this turn, in advance and by default (-1): it counts no longer."""
+        """Forget a seat's waiting submissions for this turn, in advance and by default (-1): they no longer count."""
         query = "DELETE FROM submissions WHERE match = ? AND game = ? AND seat = ? AND (turn >= ? OR turn = -1)"
         self._database.execute(query, (number, game, seat, turn))
 
     def pending(self, player: str) -> int:
-        """How many proposals of the player (who has their first seat) wait for an answer."""
+        """How many proposals by this player (who has the first seat) wait for an answer."""
         query = (
             "SELECT count(*) FROM seats JOIN matches ON number = match"
             " WHERE player = ? AND seat = 1 AND phase IN ('open', 'proposed')"
@@ -174,21 +174,21 @@ class Matches:
         return [row[0] for row in self._database.execute(query)]
 
     def due(self, now: str, limit: int) -> list[int]:
-        """The matches whose clocks want something by now, the longest due first."""
+        """The matches in which the clock has something to do by now, the longest due first."""
         query = "SELECT number FROM matches WHERE due <= ? ORDER BY due, number LIMIT ?"
         return [row[0] for row in self._database.execute(query, (now, limit))]
 
     def next_due(self) -> str | None:
-        """When the next clock wants something."""
+        """When the clock has something to do next."""
         row = self._database.execute("SELECT min(due) FROM matches WHERE due IS NOT NULL").fetchone()
         return row[0] if row else None
 
     def look_at(self, number: int, due: str) -> None:
-        """Let the clock look at a match then, whatever it wanted."""
+        """Make the clock look at a match at this time, whatever was planned."""
         self._database.execute("UPDATE matches SET due = ? WHERE number = ?", (due, number))
 
     def look_at_later_than(self, late: str, due: str) -> None:
-        """The same for all matches that wanted nothing before `late`."""
+        """The same for all matches with nothing planned before `late`."""
         self._database.execute("UPDATE matches SET due = ? WHERE due > ?", (due, late))
 
     def accept(self, number: int, seat: int) -> None:
@@ -196,7 +196,7 @@ class Matches:
         self._database.execute("UPDATE seats SET accepted = 1 WHERE match = ? AND seat = ?", (number, seat))
 
     def ask_again(self, number: int, seat: int) -> None:
-        """Note that a seat's agreement counts no longer."""
+        """Record that a seat's agreement no longer counts."""
         self._database.execute("UPDATE seats SET accepted = 0 WHERE match = ? AND seat = ?", (number, seat))
         self._database.execute("DELETE FROM consents WHERE match = ? AND seat = ?", (number, seat))
 
@@ -235,7 +235,7 @@ class Matches:
         )
 
     def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:
-        """Append entries to a transcript whose head is as expected; raises `HeadMoved` when it is not."""
+        """Append entries to a transcript whose head is as expected; raises `HeadMoved` if it is not."""
         head = expected
         for entry in entries:
             self._database.execute(
@@ -259,7 +259,7 @@ class Matches:
         )
 
     def note(self, number: int, game: int, seat: int) -> str | None:
-        """What a seat last wrote to itself in a game."""
+        """A seat's last note to itself in a game."""
         query = "SELECT sealed FROM notes_to_self WHERE match = ? AND game = ? AND seat = ?"
         row = self._database.execute(query, (number, game, seat)).fetchone()
         return self._vault.open(row[0], f"note {number} {game} {seat}").decode() if row else None
@@ -277,7 +277,7 @@ class Matches:
         return self._vault.open(row[0], f"text {number} {mail}").decode() if row else None
 
     def note_press(self, number: int, player: str, time: str) -> None:
-        """Note that a player wrote to the others then; not what."""
+        """Record that a player wrote to the others then, but not what."""
         self._database.execute("INSERT INTO press_times VALUES (?, ?, ?)", (number, player, time))
 
     def press_times(self, number: int) -> list[tuple[str, str]]:
@@ -314,7 +314,7 @@ class Matches:
         return self._vault.open(row[0], f"paper {number} {path}") if row else None
 
     def papers(self, number: int, games: int, game: int, seat: int | None) -> dict[str, bytes]:
-        """All papers of the first `games` games, and of the game `game` those that belong to the seat."""
+        """All papers of the first `games` games, and those of the game `game` that belong to the seat."""
         query = "SELECT path, sealed FROM papers WHERE match = ? AND (game <= ? OR (game = ? AND seat = ?))"
         rows = self._database.execute(query, (number, games, game, seat))
         return {path: self._vault.open(sealed, f"paper {number} {path}") for path, sealed in rows}
@@ -337,7 +337,7 @@ class Matches:
         return [row[0] for row in self._database.execute(query, phases)]
 
     def submit(self, number: int, row: SubmissionRow) -> None:
-        """Keep a submission; it takes the place of the seat's earlier one of that turn."""
+        """Keep a submission; it replaces the seat's earlier one for that turn."""
         context = f"submission {number} {row.game} {row.turn} {row.seat}"
         self._database.execute(
             "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (match, game, turn, seat)"
@@ -358,7 +358,7 @@ class Matches:
         return self._submissions(number, query, (number,))
 
     def waiting(self, number: int, game: int, turn: int) -> list[SubmissionRow]:
-        """Of a game, the setups, and while a turn is due (0: none is) what is there for it, for later, by default."""
+        """A game's setups and, while a turn is due (0: none is), orders for it, for later ones, and by default."""
         query = "SELECT game, turn, seat, sealed, letter FROM submissions WHERE match = ? AND game = ? AND turn "
         if not turn:
             return self._submissions(number, f"{query} = 0 ORDER BY seat", (number, game))
@@ -375,5 +375,5 @@ class Matches:
 
 
 def _values(phases: tuple[str, ...]) -> str:
-    """As many marks as there are phases."""
+    """As many placeholders as there are phases."""
     return f"({', '.join('?' * len(phases))})"

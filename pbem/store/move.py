@@ -1,7 +1,7 @@
-"""A store moves from one engine to the other: every row, every number that was given out, and nothing half.
+"""Moving a store from one engine to the other: every row and every number that was given out, or nothing.
 
-Nobody may work on either store meanwhile; the caller sees to it. The new store is empty before, and if anything fails
-it is empty again. What is sealed stays sealed, under the same key.
+Nobody may work on either store meanwhile; the caller sees to that. The new store is empty before, and if anything
+fails it is empty again. What is sealed stays sealed, under the same key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LEFT = frozenset({"owners"})
 
 
 def move(old: Database, new: Database) -> int:
-    """Copy all that is in one store into another that is empty; how many rows. Raises `StoreError`."""
+    """Copy everything in one store into another, empty one; returns the number of rows. Raises `StoreError`."""
     tables = [name for name in old.engine.tables() if name not in LEFT]
     if new.version != old.version:
         raise StoreError(f"{old.place} and {new.place} do not have the same tables: has one seen another version?")

@@ -1,8 +1,8 @@
 """What the operator sees of the store, and does to it: figures, lists of letters, and instructions to the desk.
 
-Letters can be put back or dropped here at once, each in one transaction, also beside a running daemon. What
-touches a match is an instruction, which the desk obeys like a letter that nobody wrote. Nothing here opens what is
-sealed. Implements reliability.md, cases 9 and 30.
+Letters can be put back or dropped here at once, each in one transaction, even while the daemon runs. Anything that
+concerns a match is an instruction, which the desk obeys like a letter that nobody wrote. Nothing sealed is opened
+here. Implements reliability.md, cases 9 and 30.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ LEAP = 1000
 
 
 class Busy(Exception):
-    """The letter cannot be touched in its state, or there is none; the message says which."""
+    """The letter cannot be changed in its state, or does not exist; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What the operator wants of the desk: "pause", "resume", "end" a match and why, or "restored"."""
+    """An instruction to the desk: "pause", "resume", "end" a match and why, or "restored"."""
 
     id: int
     what: str
@@ -73,7 +73,7 @@ class Instructions:
         return [Instruction(**row) for row in rows]
 
     def settle(self, number: int, state: Literal["done", "refused"], answer: str) -> None:
-        """Note, in the desk's transaction, what became of an instruction."""
+        """Record, in the desk's transaction, the outcome of an instruction."""
         self._database.write(
             "UPDATE instructions SET state = ?, answer = ? WHERE id = ? AND state = 'waiting'",
             (state, answer, number),
@@ -88,7 +88,7 @@ class Instructions:
 
 
 class Generation:
-    """How often this store was restored from a backup, plus one: letters of a later one say so."""
+    """How often this store was restored from a backup, plus one; letters of later generations say so."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -101,7 +101,7 @@ class Generation:
     def raise_above(self, other: int) -> int:
         """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
 
-        Numbers of matches and letters leap, so that none that was ever given out means two things.
+        Numbers of matches and letters jump, so that no number that was ever given out means two things.
         """
         number = max(self.number, other) + 1
         self._database.set_meta("generation", str(number))
@@ -113,7 +113,7 @@ class Generation:
 
 
 class Box:
-    """The inbox or the outbox as the operator sees it: envelopes and states, never what is in a letter."""
+    """The inbox or the outbox as the operator sees it: envelopes and states, never the contents of a letter."""
 
     def __init__(self, database: Database, table: Literal["inbox", "outbox"]) -> None:
         self._database = database
@@ -121,7 +121,7 @@ class Box:
         self._listed, self._shown = _LETTERS[table]
 
     def list(self, *, everything: bool = False) -> list[Row]:
-        """The letters that are not through, oldest first; all of them if `everything`."""
+        """The unfinished letters, oldest first; all letters if `everything`."""
         return [_row(row) for row in self._database.rows(self._listed, {"all": everything, "dropped": DROPPED})]
 
     def show(self, number: int) -> Row:
@@ -226,7 +226,7 @@ class Survey(TypedDict):
 
 
 def survey(database: Database) -> Survey:
-    """The store in figures, for `pbem status` and the metrics: no address, no content, no more than names."""
+    """The store in figures, for `pbem status` and the metrics: no address, no content, only names."""
 
     def counts(query: str) -> dict[str, int]:
         return {row["name"]: row["number"] for row in database.rows(query)}
@@ -253,7 +253,7 @@ def survey(database: Database) -> Survey:
 
 
 def growth(database: Database, since: str) -> dict[str, int]:
-    """What the store holds in octets and letters, and how much of that is from since then."""
+    """The size of the store in octets and letters, and how much of it is from since then."""
     lately = "FROM inbox WHERE received >= ?"
     return {
         "size": database.size(),
@@ -265,7 +265,7 @@ def growth(database: Database, since: str) -> dict[str, int]:
 
 
 def latest(database: Database) -> str | None:
-    """The latest time that something was received, sent or settled at, as a stamp."""
+    """The latest time at which something was received, sent or settled, as a stamp."""
     found: str | None = database.scalar(
         "SELECT max(at) FROM (SELECT max(received) AS at FROM inbox UNION SELECT max(created) FROM outbox"
         " UNION SELECT max(settled) FROM outbox) AS times"

@@ -1,6 +1,6 @@
-"""The heartbeat of the server, and the times in which it had none: what the clocks of matches make up for.
+"""The heartbeat of the server, and the times without one, for which the clocks of matches make up.
 
-Only storage; what an outage is, is decided at the desk. Every call is part of the caller's transaction. Implements
+Only storage; the desk decides what an outage is. Every call is part of the caller's transaction. Implements
 protocol.md, "A match": an outage of the server never costs a player time.
 """
 
@@ -22,18 +22,18 @@ _BEAT = "heartbeat"
 
 
 class Outages:
-    """The outages of a server, as its store knows them."""
+    """The outages of a server, as recorded in its store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def heartbeat(self) -> datetime | None:
-        """When the server was last known to be at work."""
+        """When the server was last known to work."""
         beat = self._database.meta(_BEAT)
         return from_db(beat) if beat else None
 
     def beat(self, now: datetime) -> None:
-        """Note that the server is at work."""
+        """Record that the server works."""
         self._database.set_meta(_BEAT, to_db(now))
 
     def add(self, began: datetime, ended: datetime) -> None:
@@ -44,17 +44,17 @@ class Outages:
         )
 
     def cut(self, now: datetime) -> datetime | None:
-        """No outage reaches beyond now: what the clock said of the future was wrong. The first moment it said."""
+        """Cut outages at the present: the clock had been ahead. Returns the first wrong moment."""
         first = self._database.scalar("SELECT min(ended) FROM outages WHERE ended > ?", (to_db(now),))
         self._database.write("DELETE FROM outages WHERE began >= ?", (to_db(now),))
         self._database.write("UPDATE outages SET ended = ? WHERE ended > ?", (to_db(now), to_db(now)))
         return from_db(first) if first else None
 
     def draw_in(self, step: timedelta, now: datetime) -> None:
-        """The clock was set back by a `step`: what waits for a time that it set waits as long as it would have.
+        """The clock was set back by a `step`: whatever waits for a time set by it will wait as long as planned.
 
-        Deadlines are left alone, and so is what a recovery waits for: players were told of them, by day and hour. A
-        digest has its hour, too, and comes whole days earlier.
+        Deadlines and delays of recoveries stay as they are: players were told the day and hour. A
+        digest also keeps its hour, and comes whole days earlier.
         """
         for table, key, waits, by in (
             ("outbox", ("id",), "state = 'waiting' AND", step),

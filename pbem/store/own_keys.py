@@ -1,7 +1,7 @@
-"""The two keys that a store belongs to: noted in it when it begins, and asked for ever after.
+"""The two keys that a store belongs to: recorded in it when it is made, and checked at every start.
 
-Without store.key nothing in the store opens, and with another signing.key no match that runs could be proved. So a
-key is made for a new store alone, and a start with other keys writes nothing. Implements reliability.md, case 37.
+Without store.key nothing in the store opens, and with another signing.key no running match could be proved. So a
+key is made only for a new store, and a start with other keys writes nothing. Implements reliability.md, case 37.
 """
 
 from __future__ import annotations

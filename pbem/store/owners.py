@@ -1,9 +1,9 @@
-"""Who works on a store that several machines share: each server by a name, as long as it says so again and again.
+"""Who works on a store that several machines share: each server has a name, and keeps reporting that it is alive.
 
-What a server or one of its desks has in hand is marked with its name. When its time is over it is held to be dead:
-what it had in hand is given back, and if it lives still, `Inbox.done` lets nothing of that have an effect. Who was
-not heard itself though it lives (the database fell silent, or failed over) knows nothing of the others' silence, and
-holds none of them dead before they had time to say that they live. A store in a file needs none of this: its lock
+Letters in the hands of a server or one of its desks are marked with its name. If a server does not report in time, it
+is declared dead: its letters are given back, and if it still lives, `Inbox.done` lets none of them have an effect. A
+server that lives but could not report itself (the database fell silent, or failed over) knows nothing of the others'
+silence, and declares none of them dead before they had time to report. A store in a file needs none of this: its lock
 says who works on it. Implements reliability.md, cases 2 and 30.
 """
 

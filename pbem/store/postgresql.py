@@ -1,11 +1,11 @@
-"""A database of PostgreSQL under a store: how it is opened, migrated, written to, and what it says otherwise.
+"""A PostgreSQL database under a store: how it is opened, migrated and written to, and where it differs.
 
-One transaction writes at a time, as in SQLite: each begins by raising the count in the table `store`, whose row is
-locked by that until it ends, so that at READ COMMITTED it sees all that was written before it. So the desk's
-decisions, and the numbers that they give out, are the same on both engines; and who asks for the count knows whether
-anybody wrote since. A row lock is all it takes: it is free again when a connection breaks, and whoever keeps it and
-does nothing is cut off after `IDLE_SECONDS`.
-Implements reliability.md, promises 1 and 2, as far as the database keeps what it says is committed.
+One transaction writes at a time, as in SQLite: each begins by raising the count in the table `store`, which locks
+that row until it ends. So at READ COMMITTED it sees everything that was written before it. The desk's decisions,
+and the numbers that they give out, are the same on both engines, and the count shows whether anybody wrote in
+between. A row lock is enough: it is released when a connection breaks, and a transaction that holds it and does
+nothing is cut off after `IDLE_SECONDS`. Implements reliability.md, promises 1 and 2, as far as the database keeps
+what it says is committed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which rows a statement reaches, as far as its text tells: whether a query can notice what a statement wrote.
 
-A decision is tried while nothing of it is written yet. A query that reaches no row which the decision writes gives
-the same rows either way; where the text leaves that open, it may reach all rows of its tables. Only the store's own
-statements come here, in the few shapes in which they are written: no schema is parsed, and no engine asked but for
-the columns of a table.
+A decision is tried before any of it is written. A query that reaches no row which the decision writes returns the
+same rows either way; if the text leaves that open, it may reach all rows of its tables. Only the store's own
+statements come here, in the few shapes in which they are written: no schema is parsed, and the engine is asked only
+for the columns of a table.
 """
 
 from __future__ import annotations

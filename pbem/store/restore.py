@@ -1,7 +1,7 @@
-"""A backup takes the place of the store: judged first, marked as a new generation, the old store kept aside.
+"""Replacing the store with a backup: the backup is checked and marked as a new generation, the old store is kept.
 
-Nothing is in the store's place but the old store or the new one, whenever this is killed. What the desk then does
-about it is the instruction "restored". Implements reliability.md, case 30.
+Whenever this is killed, either the old store or the new one is in place. The instruction "restored" tells the desk
+what to do then. Implements reliability.md, case 30.
 """
 
 from __future__ import annotations

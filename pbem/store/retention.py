@@ -1,10 +1,9 @@
 """What the store forgets: handled letters, sent bytes, and what strangers left, once they are old.
 
-What proves something stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and
-who wants no mail. Letters that wait or may still tell of a delay stay as well; those that were set aside go with the
-rest: the operator was told of them. Every call is part of
-the caller's transaction, and is found by an index: to read past big letters takes long, and others wait. Implements
-reliability.md, case 36.
+Evidence stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and the list of
+people who want no mail. Letters that wait or may still show a delay stay as well. Those that were set aside go with
+the rest: the operator was told of them. Every call is part of the caller's transaction and uses an index: reading
+past big letters takes long, and others wait. Implements reliability.md, case 36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The numbered migrations of the store, as SQL scripts: script n brings a store from version n-1 to n.
 
-Only SQL lives here, as SQLite reads it; `pbem.store.postgresql` translates a few words of it. A script that was
-released never changes; a change of tables is a new script at the end. Columns named `address` are COLLATE NOCASE.
+Only SQL lives here, in SQLite's dialect; `pbem.store.postgresql` translates a few words of it. A released
+script never changes; a change of tables is a new script at the end. Columns named `address` are COLLATE NOCASE.
 The version of a store stands in its `PRAGMA user_version`, or in the table `store` of PostgreSQL.
 Implements design.md, "Layout", room `store`.
 """

@@ -1,6 +1,6 @@
 """Snapshots at rest: a match as it stood at a head of its transcript, and the turns of its game, as sealed octets.
 
-Only storage; what is in them is known to `pbem.desk.snapshots`. Whatever lies here may be thrown away at any time: it
+Only storage; `pbem.desk.snapshots` knows what is in them. Everything here may be thrown away at any time: it
 is made again from the transcript. Every call is part of the caller's transaction.
 """
 

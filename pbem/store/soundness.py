@@ -1,7 +1,7 @@
-"""What can be seen wrong with a store row by row: seals that do not open, sizes and times that cannot be.
+"""Damage that can be seen in a store row by row: seals that do not open, impossible sizes and times.
 
-SQLite's own check looks at how pages hang together, and hardly at what is in them. Whether a transcript is true is
-more than is known here. Implements reliability.md, case 40.
+SQLite's own check looks at how pages are linked, and hardly at what is in them. This module cannot tell whether a
+transcript is true. Implements reliability.md, case 40.
 """
 
 from __future__ import annotations

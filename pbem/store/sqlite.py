@@ -1,11 +1,11 @@
 """The SQLite file under a store: how it is opened, locked, brought up to date, copied and examined.
 
-Here live the `Engine` of the embedded store, and the lock against a second daemon.
-Implements reliability.md, promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
+Here live the `Engine` of the embedded store, and the lock against a second daemon. Implements reliability.md,
+promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
 
-Parts of a transaction and the scripts of migrations are sqlite-utils' own work. A whole transaction is not: its
-`atomic` begins DEFERRED, and would meet a busy store half-way. Nor are the migrations' numbers: its `Migrations` know
-no store that is too new, take the machine's time, and find no version in the `user_version` of the stores there are.
+sqlite-utils does savepoints and runs the scripts of migrations. It does not begin transactions: its `atomic` begins
+DEFERRED, and would find the store busy half-way. Nor does it number migrations: its `Migrations` cannot recognise a
+store that is too new, take the machine's time, and do not read the `user_version` of existing stores.
 """
 
 from __future__ import annotations

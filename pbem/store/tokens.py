@@ -1,6 +1,6 @@
-"""Single-use reply tokens: what is mailed to a mailbox, and comes back once from whoever reads it there.
+"""Single-use reply tokens: each is mailed to a mailbox, and comes back once from the person who reads it there.
 
-Only the hashes of tokens are kept, with whom and what each was made for: nobody who reads the store can answer in a
+Only the hashes of tokens are kept, with the player and purpose of each: nobody who reads the store can answer in a
 player's name. Every call is part of the caller's transaction. Implements protocol.md, "Identity", level `mailbox`.
 """
 

@@ -1,7 +1,7 @@
-"""Sealing at rest: what the store may hold only encrypted, and the key files that open it.
+"""Sealing at rest: encryption of what the store may not hold in clear, and the key files that open it.
 
 Here live AES-256-GCM over byte strings and the making and reading of key files. No tables, no knowledge of what
-is sealed. Keys lie outside of the database, so that a copied database alone gives no setup away.
+is sealed. Keys are kept outside the database, so that a copied database alone gives no setup away.
 Implements protocol.md, "Commitments": setups rest encrypted in the store.
 """
 

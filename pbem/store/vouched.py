@@ -1,6 +1,6 @@
-"""The letters that were vouched for, by marks of their signatures: what others send again is known by them.
+"""The letters that were vouched for, by marks of their signatures, so that copies sent again are recognised.
 
-Only storage: what a mark is, and what follows from it, is decided elsewhere. Every call is part of the caller's
+Only storage: other modules decide what a mark is, and what follows from it. Every call is part of the caller's
 transaction. Implements reliability.md, case 35.
 """
 

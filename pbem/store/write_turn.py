@@ -1,8 +1,8 @@
-"""The turn at writing, for connections of one process or of several: who waits for it is woken when it comes.
+"""Taking turns at writing, for connections of one process or of several: a waiting connection is woken at its turn.
 
-SQLite's own wait for its lock is a sleep of some milliseconds, and another, longer one; whoever writes all the time
-would leave the others no moment of theirs. The turn is a courtesy: that one writes at a time is SQLite's doing, so
-that a token that is lost costs time and nothing else. Implements reliability.md, case 7.
+SQLite's own wait for its lock sleeps for some milliseconds, then longer; a connection that writes all the time
+would leave the others no chance. The turn is a courtesy: SQLite itself makes sure that only one writes at a time, so
+a lost token costs only time. Implements reliability.md, case 7.
 """
 
 from __future__ import annotations

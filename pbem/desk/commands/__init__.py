@@ -1,9 +1,9 @@
-"""What commands do: one function a command, found by the name of its row in the table of commands.
+"""What commands do: one function per command, found by the name of its row in the table of commands.
 
-Each is given the desk, the caller and the command; it raises `Refused` when nothing is to change, and returns a
-`Reply` otherwise. What the row demands was seen to before. What a match makes of it goes through `Step` and the
-archive, and its letters through the letter writer: nothing here reads mail or writes rows. `stop`, which ends the
-reading of a letter, is no row. Implements protocol.md, "Commands".
+Each function is given the desk, the caller and the command. It raises `Refused` if nothing is to change; otherwise it
+returns a `Reply`. The demands of the row were checked before. Changes of a match go through `Step` and the
+archive, letters through the letter writer: nothing here reads mail or writes rows. `stop`, which ends the
+reading of a letter, has no row. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations

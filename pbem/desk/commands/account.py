@@ -51,7 +51,7 @@ _NO_NAMES = frozenset(
 
 
 def register(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`register`: an account for the caller's address, by a key that is to prove itself, or by the mailbox."""
+    """`register`: an account for the caller's address, by a key that has to prove itself, or by the mailbox."""
     name = command.arguments["name"]
     if caller.player is not None:
         raise Refused(
@@ -83,7 +83,7 @@ def register(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _is_reserved(desk: Desk, caller: Caller, name: str) -> bool:
-    """Whether a name is not for players; that of the server's own house is for its address alone."""
+    """Whether a name is not for players; the name of the server's house is only for its address."""
     house = desk.config.house_name
     if name == house:
         return caller.address.lower() != desk.config.house.address.lower()
@@ -151,13 +151,13 @@ def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _house(desk: Desk) -> str:
-    """The program that plays with whoever asks it; empty while there is none here."""
+    """The program that plays with anybody; empty while there is none here."""
     name = desk.config.house_name
     return name if name and desk.people.is_program(name) else ""
 
 
 def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
-    """Go on in the language in which the new player was answered, where that is not the server's own."""
+    """Keep writing in the language in which the new player was answered, if that is not the server's own."""
     if caller.language != desk.letters.language:
         desk.players.suppose(player, "language", caller.language)
 
@@ -175,7 +175,7 @@ def _account(desk: Desk, player: PlayerRow) -> Reply:
 
 
 def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`set`: time zone, language, how letters come and what they hold; and that the player is a program."""
+    """`set`: time zone, language, how letters come and what they contain; and that the player is a program."""
     assert caller.player is not None
     name, value = command.arguments["setting"]
     if name == "program":
@@ -193,7 +193,7 @@ def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) -> None:
-    """Refuse what would make a person of a program, or a program of whoever others agreed to play with."""
+    """Refuse to turn a program into a person, or a player with whom others agreed to play into a program."""
     if desk.people.is_program(player.name):
         if value == "no":
             raise Refused(Fault("set", "program no", Phrase("{name} is a program for ever", name=player.name)))

@@ -1,6 +1,6 @@
 """Orders that come before their turn is due, and default orders: stored, withdrawn, and shown to their player alone.
 
-What becomes of them is decided in `pbem.match.advance_orders`. Implements protocol.md, "Commands" (`orders`, `clear`,
+`pbem.match.advance_orders` decides what becomes of them. Implements protocol.md, "Commands" (`orders`, `clear`,
 `status`).
 """
 
@@ -53,7 +53,7 @@ def withdraw(seated: SeatContext, command: Command, caller: Caller) -> Reply:
 
 
 def stored(match: Match, seat: int) -> list[dict[str, object]]:
-    """What is stored for a seat: default orders first, then turn by turn."""
+    """What is stored for a seat: default orders first, then orders turn by turn."""
     return [
         {"turn": turn, "submission": stored, "faults": _faults(match, seat, turn)}
         for (owner, turn), stored in sorted(match.stored.items())

@@ -50,12 +50,12 @@ def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
 
 
 def games(_desk: Desk, _caller: Caller, _command: Command) -> Reply:
-    """`games`: those that are played here."""
+    """`games`: the games that are played here."""
     return Reply("games", {"games": titles()})
 
 
 def mail_rules(desk: Desk, _caller: Caller, command: Command) -> Reply:
-    """`rules`: those of a game, in a letter of their own."""
+    """`rules`: the rules of a game, in a separate letter."""
     game = command.arguments["rules"]
     if game not in GAMES:
         raise Refused(no_such_game("rules", game))

@@ -1,8 +1,8 @@
-"""What was, and what stands: matches on one page, the diary, reports, transcripts and record sheets.
+"""Past and present of matches: all on one page, the diary, reports, transcripts and record sheets.
 
-Both are told from what everybody may know (the transcript, who wrote when) and from the reader's own seat; nothing of
-another seat's orders, nor whether there are any. Implements protocol.md, "Commands" (`status`, `diary`,
-`report`, `transcript`, `sheet`).
+The answers come from what everybody may know (the transcript, who wrote when) and from the reader's own seat. They
+tell nothing of another seat's orders, nor whether there are any. Implements protocol.md, "Commands" (`status`,
+`diary`, `report`, `transcript`, `sheet`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def status(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _one_match(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """What stands in a match, seen from the caller's seat."""
+    """The state of a match, seen from the caller's seat."""
     seated = seated_at(desk, caller, command)
     match, seat = seated.match, seated.seat
     stands = (match.orders if match.phase == "playing" else match.setups).get(seat)
@@ -64,7 +64,7 @@ def _one_match(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _all_matches(desk: Desk, caller: Caller) -> Reply:
-    """All matches of the player: what is asked, by when, and how they stand."""
+    """All matches of the player: what is due, by when, and how they stand."""
     assert caller.player is not None
     matches, over = [], 0
     for number in desk.archive.matches.of_player(caller.player.name):
@@ -78,7 +78,7 @@ def _all_matches(desk: Desk, caller: Caller) -> Reply:
 
 
 class _Line(NamedTuple):
-    """A match among others."""
+    """A match in the list."""
 
     m: Mapping[str, object]
     others: list[str]
@@ -182,7 +182,7 @@ def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`sheet`: a record sheet to be printed, of a game or of a match."""
+    """`sheet`: a record sheet to print, for a game or for a match."""
     if command.match is not None:
         return _filled_sheet(desk, caller, command)
     game = command.arguments["rules"]
@@ -197,7 +197,7 @@ def sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _filled_sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """The sheet of a match as its player would have kept it: what the reports told, and the own orders."""
+    """The sheet of a match as its player would have kept it: what the reports told, and the player's orders."""
     if caller.player is None:
         raise Refused(Fault("sheet", command.match, NOT_REGISTERED))
     seated = seated_at(desk, caller, command)

@@ -1,7 +1,7 @@
 """Commands about keys and addresses: a key is added, revoked, kept or recovered, an address added.
 
-A new key is asked for by an old one, by the recovery code, or by the mailbox alone, and proves itself by signing a
-form. Implements protocol.md, "Commands" (`key add`, `key revoke`, `recover`, `address add`) and "Identity" (keys).
+An old key, the recovery code, or the mailbox alone asks for a new key, which proves itself by signing a form.
+Implements protocol.md, "Commands" (`key add`, `key revoke`, `recover`, `address add`) and "Identity" (keys).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def add(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`key revoke`: a key is not to count any more."""
+    """`key revoke`: a key no longer counts."""
     _demand_key(caller, command)
     player = _player(caller)
     _fit(caller, command)
@@ -111,7 +111,7 @@ def keep(desk: Desk, caller: Caller, _command: Command) -> Reply:
 
 
 def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`recover`: all keys are lost, and a new one is there."""
+    """`recover`: all keys are lost, and a new one replaces them."""
     player = _player(caller)
     key = _new_key(desk, caller, command)
     code = command.arguments.get("code")
@@ -127,7 +127,7 @@ def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`address add`: one more mailbox to write from: what is mailed there must come back signed."""
+    """`address add`: one more mailbox to write from: the challenge mailed there must come back signed."""
     player = _player(caller)
     address = command.arguments["address"]
     local, _, domain = address.lower().partition("@")
@@ -155,7 +155,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def confirm_key(desk: Desk, caller: Caller, command: Command) -> Reply | None:
-    """`confirm`: a challenge for a new key or address comes back; None when it is none of a registered player's."""
+    """`confirm`: a challenge for a new key or address comes back; None if no registered player has that challenge."""
     if caller.player is None:
         return None
     player = caller.player
@@ -231,7 +231,7 @@ def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: Pl
 
 
 def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
-    """The mailbox is proved: everybody is told, and the delay runs."""
+    """The mailbox is proved: everybody is told, and the delay begins."""
     if waiting.due is not None:
         told = written(from_db(waiting.due), desk.time.zone(player.name))
         return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
@@ -249,7 +249,7 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
 
 
 def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
-    """The key that a letter brings, fit to be somebody's; raises `Refused`."""
+    """The key that a letter brings, if a player may have it; raises `Refused`."""
     try:
         key = key_changes.asked(
             command,
@@ -281,7 +281,7 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
 def _challenge(
     desk: Desk, caller: Caller, player: PlayerRow, key: Key, proof: str, asked_by: str | None, letter: bytes
 ) -> Reply:
-    """Keep what was asked for, and give the form that the new key is to sign."""
+    """Keep the request, and return the form that the new key has to sign."""
     now = caller.now
     row = KeyRow(key.format, key.fingerprint, key.public)
     desk.changes.forget_older(player.name, to_db(now - keys.PATIENCE))

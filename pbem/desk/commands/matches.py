@@ -1,4 +1,4 @@
-"""What players say to each other in a match, and giving up.
+"""Messages between the players of a match, and resignations.
 
 Implements protocol.md, "Commands" (`press`, `resign`).
 """
@@ -27,7 +27,7 @@ __all__ = ["HANDLERS"]
 
 
 def press(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`press`: a message to the others, and to observers where it is public."""
+    """`press`: a message to the others, and to observers if it is public."""
     seated = seated_at(desk, caller, command)
     if seated.match.phase in ("declined", "withdrawn"):
         raise Refused(Fault("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase])))

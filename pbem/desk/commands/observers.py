@@ -1,4 +1,4 @@
-"""Those around a match: observers, who get the public view alone, and the standings.
+"""People around a match: observers, who get only the public view; and the standings.
 
 Implements protocol.md, "Commands" (`observe`, `unobserve`, `standings`).
 """
@@ -28,7 +28,7 @@ _RANKED = 50
 
 
 def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`observe`: a public match is watched from now on."""
+    """`observe`: the caller observes a public match from now on."""
     assert caller.player is not None
     name = command.match or ""
     loaded = desk.archive.load(int(name.removeprefix("m") or 0))
@@ -47,7 +47,7 @@ def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def unobserve(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`unobserve`: it is watched no longer."""
+    """`unobserve`: the caller no longer observes it."""
     assert caller.player is not None
     name = command.match or ""
     if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.player.name):

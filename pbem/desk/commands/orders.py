@@ -1,6 +1,6 @@
-"""Setups and orders: handed in, withdrawn, and judged without being stored.
+"""Setups and orders: sent, withdrawn, and judged without being stored.
 
-Whole sets only: what has any fault changes nothing. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`,
+Whole sets only: a set with any fault changes nothing. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`,
 `preview`).
 """
 
@@ -31,7 +31,7 @@ __all__ = ["HANDLERS"]
 
 
 def _open_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
-    """The caller's seat in a match that shows us setups and orders; raises `Refused`."""
+    """The caller's seat in a match whose setups and orders the server sees; raises `Refused`."""
     seated = seated_at(desk, caller, command)
     submissions.refuse_secrets(seated.match, command.name)
     return seated
@@ -61,7 +61,7 @@ def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
-    """Whether a setup is the one that our letters show as an example: what everybody has read is no secret."""
+    """Whether a setup is the example in our letters, which everybody has read."""
     match = seated.match
     example = getattr(words(match.terms.game), "example", None) if drawn(match.terms.game) else None
     if example is None or match.options is None:  # of some games all setups are shown anyway
@@ -73,7 +73,7 @@ def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
 
 
 def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`orders`: all orders of this turn; those for a later one, and default orders, are stored."""
+    """`orders`: all orders of this turn; orders for a later turn, and default orders, are stored."""
     seated = _open_at(desk, caller, command)
     turn = seated.match.turn
     if _untouched(seated, command):
@@ -96,14 +96,14 @@ def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _unused(seated: SeatContext, submission: Submission) -> tuple[Phrase, ...]:
-    """What these orders of the turn that is due leave unused."""
+    """What these orders for the turn that is due leave unused."""
     match, seat = seated.match, seated.seat
     assert match.position is not None
     return match.rules.unused(match.position, seat, match.rules.order(match.position, seat, submission.text))
 
 
 def _untouched(seated: SeatContext, command: Command) -> bool:
-    """Whether a form came back with nothing in it, where something is asked for: who means that says `final`."""
+    """Whether a form came back empty although something is due: a player who means that says `final`."""
     match, given = seated.match, command.arguments
     if (command.block or "").strip() or given.get("final") or match.phase != "playing" or match.position is None:
         return False
@@ -111,7 +111,7 @@ def _untouched(seated: SeatContext, command: Command) -> bool:
 
 
 def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`clear`: what stands for this turn, or for the setup, or was stored for later, is withdrawn."""
+    """`clear`: withdraws the orders for this turn, the setup, or orders stored for later."""
     seated = seated_at(desk, caller, command)
     given = command.arguments.get("turn")
     if command.arguments.get("default") or (given or 0) > seated.match.turn:

@@ -1,6 +1,6 @@
 """How players find each other: proposals, the open list, invitations by address, agreeing and declining.
 
-A match whose players are not all known stands with seats that are kept free; when the last is taken it becomes a
+If not all players of a match are known, seats are kept free. When the last one is taken, the match becomes a
 proposal like any other, and its hash can be accepted. Implements protocol.md, "Commands" (`new`, `list`, `join`,
 `accept`, `decline`, `withdraw`) and the first step of "A match".
 """
@@ -45,7 +45,7 @@ _PENDING = 20
 
 
 def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
-    """Seat a player who has just registered wherever the address was invited."""
+    """Give a player who has just registered the seats to which the address was invited."""
     for number in desk.people.kept_for(address):
         seat = next(
             seat for seat, kept in desk.people.free(number).items() if kept and kept.lower() == address.lower()
@@ -125,7 +125,7 @@ def _wanted(
 
 
 def _listening(desk: Desk, player: PlayerRow | None) -> PlayerRow | None:
-    """The player, unless there is none, or one who wants to hear no more: nobody can tell the two apart."""
+    """The player, unless there is none or the player wants no mail: nobody can tell the two apart."""
     return None if player is None or desk.people.opted_out(player.address) else player
 
 
@@ -161,7 +161,7 @@ def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: d
 
 
 def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = None) -> None:
-    """Ask all who have not accepted yet, but the seat that is asked in its answer."""
+    """Ask all who have not accepted yet, except the seat that is asked in its answer."""
     subject = Phrase("{by} proposes a match to you", by=seated.match.name(1))
     for row in seated.row.seats:
         if not row.accepted and row.seat != but:
@@ -170,7 +170,7 @@ def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = N
 
 
 def _standings(desk: Desk, match: Match, seat: int) -> list[object]:
-    """What the others have played so far, to be seen before one accepts."""
+    """The others' standings, to be seen before accepting."""
     return [desk.people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
 
 
@@ -225,7 +225,7 @@ def join(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
-    """Give a free seat to a player; with the last one the match becomes a proposal, and all are asked."""
+    """Give a free seat to a player; with the last seat the match becomes a proposal, and all are asked."""
     loaded = desk.archive.load(number)
     assert loaded is not None
     terms = loaded[0].terms
@@ -247,7 +247,7 @@ def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tel
 
 
 def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`accept`: a proposed match is agreed to; with the last one's word it begins."""
+    """`accept`: a player agrees to a proposed match; with the last agreement it begins."""
     seated = seated_at(desk, caller, command)
     match = seated.match
     if match.phase != "proposed":
@@ -283,7 +283,7 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
-    """All have agreed; but who has other keys than those that signed it is asked once more."""
+    """All have agreed; but players whose keys changed since they signed are asked once more."""
     match, number = seated.match, seated.row.number
     step = Step(match, desk.world(now))
     players = [

@@ -1,6 +1,6 @@
-"""Sealed matches: a setup committed to by a hash, the steps of their turns, and what is laid open in the end.
+"""Sealed matches: commitments to setups, the steps of the turns, and the reveals at the end.
 
-Nothing secret comes here before its time; what comes is judged by its form and by what was told. Implements
+Nothing secret comes here before its time. What comes is judged by its form and by what was told before. Implements
 docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`).
 """
 
@@ -38,7 +38,7 @@ _AS_TEXT = Phrase(
 
 
 def seal(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`seal`: a setup is committed to, by a hash; the game begins with the last one."""
+    """`seal`: a player commits to a setup by a hash; the game begins with the last commitment."""
     seated, signed = _signed_at(desk, caller, command)
     step = seated.step(caller.now)
     submission = committed(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
@@ -50,7 +50,7 @@ def seal(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def take(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`step`: what a seat owes in a turn comes in, and the other one is told at once."""
+    """`step`: a seat sends what it owes in a turn, and the other seat is told at once."""
     seated, signed = _signed_at(desk, caller, command)
     step = seated.step(caller.now)
     told = taken(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
@@ -62,7 +62,7 @@ def take(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def reveal(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`reveal`: once the game is over, a seat lays its setup and its orders open, and all is judged."""
+    """`reveal`: once the game is over, a seat reveals its setup and its orders, and everything is judged."""
     seated, signed = _signed_at(desk, caller, command)
     step = seated.step(caller.now)
     laid_open(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
@@ -74,7 +74,7 @@ def reveal(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _signed_at(desk: Desk, caller: Caller, command: Command) -> tuple[SeatContext, Signed]:
-    """The caller's seat in a sealed match, and the letter, which the others can check as well; raises `Refused`."""
+    """The caller's seat in a sealed match, and the letter, if the others can check it, too; raises `Refused`."""
     seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
         raise Refused(Fault(command.name, command.match, Phrase("this match is not sealed")))
@@ -93,7 +93,7 @@ def _keep(seated: SeatContext, command: Command, signed: Signed) -> None:
 
 
 def _files(seated: SeatContext) -> Sequence[Enclosed]:
-    """How the match stands now, for the program that plays on."""
+    """The files that say how the match stands now, for the player's program."""
     return seated.desk.letters.sealed_files(seated.match, seated.row, seated.seat)
 
 

@@ -1,7 +1,7 @@
-"""`stop`: who wants no more mail, and how we know that it was they who said so.
+"""`stop`: an address wants no more mail, and how we know that its owner said so.
 
-A letter that is signed, or that proves its mailbox, counts at once. Any other `stop` may be anybody's: its address is
-asked, once a week at the most, and only an answer from there counts. Where nobody vouches for the letter, the
+A letter that is signed, or that proves its mailbox, counts at once. Anybody may have sent any other `stop`: the
+address is asked, at most once a week, and only an answer from there counts. If nobody vouches for the letter, the
 question repeats nothing of it. Implements protocol.md, "Commands" (`stop`).
 """
 
@@ -26,9 +26,9 @@ _A_WEEK = timedelta(days=7)
 
 
 def stop(desk: Desk, caller: Caller, place: Mapping[str, str], *, new: bool) -> bool:
-    """Send the address no more mail, if its owner said so; else ask there. Whether its owner did.
+    """Send the address no more mail, if its owner said so; otherwise ask there. Returns whether its owner did.
 
-    `place` is what the letter names, `new` whether it proves something that was not here before.
+    `place` is the place that the letter names, `new` whether its proof was never used before.
     """
     answered = next((token for token in caller.tokens if token.purpose == "stop"), None)
     if answered is not None:
@@ -41,7 +41,7 @@ def stop(desk: Desk, caller: Caller, place: Mapping[str, str], *, new: bool) -> 
 
 
 def _says_its_place(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
-    """Whether it is of this player here: a signed one must say so, or it is asked about as any other."""
+    """Whether the letter is this player's, for this server; a signed one that does not say so proves nothing."""
     wanted = {"server": desk.config.server, "player": caller.player.name if caller.player else ""}
     return caller.player is not None and (caller.verdict.kind != "valid" or place == wanted)
 

@@ -1,7 +1,8 @@
 """Substitutes by mail: who is named for a seat, who agrees, and the newcomer who takes it.
 
-The newcomer is asked when all others agree, knows until then what anybody may know, and gets everything that the seat
-knows with the entry that gives the seat away. Implements protocol.md, "Commands" (`substitute`).
+The newcomer is asked once all others agree. Until then the newcomer is told only what anybody may know; with the
+entry that hands over the seat comes everything that the seat knows. Implements protocol.md, "Commands"
+(`substitute`).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> Reply:
-    """A player names somebody for a seat, agrees to that, or wants nobody there after all."""
+    """A player names somebody for a seat, agrees to a name, or withdraws a nomination."""
     match, given = seated.match, command.arguments
     name, seat = given["name"], match.seat_of(given["leaver"])
     if seat is None:
@@ -75,7 +76,7 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
 
 
 def _judge(desk: Desk, seated: SeatContext, name: str) -> None:
-    """Refuse to name somebody who could never take the seat."""
+    """Refuse a name that could never take the seat."""
     player = desk.players.by_name(name)
     if player is None or desk.people.opted_out(player.address):
         raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
@@ -106,7 +107,7 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
 
 
 def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
-    """What the newcomer may know of the match before the seat is taken: the `m` of the templates."""
+    """What the newcomer may know about the match before taking the seat: the `m` of the templates."""
     keys = desk.players.keys(name)
     return desk.letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
@@ -117,7 +118,7 @@ def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
 
 
 def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> Reply:
-    """Somebody who was named takes the seat, or declines it."""
+    """The nominated player takes the seat, or declines it."""
     assert caller.player is not None
     match, seat, name, now = seated.match, seated.seat, caller.player.name, caller.now
     given, left = command.arguments, seated.match.name(seated.seat)
@@ -170,7 +171,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
 
 
 def _seat_taken(desk: Desk, seated: SeatContext, step: Step, name: str) -> None:
-    """Write that the seat has changed hands, and tell those who sit there now."""
+    """Write that the seat has changed hands, and tell the current players."""
     number, before = seated.row.number, seated.match
     matches = desk.archive.matches
     matches.give_up(number, before.game, before.turn, seated.seat)

@@ -1,4 +1,4 @@
-"""Time: vacations, gifts of time, and claims against the silent.
+"""Time: vacations, gifts of time, and claims against silent players.
 
 Implements protocol.md, "Commands" (`vacation`, `extend`, `claim`) and "A match", the clock.
 """
@@ -76,7 +76,7 @@ def _deadlines(desk: Desk, player: str) -> dict[str, Phrase]:
 
 
 def _days(desk: Desk, player: str, command: Command, today: date) -> tuple[date, date]:
-    """The days of a vacation, once they are no others' and within each year's budget."""
+    """The days of a vacation, if they overlap no other and are within each year's budget."""
     given = command.arguments["first"], command.arguments["last"]
     try:
         first, last = map(date.fromisoformat, given)
@@ -144,7 +144,7 @@ def extend(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def claim(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`claim`: the game, or the end of the match, against the silent."""
+    """`claim`: the game, or the end of the match, against silent players."""
     seated = seated_at(desk, caller, command)
     step = seated.step(caller.now)
     claimed.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)

@@ -72,7 +72,7 @@ class DuelingMasters:
         return notation.meant(text)
 
     def unused(self, state: games.State, seat: int, orders: games.Orders) -> tuple[Phrase, ...]:
-        """Nothing: one move a turn is all there is."""
+        """Nothing: a turn is one move."""
         del state, seat, orders
         return ()
 
@@ -82,7 +82,7 @@ class DuelingMasters:
         return transit.resolve(position, cast("Orders", orders[position.seat]))
 
     def without(self, state: games.State, seat: int, edition: int) -> None:
-        """None: of two, the other has won."""
+        """None: the other player has won."""
 
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What a seat (None: the public) may read of a report: all but the destinations of the other side."""

@@ -1,8 +1,8 @@
 """The board and how pieces move on it: squares, paths, destinations, and what can be reached.
 
-Squares are numbers 0 to 99, A1 to J10 row by row; sets of squares are bit masks. Tables are computed at import,
-what depends on obstacles is looked up by mask. Nothing here knows a game or its turns. Implements rulings 1, 2, 4-7
-and 19 of Dueling Masters, rules/dueling-masters.md "Board and pieces".
+Squares are numbers 0 to 99, A1 to J10 row by row; sets of squares are bit masks. Tables are computed at import;
+results that depend on obstacles are looked up by mask. Nothing here knows a game or its turns. Implements rulings
+1, 2, 4-7 and 19 of Dueling Masters, rules/dueling-masters.md "Board and pieces".
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ BEATS: Final[Mapping[tuple[str, str], tuple[bool, bool]]] = {
 
 @lru_cache(maxsize=1 << 14)
 def destinations(kind: str, square: int, asteroids: int, homes: int) -> int:
-    """The legal destinations of a piece, rams included, among its own side's asteroids and home planets."""
+    """The legal destinations of a piece, rams included, given its own side's asteroids and home planets."""
     found = 0
     for ray in RAYS[kind][square]:
         for end in ray:
@@ -116,7 +116,7 @@ def destinations(kind: str, square: int, asteroids: int, homes: int) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def reach(kind: str, square: int, asteroids: int, homes: int) -> int:
-    """All squares that a fighter can come to by legal moves that are no rams, its own among them."""
+    """All squares that a fighter can reach by legal moves without rams, its own included."""
     found = new = 1 << square
     while new:
         ends = 0

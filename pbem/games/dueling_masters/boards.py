@@ -1,7 +1,7 @@
-"""The boards of Dueling Masters of Space-Time: ten by ten for each side, the own half below, from a view of the game.
+"""The boards of Dueling Masters of Space-Time, ten by ten for each side, the reader's half below, from a view.
 
-Small letters are in transit: own ones to their square, the other side's away from it. Implements the docstring of
-`pbem.games.dueling_masters.knowledge.view`.
+Small letters are pieces in transit: the reader's stand on their destination, the other side's where they departed.
+Implements the docstring of `pbem.games.dueling_masters.knowledge.view`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COLUMNS: Final = tuple(str(column) for column in range(1, 11))
 
 
 def boards(view: View) -> list[Board]:
-    """The own pieces, if any, then the others'."""
+    """The reader's own pieces, if any, then the others'."""
     turned = view["seat"] == 2
     last = view["turn"] - (0 if view["over"] else 1)
     known = [_board(int(seat), _known(side, last), turned=turned) for seat, side in sorted(view["known"].items())]
@@ -31,7 +31,7 @@ def boards(view: View) -> list[Board]:
 
 
 def truth(views: Mapping[int, View], seat: int) -> list[Board]:
-    """The sides as they were, the reader's own first and below: each as its owner sees it, once all is laid open."""
+    """The sides as they were, the reader's own first and below: each as its owner sees it, once all is revealed."""
     last = views[seat]["turn"] - (0 if views[seat]["over"] else 1)
     return [
         _board(owner, _own(own, last), turned=seat == 2)
@@ -81,7 +81,7 @@ def _known(known: Known, last: int) -> dict[str, Square]:
 def _pieces(
     placed: Sequence[tuple[str, str, bool]], resting: str, moving: str, fresh: Iterable[str]
 ) -> dict[str, Square]:
-    """The strongest piece of each square, the first that is named; + after it for more."""
+    """The strongest piece of each square, which is named first; + after it for more."""
     squares: dict[str, Square] = {}
     for square, piece, transit in placed:
         if square in squares:

@@ -1,11 +1,11 @@
 """What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
 
-Here live `show`, `view` and its way back. What is known of an opponent is put together from shown reports and from
+Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
 nothing else; only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
 
-The destination of a check goes to its owner alone. Where a survivor rests publicly follows from what both were
-told: the ordered piece departs from there, and a piece met on the way met something just there, so its
-destination is the farthest of its collisions from where it departed. A ram is in no report at all.
+Only the owner is told the destination of a check. The square where a survivor rests follows from what both were
+told: the ordered piece departs from there, and a piece met on the way met something at its destination, so the
+destination is the one of its collisions that is farthest from where it departed. No report shows a ram.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Picture:
         """The last turn in which a check proved a square empty of this seat's pieces."""
 
     def copy(self) -> _Picture:
-        """The same picture, to be gone on with."""
+        """A copy of the picture, to be changed."""
         made = _Picture()
         made.pieces, made.asteroids, made.empty = dict(self.pieces), dict(self.asteroids), dict(self.empty)
         return made
@@ -123,7 +123,7 @@ def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
 def _meet(
     pictures: Mapping[int, _Picture], checks: Sequence[Report], collisions: Sequence[Report], turn: int
 ) -> None:
-    """What stood still and was met rests there; what was destroyed is gone, one collision being enough."""
+    """A piece that stood still and was met rests there; a destroyed piece is gone, after a single collision."""
     checked = {(report["seat"], report["piece"]) for report in checks}
     destroyed = set()
     for report in collisions:
@@ -137,7 +137,7 @@ def _meet(
 
 
 def _follow(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
-    """Where a checked transit ended, if that can be known, and what it proved empty on its way."""
+    """Where a checked transit ended, if that can be known, and which squares it proved empty on its way."""
     seat, piece, start = check["seat"], check["piece"], check["from"]
     met = [
         report["square"]
@@ -165,7 +165,7 @@ def _path(piece: str, start: str, end: str) -> tuple[int, ...]:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-    """All that a seat (None: the public) knows of a position, as a JSON object for its letters.
+    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters.
 
     `turn`, `over`, `seat` (the reader's), `moves` (whose move it is; null when over), `scores` (home planets left, in
     seat order) and `options` (`homes`, `mobile_home`, `max_turns`).

@@ -1,12 +1,12 @@
 """Dueling Masters without a referee: the departure is announced, and the opponent checks the path.
 
-The square from which a piece departs ends its last transit, so that the opponent knows its path and says what stands
-on it; what is met in transit is checked in turn by the mover. Strength decides, so that no collision needs a secret.
-The destination alone stays secret, in the orders to which the mover is bound. Here live the public table, the owner's
+The square from which a piece departs ends its last transit, so the opponent knows its path and says what stands
+on it; the mover then checks what was met in transit. Strength decides, so no collision needs a secret.
+Only the destination stays secret, in the orders to which the mover is bound. Here live the public table, the owner's
 side and the verdict. Implements docs/sealed.md; rulings 8-33 of Dueling Masters.
 
-A draw by ruling 27 needs both secrets: but for lack of fighters it is found when all is laid open, and ends the game
-in the turn in which it held. Two passes one after the other end it at once: nothing could change any more.
+A draw by ruling 27 needs both secrets. Unless fighters are lacking, it is found only at the reveal, and ends the game
+in the turn in which it first held. Two passes in a row end the game at once: nothing could change any more.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _AN_ASTEROID: Final = -1
 
 
 class Pieces(NamedTuple):
-    """What everybody has been told of one seat's pieces, by slot but for the asteroids; sets are masks."""
+    """What everybody has been told about one seat's pieces, by slot except for the asteroids; sets are masks."""
 
     squares: tuple[int, ...]
     """Where a piece rests or, in transit, from where it departed; -1 while it never was met and never departed."""
@@ -85,7 +85,7 @@ Met = tuple[tuple[int, int], ...]
 
 
 class Table(NamedTuple):
-    """What both have been told of a sealed game of Dueling Masters."""
+    """What both players have been told in a sealed game of Dueling Masters."""
 
     options: Options
     pieces: tuple[Pieces, Pieces]
@@ -102,7 +102,7 @@ class Table(NamedTuple):
 
     @property
     def asked(self) -> tuple[Transit, ...]:
-        """The transits along which the opponent has to look."""
+        """The transits that the opponent has to check."""
         return self.queue[len(self.met) :]
 
     @property
@@ -128,7 +128,7 @@ class Table(NamedTuple):
 
     @property
     def scores(self) -> tuple[int, int]:
-        """Home planets left: none is lost unseen."""
+        """Home planets left: none can be lost secretly."""
         return self.pieces[0].homes, self.pieces[1].homes
 
 
@@ -137,7 +137,7 @@ def _due(table: Table) -> int:
 
 
 def _place(table: Table, seat: int, slot: int) -> int:
-    """Where a piece counts as standing in this turn, if everybody knows; else -1."""
+    """Where a piece counts as standing in this turn, if everybody knows; otherwise -1."""
     pieces = table.pieces[seat - 1]
     for checked in table.queue:
         if (checked.seat, checked.slot) == (seat, slot):
@@ -207,7 +207,7 @@ def _lines(step: str, text: str) -> list[str]:
 
 
 def _judge_departure(table: Table, seat: int, line: str) -> None:
-    """Whether a piece may depart from a square for all that was told; raises `Refused`."""
+    """Judge whether a piece may depart from a square, given what was told; raises `Refused`."""
     options, pieces = table.options, table.pieces[seat - 1]
     try:
         departing = _departure(options, line)
@@ -227,7 +227,7 @@ def _judge_departure(table: Table, seat: int, line: str) -> None:
 
 
 def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
-    """Whether each transit is answered for, and nothing contradicts what was told; raises `Refused`."""
+    """Judge whether each transit is answered, and nothing contradicts what was told; raises `Refused`."""
     named = table.options.pieces
     asked = table.asked
     faults = []
@@ -250,7 +250,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
 
 
 def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met]]) -> Iterator[Fault]:
-    """What answers cannot tell: pieces elsewhere, left out or too many, the same square told in two ways."""
+    """Contradictions in answers: pieces elsewhere, left out or too many, one square told in two ways."""
     named, told = table.options.pieces, _told_of(table, seat)
     places = {slot: square for square, here in told.items() for slot in here}
     for line, checked, met in found:
@@ -289,7 +289,7 @@ def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
 
 
 def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
-    """The table after a seat has looked along the transits that were asked of it (rulings 14-18)."""
+    """The table after a seat has checked the transits due from it (rulings 14-18)."""
     pieces, queue = table.pieces[seat - 1], list(table.queue)
     found = tuple(_met(table.options, line) for line in lines)
     for square, slot in (each for met in found for each in met):
@@ -326,7 +326,7 @@ def _finished(table: Table) -> Table:
 
 
 class _Told:
-    """What is told of a side while a turn is finished."""
+    """What is told about a side while a turn is finished."""
 
     def __init__(self, pieces: Pieces) -> None:
         self.squares = list(pieces.squares)
@@ -402,7 +402,7 @@ def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Resul
 
 
 class Own(NamedTuple):
-    """One's own side at the start of a turn, and one's orders of the turns up to it."""
+    """The player's own side at the start of a turn, and the player's orders of the turns up to it."""
 
     options: Options
     seat: int
@@ -411,7 +411,7 @@ class Own(NamedTuple):
     given: Mapping[int, Orders] = {}
 
     def ordered(self, orders: Mapping[int, str]) -> Own:
-        """The same with the order of the turn, if it is one's own and known, or a forced pass; raises `Refused`."""
+        """The same with the turn's order, if it is the player's and known, or a forced pass; raises `Refused`."""
         standing = self.side.standing
         if moves(self.turn) != self.seat:
             return self
@@ -433,12 +433,12 @@ class Own(NamedTuple):
 
     @property
     def departure(self) -> str:
-        """What of the order is announced."""
+        """The announced part of the order."""
         slot = self.orders.slot
         return f"{self.options.pieces[slot]} {NAMES[self.side.squares[slot]]}" if slot >= 0 else "pass"
 
     def met(self, checked: Transit) -> Met:
-        """What of one's own stands on a path, in its order."""
+        """What the player has on a path, in the path's order."""
         side = self.side
         found: list[tuple[int, int]] = []
         for square in checked.path(self.options.pieces):
@@ -448,7 +448,7 @@ class Own(NamedTuple):
         return tuple(found)
 
     def after(self, reports: list[Report], *, over: bool) -> Own:
-        """The own side after a turn of which these are the reports."""
+        """The player's side after a turn with these reports."""
         named, seat = self.options.pieces, str(self.seat)
         field = Field(self.seat, self.side)
         for report in reports:
@@ -468,7 +468,7 @@ def _begun(options: Options, seat: int, setup: Setup) -> Own:
 
 
 def _nobody(pieces: Pieces) -> Side:
-    """A side in the place of one whose secrets are unknown: as many home planets, and nothing else."""
+    """A stand-in for a side whose secrets are unknown: as many home planets, and nothing else."""
     homes = len(pieces.squares) - FIRST_HOME
     left = tuple(-1 if pieces.destroyed >> FIRST_HOME + home & 1 else 0 for home in range(homes))
     where = (-1,) * FIRST_HOME + left
@@ -491,7 +491,7 @@ class SealedDuelingMasters:
         return Table(agreed, (untold, untold))
 
     def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
-        """The steps that a seat owes: answers on the path of the other's piece, and one's own departure."""
+        """The steps that a seat owes: answers on the path of the other's piece, and its own departure."""
         position = cast("Table", table)
         if position.result or _due(position) != seat:
             return ()
@@ -533,7 +533,7 @@ class SealedDuelingMasters:
         return own if position.result else own.ordered(orders)
 
     def asks(self, own: Own, table: games.State) -> bool:
-        """Whether an order is to be decided on."""
+        """Whether the player has to decide on an order."""
         return own.turn not in own.given and self.owed(table, own.seat)[:1] == ("departs",)
 
     def order(self, own: Own, text: str) -> str:
@@ -541,7 +541,7 @@ class SealedDuelingMasters:
         return notation.read_orders(own.options, own.side.standing, text).text
 
     def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
-        """The lines of a step, as a truthful owner writes them; raises `Refused` where orders are missing."""
+        """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
         position = cast("Table", table)
         if step == "departs":
             return (own.departure,)
@@ -552,7 +552,7 @@ class SealedDuelingMasters:
         return own.given[turn].text
 
     def own_view(self, own: Own, table: games.State) -> View:
-        """All that this player knows, as in the refereed game."""
+        """Everything that this player knows, as in the refereed game."""
         position = cast("Table", table)
         other = _nobody(position.pieces[2 - own.seat])
         sides = (own.side, other) if own.seat == 1 else (other, own.side)
@@ -561,7 +561,7 @@ class SealedDuelingMasters:
     def first_false(
         self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
     ) -> Falsehood | None:
-        """The first of a seat's steps that its own setup and orders belie; None for an honest seat."""
+        """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat."""
         agreed = cast("Options", options)
         return first_belied(
             self,

@@ -1,7 +1,7 @@
-"""What letters say of Dueling Masters beside its boards: of the pieces, of a turn's reports, of what may be ordered.
+"""What letters say about Dueling Masters beside its boards: the pieces, a turn's reports, what may be ordered.
 
-Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
-ruling 33: nothing is told that the view does not hold.
+Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
+Implements ruling 33: nothing is told that the view does not hold.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Pieces(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Both sides, what is said above and beneath their boards in a text, and the home planets that are left."""
+    """Both sides, the words above and below their boards in a text, and the home planets that are left."""
 
     title: Phrase
     panels: Sequence[Panel]
@@ -82,7 +82,7 @@ PUBLIC_SIGNS: Final = (
 
 
 def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
-    """Where things stand, the reader's own side first."""
+    """The position, the reader's own side first."""
     drawn, own, known = boards or boards_of(view), view["own"], view["known"]
     sides = [
         _own(own, board, TITLE)
@@ -102,7 +102,7 @@ def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | Non
 
 
 def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards: Sequence[Board]) -> Position:
-    """Where things stood, the reader's own side first, once all is laid open."""
+    """The position as it was, the reader's own side first, once everything is revealed."""
     sides = []
     for board in boards:
         own = views[board.seat]["own"]
@@ -160,7 +160,7 @@ def _known(view: View, known: Known, board: Board, name: str) -> Pieces:
 
 
 def _key(board: Board, meanings: Sequence[tuple[Square, Phrase]]) -> list[tuple[Square, Phrase]]:
-    """The legend of what occurs."""
+    """The legend of the symbols that occur."""
     found = board.told
     tints = {square.tint for square in found}
     entries = [(square, meaning) for square, meaning in meanings if square.tint in tints]
@@ -175,7 +175,7 @@ NOTHING: Final = Phrase("nothing")
 
 
 class Event(NamedTuple):
-    """A report: its label, what is said of it beside that, and the same as a sentence of its own."""
+    """A report: its label, the words beside that, and the same as a separate sentence."""
 
     kind: str
     label: Phrase
@@ -218,7 +218,7 @@ def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
 
 
 def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
-    """What came of a turn for its reader, in one line: who moved what, and what was lost."""
+    """The outcome of a turn for its reader, in one line: who moved what, and what was lost."""
     if not reports:
         return Phrase("Nothing happened")
     told = _moved(reports, seat, names)
@@ -242,7 +242,7 @@ def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
 
 
 def _moved(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
-    """What became of the order: the first piece that is checked is the one that was ordered."""
+    """The outcome of the order: the first piece that is checked is the one that was ordered."""
     last, first = reports[-1], reports[0]
     if last["kind"] == "departure":
         piece, square = last["piece"], last["square"]
@@ -335,7 +335,7 @@ COLUMNS: Final = 5
 
 
 def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
-    """Moves in columns, of a long game the last ones, and room for five more."""
+    """Moves in columns (in a long game only the last ones), with room for five more."""
     moves = [lines[0].replace(" ", "  ") for lines in mine if lines[0]]
     shown = moves[max(0, len(moves) - ROWS * COLUMNS + 5) :]
     shown += ["____ ____________"] * (ROWS * COLUMNS - len(shown))

@@ -78,7 +78,7 @@ class ShootEmUp:
         return action.resolve(cast("State", state), cast("Mapping[int, Orders]", orders))
 
     def without(self, state: games.State, seat: int, edition: int) -> State | None:
-        """The position without a seat's ships, since edition 2 and among three or four; else None (ruling 29)."""
+        """The position without a seat's ships, from edition 2 on and among three or four; else None (ruling 29)."""
         return action.without(cast("State", state), seat) if edition > 1 else None
 
     def show(self, report: Report, seat: int | None) -> Report | None:
@@ -86,7 +86,7 @@ class ShootEmUp:
         return knowledge.show(report, seat)
 
     def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-        """All that a seat (None: the public) knows of the position; the shape is told at `knowledge.view`."""
+        """Everything that a seat (None: the public) knows about the position; `knowledge.view` describes it."""
         return knowledge.view(cast("State", state), seat, turns)
 
     def recalled(self, view: Mapping[str, object], seat: int) -> State:

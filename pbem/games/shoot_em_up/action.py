@@ -59,7 +59,7 @@ def begin(options: Options, setups: Sequence[Setup]) -> State:
 
 
 def without(state: State, seat: int) -> State | None:
-    """The position once a seat has resigned, if it was in the game and two others still are (ruling 29); or None."""
+    """The position once a seat has resigned, if it was in the game and two others still are (ruling 29)."""
     others = [other for other in state.remaining if other != seat]
     if state.result or seat not in state.remaining or len(others) < 2:
         return None
@@ -153,7 +153,7 @@ class _Space:
         )
 
     def _meet_in_sides(self, moves: dict[int, int], shots: dict[int, int]) -> None:
-        """The first half-step: rams in sides, and shots that are used up there (rulings 13-15)."""
+        """The first half-step: rams in sides, and shots used up there (rulings 13-15)."""
         square = self.square
         at = dict(zip(square.values(), square, strict=True))
         meetings = []

@@ -1,7 +1,7 @@
 """The boards of Shoot 'em up Spaceships: the one that all share, and the states after each action of a turn.
 
-North is at the top. A ship is its letter and an arrow, in the tint of its seat; a text shows no shields beside them,
-and of what was hit only what was destroyed on a square of its own. Implements the docstring of
+North is at the top. A ship is its letter and an arrow, in the tint of its seat. A text board shows no shields, and of
+the ships that were hit only those destroyed on a single square. Implements the docstring of
 `pbem.games.shoot_em_up.knowledge.view`.
 """
 
@@ -44,13 +44,13 @@ def blank() -> list[Board]:
 
 
 def marked(size: tuple[int, int], marks: Mapping[str, str]) -> Board:
-    """A board of so many columns and rows with nothing on it but these marks by squares."""
+    """A board of this many columns and rows with only these marks on its squares."""
     rows = [str(row) for row in range(size[1], 0, -1)]
     return Board(0, [_panel("", COLUMNS[: size[0]], rows, {where: Square(mark) for where, mark in marks.items()})])
 
 
 def happened(reports: Sequence[Report]) -> Board:
-    """The part of the board in which there was anything in a turn: a panel for each action, named by its number."""
+    """The part of the board in which anything happened in a turn: a panel for each action, named by its number."""
     used = [square for report in reports for square in _squares(report)]
     columns = [COLUMNS.index(square[0]) for square in used]
     numbers = [int(square[1:]) for square in used]

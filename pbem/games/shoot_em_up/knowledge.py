@@ -1,7 +1,7 @@
 """What a seat, or the public, knows: which reports may be shown, and the position as its letters tell it.
 
-Here live `show`, `view` and its way back. Once all setups are in nothing but the orders to come is secret, so every
-reader is told the same but for what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships,
+Here live `show`, `view` and its inverse. Once all setups are in, only the orders to come are secret, so every
+reader is told the same, apart from what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships,
 rules/shoot-em-up.md "Board and setup".
 """
 
@@ -52,7 +52,7 @@ def show(report: Report, seat: int | None) -> Report | None:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-    """All that a seat (None: the public) knows of a position, as a JSON object for its letters.
+    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters.
 
     `turn`, `over`, `max_turns`, `scores` (in seat order); `board`: {"columns": 9, "rows": 9}; `seat`: the reader's,
     or null. `ships`, those left, by letter: [{"ship": "A", "seat": 1, "square": "c1", "facing": "N", "shields": 0}].

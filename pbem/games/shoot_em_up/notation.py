@@ -203,7 +203,7 @@ def _place_meant(found: re.Match[str]) -> str:
 
 
 def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
-    """All that is wrong with orders, the first written first."""
+    """All faults of orders, the first written first."""
     faults = []
     named: set[int] = set()
     for number, line in _lines(text):

@@ -4,7 +4,8 @@ The board is open, so nobody has to answer for anything, and nothing is left to 
 table and the owner's side. Implements docs/sealed.md; rulings 5-8 of Shoot 'em up Spaceships.
 
 Setups are opened in turn 0, in any order. From then on all seats but the last commit to their orders; the last opens
-its own, and then the others do. Who opens last knows the outcome, and commits to the next turn in the same letter.
+its own, and then the others do. The seat that opens last knows the outcome, and commits to the next turn in the same
+letter.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _WORDS: Final = {"setup": 3, "open": 2}
 
 
 class Table(NamedTuple):
-    """What all have been told of a sealed game of Shoot 'em up Spaceships."""
+    """What all players have been told in a sealed game of Shoot 'em up Spaceships."""
 
     options: Options
     setups: Mapping[int, Setup]
@@ -98,7 +99,7 @@ def _owed(table: Table, seat: int) -> tuple[str, ...]:
 
 
 def _finished(table: Table) -> Table:
-    """The same table or, if nobody's step of this turn is missing, that of the next turn."""
+    """The same table or, if no step of this turn is missing, that of the next turn."""
     if table.state is None:
         if len(table.setups) < table.options.seats:
             return table
@@ -111,7 +112,7 @@ def _finished(table: Table) -> Table:
 
 
 class Own(NamedTuple):
-    """One's own setup, and one's orders of the turns up to the one that is due."""
+    """The player's own setup, and the player's orders of the turns up to the one that is due."""
 
     seat: int
     written: Setup
@@ -165,7 +166,7 @@ class SealedShootEmUp:
         return _finished(position._replace(opened={**position.opened, seat: orders}))
 
     def view(self, table: games.State, seat: int | None) -> View:
-        """What everybody knows; to a seat also which of its ships want orders."""
+        """What everybody knows; for a seat also which of its ships need orders."""
         position = cast("Table", table)
         return knowledge.view(position.position, seat, position.played)
 
@@ -179,7 +180,7 @@ class SealedShootEmUp:
         return Own(seat, written, position.position.ships, given)
 
     def asks(self, own: Own, table: games.State) -> bool:
-        """Whether orders are to be decided on."""
+        """Whether the player has to decide on orders."""
         position = cast("Table", table)
         return position.turn not in own.given and _owed(position, own.seat)[:1] in ((COMMIT,), ("open",))
 
@@ -188,7 +189,7 @@ class SealedShootEmUp:
         return notation.read_orders(own.ships, own.seat, text).text
 
     def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
-        """The lines of a step; raises `Refused` where orders are missing."""
+        """The lines of a step; raises `Refused` if orders are missing."""
         if step == COMMIT:
             return ()
         if step == "setup":
@@ -202,13 +203,13 @@ class SealedShootEmUp:
         return own.given[turn].text
 
     def own_view(self, own: Own, table: games.State) -> View:
-        """All that this player knows, which is what everybody knows."""
+        """Everything that this player knows, which is what everybody knows."""
         return self.view(table, own.seat)
 
     def first_false(
         self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
     ) -> Falsehood | None:
-        """None: what is opened was committed to, and there is nothing else to tell."""
+        """None: what is opened was committed to, and nothing else is told."""
 
 
 SEALED: Final = SealedShootEmUp()

@@ -1,7 +1,7 @@
-"""What letters say of Shoot 'em up beside its boards: of the ships, of a turn's hits, of what may be ordered.
+"""What letters say about Shoot 'em up beside its boards: the ships, a turn's hits, what may be ordered.
 
-Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
-ruling 6: every reader is told the same but for what is theirs to order.
+Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
+Implements ruling 6: every reader is told the same, apart from what is theirs to order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ THE_BOARD: Final = Phrase("The board")
 
 
 class Ship(NamedTuple):
-    """A ship that is left: where it is, how it faces with which shields, and what it was ordered last."""
+    """A ship that is left: its square, facing and shields, and its last orders."""
 
     ship: str
     square: str
@@ -40,7 +40,7 @@ class Ship(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A ship that was destroyed: how, and what it was ordered last."""
+    """A ship that was destroyed: how, and its last orders."""
 
     ship: str
     end: Phrase
@@ -69,7 +69,7 @@ class Position(NamedTuple):
 
 
 def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
-    """Where things stand."""
+    """The position."""
     (board,) = boards or boards_of(view)
     tints = {square.tint for square in board.told}
     whose = {seat: Phrase("you") if seat == view["seat"] else name for seat, name in names.items()}
@@ -149,7 +149,7 @@ class Hit(NamedTuple):
 
     @property
     def parts(self) -> tuple[Phrase]:
-        """What is said of it."""
+        """What is said about it."""
         return (self.words,)
 
 
@@ -183,7 +183,7 @@ def actions(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
 
 
 def summary(reports: Sequence[Report], seat: int | None) -> Phrase:
-    """What came of a turn for its reader, in one line; to the public, who lost what."""
+    """The outcome of a turn for its reader, in one line; for the public, who lost what."""
     hits = [report for report in reports if report["kind"] == "hit"]
     lost = [report["ship"] for report in hits if report["destroyed"]]
     if not hits:
@@ -235,7 +235,7 @@ class Entitled(NamedTuple):
 
 
 def entitled(view: View) -> Entitled | None:
-    """What the reader is to order in the coming turn; None if that is nothing."""
+    """What the reader has to order in the coming turn; None if nothing."""
     if not view["entitled"]:
         return None
     *ships, last = view["entitled"]
@@ -270,7 +270,7 @@ ROWS: Final = 24
 
 
 def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
-    """A sheet's turns with the own orders, of a long game the last ones, and room for six more."""
+    """A sheet's turns with the reader's orders (in a long game only the last ones), and room for six more."""
     first = max(0, len(mine) - ROWS + 6)
     return [_sheet_row(row + 1, mine[row] if row < len(mine) else ()) for row in range(first, first + ROWS)]
 
@@ -290,7 +290,7 @@ class Zone(NamedTuple):
 
 
 def zone(options: Mapping[str, object], seat: int) -> Zone:
-    """What these options, those that differ from default, ask of a seat's setup."""
+    """What these options (those that differ from the default) demand of a seat's setup."""
     size = str(options.get("board", "9x9")).split("x")
     columns, rows = int(size[0]), int(size[1])
     if seat in {1, 2}:

@@ -72,7 +72,7 @@ class Spaceships:
         return turn.resolve(cast("State", state), cast("Mapping[int, Orders]", orders))
 
     def without(self, state: games.State, seat: int, edition: int) -> None:
-        """None: of two, the other has won."""
+        """None: the other player has won."""
 
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What a seat (None: the public) may read of a report: all that the rules make known."""

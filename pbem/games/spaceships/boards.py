@@ -34,7 +34,7 @@ LETTERS: Final[Mapping[str, str]] = {
 
 
 def boards(view: View) -> list[Board]:
-    """The own space, if any, then the others'."""
+    """The reader's own space, if any, then the others'."""
     known = [_board(int(seat), _known(space)) for seat, space in sorted(view["known"].items())]
     if not view["own"]:
         return known
@@ -43,7 +43,7 @@ def boards(view: View) -> list[Board]:
 
 
 def truth(views: Mapping[int, View], seat: int) -> list[Board]:
-    """The spaces as they were, the reader's own first: each as its owner sees it, once all is laid open."""
+    """The spaces as they were, the reader's own first: each as its owner sees it, once everything is revealed."""
     return [_board(owner, _own(own)) for owner in (seat, 3 - seat) if (own := views[owner]["own"]) is not None]
 
 
@@ -73,7 +73,7 @@ def _symbol(ship: str) -> str:
 
 
 def _square(symbol: str, tint: str, fresh: bool) -> Square:
-    """A square whose brief is a letter and one mark: `!` for what is fresh, else `-` for what is fired."""
+    """A square whose short text is a letter and one mark: `!` for a fresh cell, otherwise `-` for a fired one."""
     mark = "!" if fresh else "-" if tint == "fired" else ""
     return Square(symbol, tint, fresh, symbol[0] + mark)
 

@@ -168,7 +168,7 @@ def _adds(rest: Counter[str], extra: int, agreed: Options) -> bool:
 
 
 def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
-    """Whether some base fleet of the wanted cost leaves none but allowed additional ships."""
+    """Whether some base fleet of the right cost leaves only allowed additional ships."""
     reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
     for code, number in ships.items():
         least = number - _most(agreed.additional_allowed, code, number)
@@ -186,12 +186,12 @@ def _any_of(masks: Iterable[int]) -> int:
 
 
 def _most(allowed: Allowed | None, code: str, number: int) -> int:
-    """How many of a number of ships of one type a restriction lets stand."""
+    """How many ships of one type a restriction allows, of a given number."""
     return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
 class Setup(NamedTuple):
-    """One seat's judged fleet in its space; what follows from the ships is looked up, not searched."""
+    """One seat's judged fleet in its space; facts about the ships are looked up, not searched for."""
 
     text: str
     ships: tuple[Ship, ...]

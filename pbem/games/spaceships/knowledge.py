@@ -1,6 +1,6 @@
 """What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
 
-Here live `show`, `view` and its way back. What is known of an opponent is put together from shown reports and from
+Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
 nothing else; only the seat's own side is read from the state. Implements ruling 34 of Spaceships.
 """
 
@@ -77,7 +77,7 @@ class _Picture:
         """Struck and learned: in the last turn played."""
 
     def copy(self) -> _Picture:
-        """The same picture, to be gone on with."""
+        """A copy of the picture, to be changed."""
         made = _Picture()
         made.cells, made.named = dict(self.cells), dict(self.named)
         made.ships = list(self.ships)
@@ -172,7 +172,7 @@ def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-    """All that a seat (None: the public) knows of a position, as a JSON object for its letters."""
+    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
     pictures = _pictures(turns)
     side = None if seat is None else state.sides[seat - 1]
     return {

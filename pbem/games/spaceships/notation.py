@@ -3,8 +3,8 @@
 Here live the words of the notation and the faults in them. What a player may do in a turn comes in as an
 `Entitled`. Implements rulings 10-12, 19 and 35-39 of Spaceships, rules/spaceships.md "Conventional notation".
 
-Canonical orders stand in the order written, one blank between them: `Gx3`, `bGx1Gx3`, `sYw3`, `m2 Ox4` (the
-part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, just where it must.
+Canonical orders are in the order written, with one blank between them: `Gx3`, `bGx1Gx3`, `sYw3`, `m2 Ox4` (the
+part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, only where it must.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Text:
         self._line_ends: list[int] | None = None
 
     def fault(self, rule: str, token: str | None, message: Phrase, at: int | None = None) -> Placed:
-        """A fault at a place of the text, or behind it all."""
+        """A fault at a place of the text, or at its end."""
         if at is None:
             return len(self.text) + 1, Fault(rule, token, message)
         if self._line_ends is None:
@@ -133,7 +133,7 @@ class _Named:
 
 
 class _Draft:
-    """What could be read of a setup's text."""
+    """The readable parts of a setup's text."""
 
     def __init__(self) -> None:
         self.ships: list[_Named] = []
@@ -346,7 +346,7 @@ def read_orders(setup: Setup, entitled: Entitled, text: str) -> Orders:
 
 
 def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
-    """What a player was entitled to this turn, and did not order: it is lost, other than a missile."""
+    """What a player was entitled to this turn and did not order: unlike a missile, it is lost."""
     struck = len(orders.strikes) - orders.fired.bit_count() - len(orders.launches)
     left = (
         (entitled.conventional - struck, Phrase("conventional strike"), Phrase("conventional strikes")),

@@ -1,7 +1,7 @@
-"""Spaceships without a referee: what of orders is laid open, what owners answer, and the reports as a merge of both.
+"""Spaceships without a referee: the visible part of orders, the owners' answers, and the reports as a merge of both.
 
-A space is changed by nothing but the other's visible strikes and its owner's launches, so its owner can answer for
-it; all that is destroyed is told, so everybody can check an answer against what was told before. Here live the
+Only the other's visible strikes and the owner's launches change a space, so its owner can answer for
+it. Everything destroyed is told, so everybody can check an answer against what was told before. Here live the
 public table, the owner's side and the verdict. Implements docs/sealed.md, "Spaceships"; rulings 20-34.
 """
 
@@ -41,7 +41,7 @@ _WORDS: Final = frozenset({*_OPENED, "flash", "over"})
 
 
 def _visible(orders: Orders) -> tuple[str, ...]:
-    """The lines that lay orders open: not which ship fires a beam, and which missile is launched."""
+    """The lines that open orders: without the ship that fires a beam, and the missile that is launched."""
     return (
         *(f"beam {' '.join(NAMES[cell] for cell in line)}" for line, _ in orders.beams),
         *(f"strike {NAMES[cell]}" for cell in orders.strikes),
@@ -51,7 +51,7 @@ def _visible(orders: Orders) -> tuple[str, ...]:
 
 
 def _opened(lines: Iterable[str]) -> Orders:
-    """What was laid open, as orders without their secrets."""
+    """Opened orders, without their secrets."""
     found: dict[str, list[list[int]]] = {word: [] for word in _OPENED}
     for line in lines:
         word, *named = line.split()
@@ -62,7 +62,7 @@ def _opened(lines: Iterable[str]) -> Orders:
 
 
 def _aspects(own: Orders, other: Orders, *, own_first: bool) -> list[tuple[str, int]]:
-    """What the owner of a space has to answer, in order: each cell that the other looked at, and own launches."""
+    """What a space's owner has to answer, in order: each cell struck or scanned by the other, and own launches."""
     deaths = [("death", cell) for cell in own.launches]
     looked = [
         *(("beam", cell) for line, _ in other.beams for cell in line),
@@ -90,7 +90,7 @@ class Answers(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What both have been told of a sealed game of Spaceships."""
+    """What both players have been told in a sealed game of Spaceships."""
 
     options: Options
     turn: int = 1
@@ -117,7 +117,7 @@ class Table(NamedTuple):
 
     @property
     def scores(self) -> tuple[int, int]:
-        """Nobody's score is told before the fleets are."""
+        """No score is told before the fleets are."""
         return 0, 0
 
 
@@ -156,7 +156,7 @@ def _answers(lines: Iterable[str]) -> Answers:
 
 
 def _lines(text: str) -> list[str]:
-    """A text as lines, each from a word that begins one to the next, however mail broke them."""
+    """A text as lines, each from a word that begins one up to the next such word, however mail broke them."""
     lines: list[list[str]] = []
     for word in text.split():
         if word in _WORDS or not lines:
@@ -166,7 +166,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _judge_open(table: Table, seat: int, lines: list[str]) -> None:
-    """Whether lines lay orders open that nothing told makes impossible; raises `Refused`."""
+    """Judge whether opened orders are possible, given what was told; raises `Refused`."""
     faults = [
         Fault("sealed", line, Phrase("this is no line of what is laid open")) for line in lines if not _opens(line)
     ]
@@ -188,7 +188,7 @@ def _opens(line: str) -> bool:
 
 
 def _impossible(table: Table, seat: int, orders: Orders) -> Iterator[Fault]:
-    """What of opened orders no fleet can have been entitled to."""
+    """Opened orders to which no fleet can have been entitled."""
     space, lost = table.spaces[seat - 1], Counter(ship[:2] for ship in table.spaces[seat - 1].lost)
     strikes, beams = entitlement(table.options, seat, lost)
     scans = max(1, _fresh(table.played[-1], seat).bit_count()) if table.played else 1
@@ -218,7 +218,7 @@ def _fresh(reports: Iterable[Report], seat: int) -> int:
 
 
 def _asked(table: Table, seat: int) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """What a seat has to answer: what was looked at and launched in its space, and the cells of flashcube data."""
+    """What a seat has to answer: strikes, scans and launches in its space, and the cells of flashcube data."""
     first = first_to_report(table.options, table.turn)
     own, other = (_opened(table.opened[who]) for who in (seat, 3 - seat))
     flashes = []
@@ -231,7 +231,7 @@ def _asked(table: Table, seat: int) -> tuple[list[tuple[str, int]], list[tuple[s
 
 
 def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
-    """Whether answers answer what was asked, and agree with what was told; raises `Refused`."""
+    """Judge whether the answers are complete, and agree with what was told; raises `Refused`."""
     told, flashed = _asked(table, seat)
     wanted = [f"{kind} {NAMES[cell]}" for kind, cell in told + flashed]
     faults = []
@@ -255,7 +255,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
 
 
 def _is_answer(line: str, *, started: bool) -> bool:
-    """Whether a line can be read; `started` when the seat's space is told already, so that the game is not ended."""
+    """Whether a line can be read; `started` if the seat's space is told already, so that the game is not over."""
     word, *rest = line.split()
     if word == "over":
         return not started and line in ("over fleet", "over idle")
@@ -287,7 +287,7 @@ def _is_early(table: Table, seat: int, lost: Line) -> bool:
 
 
 def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
-    """The table after the last step of a turn, the flashcube data of the seat that committed, if asked for."""
+    """The table after the last step of a turn, which may be the committing seat's flashcube data."""
     answers = {seat: _answers(lines) for seat, lines in table.answered.items()}
     commits, opens = table.commits, 3 - table.commits
     flashes = {commits: _answers(flashed).flashes, opens: answers[opens].flashes}
@@ -344,7 +344,7 @@ _NOBODY: Final = Side(_NOTHING, 0, 0, 0, turn.entitle(_NOTHING, 0, 0, 0, 0))
 
 
 class Own(NamedTuple):
-    """One's own side at the start of a turn, and one's orders of the turns up to it."""
+    """The player's own side at the start of a turn, and the player's orders of the turns up to it."""
 
     options: Options
     seat: int
@@ -368,7 +368,7 @@ class Own(NamedTuple):
         return found
 
     def resolved(self, other: Orders) -> tuple[list[Report], Side]:
-        """What becomes of the own space in the turn: the reports on it, without flashcubes, and the side after."""
+        """The turn's effect on the player's space: the reports on it, without flashcubes, and the side after it."""
         seat = self.seat
         sides = (self.side, _NOBODY) if seat == 1 else (_NOBODY, self.side)
         orders = {seat: self.orders, 3 - seat: other._replace(launches=())}
@@ -377,7 +377,7 @@ class Own(NamedTuple):
         return about, state.sides[seat - 1]
 
     def after(self, reports: list[Report], *, over: bool) -> Own:
-        """The own side after a turn of which these are the reports."""
+        """The player's side after a turn with these reports."""
         other = _reported(report for report in reports if report["seat"] != self.seat)
         _, side = self.resolved(other)
         beams = [report["result"] for report in reports if (report["seat"], report["kind"]) == (self.seat, "beam")]
@@ -391,7 +391,7 @@ class Own(NamedTuple):
 
 
 def _reported(reports: Iterable[Report]) -> Orders:
-    """What a seat laid open in a turn, from the reports of its actions."""
+    """What a seat opened in a turn, from the reports of its actions."""
     found: dict[str, list[int]] = {"beam": [], "strike": [], "scan": [], "kamikaze death": []}
     for report in reports:
         found[report["kind"]].append(CELLS[report["cell"]])
@@ -405,7 +405,7 @@ def _begun(options: Options, seat: int, setup: Setup) -> Own:
 
 
 def _answered(own: Own, table: Table) -> tuple[str, ...]:
-    """The lines of one's answers and flashcube data in this turn."""
+    """The lines of the player's answers and flashcube data in this turn."""
     reports, after = own.resolved(_opened(table.opened[3 - own.seat]))
     lines = [
         Line(
@@ -427,7 +427,7 @@ def _answered(own: Own, table: Table) -> tuple[str, ...]:
 
 
 def _flashes(own: Own, table: Table, after: Side) -> list[str]:
-    """Flashcube data of the own space for the ships that the other side named (ruling 28)."""
+    """Flashcube data of the player's space for the ships that the other side named (ruling 28)."""
     setup = own.side.setup
     launched = mask_of([NAMES[cell] for cell in own.orders.launches])
     lines = []
@@ -444,7 +444,7 @@ _RULINGS: Final = {"beam": "22", "strike": "22", "scan": "25", "death": "27", "f
 
 
 def _ruling(step: str, honest: Iterable[str], told: Iterable[str]) -> str:
-    """The ruling that the first line breaks that is not what an honest owner would have written."""
+    """The ruling broken by the first line that differs from an honest owner's."""
     line, other = next(pair for pair in zip_longest(honest, told, fillvalue="over") if pair[0] != pair[1])
     word, said = line.split()[0], other.split()
     if step == "open":
@@ -457,7 +457,7 @@ def _ruling(step: str, honest: Iterable[str], told: Iterable[str]) -> str:
 
 
 def _exploded(line: str) -> str:
-    """What of a line tells of explosions."""
+    """The part of a line about explosions."""
     return line.partition(" explodes ")[2].partition(" destroyed ")[0]
 
 
@@ -476,7 +476,7 @@ class SealedSpaceships:
         return Table(cast("Options", options))
 
     def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
-        """The steps that a seat owes: who commits, opens and answers, and who opens first and answers."""
+        """The steps that a seat owes: one seat commits, opens and answers; the other opens first and answers."""
         return _owed(cast("Table", table), seat)
 
     def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
@@ -503,14 +503,14 @@ class SealedSpaceships:
         return _finished(position)
 
     def view(self, table: games.State, seat: int | None) -> View:
-        """What everybody knows of both spaces."""
+        """What everybody knows about both spaces."""
         del seat
         position = cast("Table", table)
         nobody = State(position.options, position.turn, (_NOBODY, _NOBODY), position.result)
         return knowledge.view(nobody, None, position.played)
 
     def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
-        """One's own side at the start of the turn that is due; raises `Refused`."""
+        """The player's own side at the start of the turn that is due; raises `Refused`."""
         agreed, position = cast("Options", options), cast("Table", table)
         own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
         for number, reports in enumerate(position.played, start=1):
@@ -519,7 +519,7 @@ class SealedSpaceships:
         return own if position.result else own.ordered(orders)
 
     def asks(self, own: Own, table: games.State) -> bool:
-        """Whether orders are to be decided on."""
+        """Whether the player has to decide on orders."""
         return own.turn not in own.given and _owed(cast("Table", table), own.seat)[:1] in ((COMMIT,), ("open",))
 
     def order(self, own: Own, text: str) -> str:
@@ -527,7 +527,7 @@ class SealedSpaceships:
         return notation.read_orders(own.side.setup, own.side.entitled, text).text
 
     def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
-        """The lines of a step, as a truthful owner writes them; raises `Refused` where orders are missing."""
+        """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
         position = cast("Table", table)
         if step == "open":
             return _visible(own.orders)
@@ -543,7 +543,7 @@ class SealedSpaceships:
         return own.given[turn].text
 
     def own_view(self, own: Own, table: games.State) -> View:
-        """All that this player knows, as in the refereed game."""
+        """Everything that this player knows, as in the refereed game."""
         position = cast("Table", table)
         sides = (own.side, _NOBODY) if own.seat == 1 else (_NOBODY, own.side)
         return knowledge.view(State(own.options, own.turn, sides, position.result), own.seat, position.played)
@@ -551,7 +551,7 @@ class SealedSpaceships:
     def first_false(
         self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
     ) -> Falsehood | None:
-        """The first of a seat's steps that its own setup and orders belie; None for an honest seat."""
+        """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat."""
         agreed = cast("Options", options)
         return first_belied(
             self,

@@ -2,7 +2,7 @@
 
 Here live the facts of each type, tests of shape by the set of cells, the greatest number of pairs, and the
 enumeration of all placements. No fleets, no players. Implements rulings 4, 5, 14 and 17 of Spaceships,
-rules/spaceships.md "Ships". Everything asked of a set of cells is cached by that set.
+rules/spaceships.md "Ships". Every result about a set of cells is cached by that set.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _is_death_star(mask: int) -> bool:
 
 @cache
 def _cores() -> tuple[int, ...]:
-    """What one of must be inside a death star: the cubes and the 3x2x1 rectangles."""
+    """The shapes of which a death star must contain one: the cubes and the 3x2x1 rectangles."""
     return (*boxes((2, 2, 2)), *boxes((1, 2, 3)))
 
 

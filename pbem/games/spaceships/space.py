@@ -37,7 +37,7 @@ def stride(step: Vector) -> int:
 
 
 def _starts(step: Vector, times: int) -> Iterator[int]:
-    """The cells from which so many steps do not leave the space."""
+    """The cells from which this many steps do not leave the space."""
     spans = [range(max(0, -by * times), SIDE - max(0, by * times)) for by in step]
     return map(stride, product(*spans))
 

@@ -1,7 +1,7 @@
-"""What has been told of a player's space in a sealed game, and what after that nobody can tell of it.
+"""What has been told of a player's space in a sealed game, and what would contradict it.
 
-All that is destroyed is told, and the cost of a whole fleet is agreed: so hits and duplicates are exact, and whether
-a ship is left follows from those that were named. Here live the lines of answers, and whether they agree with what
+Everything destroyed is told, and the cost of a whole fleet is agreed. So hits and duplicates are exact, and the named
+ships show whether any ship is left. Here live the lines of answers, and whether they agree with what
 was told before; no table, no secrets. Implements docs/sealed.md, "Spaceships" and "What is refused at once".
 """
 
@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As it stands in a paper."""
+        """The line as it is in a paper."""
         words = [self.kind, NAMES[self.cell], *([self.result] if self.result else ())]
         if self.explosions:
             words += ["explodes", *names(self.explosions)]
@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
 
 def read_line(word: str, rest: list[str]) -> Line:
-    """A line of answers but flashes and over; raises ValueError or LookupError on what is none."""
+    """A line of answers other than `flash` and `over`; raises ValueError or LookupError on anything else."""
     cell, *words = rest
     result = words.pop(0) if word != "death" else ""
     if result not in _RESULTS[word]:
@@ -79,7 +79,7 @@ _RESULTS: Final = {
 
 
 def read_flash(words: list[str]) -> Report:
-    """Flashcube data from the words of a line; raises ValueError or LookupError on what is none."""
+    """Flashcube data from the words of a line; raises ValueError or LookupError on anything else."""
     match words:
         case [cell, "none"] if cell in CELLS:
             return {"cell": cell, "ship": None}
@@ -95,7 +95,7 @@ def flash_text(flash: Report) -> str:
 
 
 class Space(NamedTuple):
-    """What everybody has been told of one seat's space."""
+    """What everybody has been told about one seat's space."""
 
     destroyed: int = 0
     """All cells of ships that are destroyed: none of them can be kept secret."""
@@ -109,7 +109,7 @@ class Space(NamedTuple):
 
 
 class Telling:
-    """A space while its owner's answers of one turn are told, with what in them cannot be."""
+    """A space while its owner's answers of one turn are told, with the contradictions in them."""
 
     def __init__(self, options: Options, seat: int, space: Space, launches: int) -> None:
         self.options = options
@@ -128,7 +128,7 @@ class Telling:
         self.line = ""
 
     def space(self) -> Space:
-        """What is told from now on."""
+        """The space as told from now on."""
         return Space(self.destroyed, self.ship, self.empty, self.named, self.lost)
 
     def _blame(self, rule: str, message: Phrase) -> None:
@@ -207,11 +207,11 @@ class Telling:
             self.named.update(dict.fromkeys(cells(mask), name))
 
     def _at(self, name: str, mask: int) -> int:
-        """The same cells, or none when the ship was named elsewhere, too."""
+        """The same cells, or none if the ship was named elsewhere, too."""
         return mask if all(mask >> cell & 1 for cell, known in self.named.items() if known == name) else 0
 
     def flash(self, flash: Report, by: int) -> None:
-        """Enter flashcube data of a cell, `by` being what was destroyed at that moment (ruling 28)."""
+        """Enter flashcube data of a cell; `by` is what was destroyed at that moment (ruling 28)."""
         self.line = flash_text(flash)
         cell, ship = CELLS[flash["cell"]], flash["ship"]
         bit = 1 << cell
@@ -239,7 +239,7 @@ class Telling:
         self._look_at_fleet()
 
     def _look_at_fleet(self) -> None:
-        """More ships, or larger ones, than any fleet can have (rulings 6-9)."""
+        """Find more ships, or larger ones, than any fleet can have (rulings 6-9)."""
         sizes = Counter(self.named.values())
         codes = Counter(ship[:2] for ship in sizes)
         lone = any(len(ship) == len("DS") and codes[ship[:2]] > 1 for ship in sizes)

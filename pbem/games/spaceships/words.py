@@ -1,7 +1,7 @@
-"""What letters say of Spaceships beside its boards: of a space, of a turn's reports, of what may be ordered.
+"""What letters say about Spaceships beside its boards: a space, a turn's reports, what may be ordered.
 
-Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
-ruling 34: nothing is told that the view does not hold.
+Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
+Implements ruling 34: nothing is told that the view does not hold.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ KNOWN_SIGNS: Final = {
 
 
 class OwnShip(NamedTuple):
-    """A ship of the reader's: how much of it is left, and its cells with what became of them."""
+    """A ship of the reader's: how much of it is left, and its cells with their state."""
 
     ship: str
     left: Phrase
@@ -66,7 +66,7 @@ class OwnShip(NamedTuple):
 
 
 class Space(NamedTuple):
-    """A space: its board, its titles, its legend in symbols and in tints, and what is known of its ships."""
+    """A space: its board, its titles, its legend in symbols and in tints, and the known facts about its ships."""
 
     board: Board
     title: Phrase
@@ -83,7 +83,7 @@ class Space(NamedTuple):
 
 
 def spaces(view: View, names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Iterator[Space]:
-    """Each space that a view tells of, the reader's own first."""
+    """Each space in a view, the reader's own first."""
     own, known = view["own"], view["known"]
     for board in boards or boards_of(view):
         if own is not None and str(board.seat) not in known:
@@ -93,7 +93,7 @@ def spaces(view: View, names: Mapping[int, str], boards: Sequence[Board] | None 
 
 
 def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards: Sequence[Board]) -> Iterator[Space]:
-    """Each space as it was, the reader's own first, once all is laid open."""
+    """Each space as it was, the reader's own first, once everything is revealed."""
     for board in boards:
         own = views[board.seat]["own"]
         assert own is not None
@@ -146,7 +146,7 @@ CODES: Final = {letter: code for code, letter in LETTERS.items()}
 
 
 def in_words(space: Space) -> Iterator[Line]:
-    """What a board shows, for those who do not see it: each layer of which there is something to say."""
+    """What a board shows, for readers who cannot see it: each layer about which there is something to say."""
     for panel in space.board.panels:
         told = [
             Phrase("{cells}: {what}", cells=cells, what=_named(square, own=bool(space.own)))
@@ -158,7 +158,7 @@ def in_words(space: Space) -> Iterator[Line]:
 
 
 def _runs(row: str, columns: Sequence[str], squares: Sequence[Square]) -> Iterator[tuple[str, Square]]:
-    """The cells of a row of which there is something to say; those beside each other that show the same, together."""
+    """The cells of a row about which there is something to say; equal neighbours are combined."""
     for square, group in groupby(zip(columns, squares, strict=True), key=itemgetter(1)):
         cells = [row + column for column, _ in group]
         if square != PLAIN:
@@ -182,14 +182,14 @@ def _named(square: Square, *, own: bool) -> Phrase:
 
 
 def _plain(board: Board) -> int:
-    """Of how many cells there is nothing to say."""
+    """How many cells have nothing to be said about them."""
     return sum(row.count(PLAIN) for panel in board.panels for row in panel.squares)
 
 
 def _legend(
     board: Board, signs: Mapping[str, Phrase], fresh: Phrase
 ) -> tuple[list[str], list[tuple[Square, Phrase]], list[Phrase]]:
-    """What occurs: in a text by its signs, in a table by its tints, and there the types of ships by their letters."""
+    """What occurs: in a text by symbols, in a table by tints, with the types of ships by letter."""
     squares = board.told
     drawn = set("".join([square.text for square in squares]) + (PLAIN.text if _plain(board) else ""))
     types = [
@@ -279,7 +279,7 @@ RESULTS: Final = {"miss": Phrase("miss"), "hit": Phrase("hit"), "duplicate hit":
 
 
 class Shot(NamedTuple):
-    """A report: what was done, where, what came of it, and beneath that what was lost and what flashcubes showed."""
+    """A report: what was done, where, with what result; below that, what was lost and what flashcubes showed."""
 
     label: Phrase
     cell: str
@@ -296,7 +296,7 @@ class Shot(NamedTuple):
 
     @property
     def outcomes(self) -> Iterator[Sequence[str] | Line]:
-        """What came of it: each thing for itself."""
+        """Its outcomes, one by one."""
         yield self.result, self.exploded
         if self.sunk:
             yield (self.sunk,)
@@ -307,14 +307,14 @@ class Shot(NamedTuple):
 def actions(
     reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
 ) -> Iterator[tuple[str, list[Shot]]]:
-    """What each side did, in the order in which they report; whoever did nothing comes last."""
+    """What each side did, in the order in which they report; a side that did nothing comes last."""
     for actor in dict.fromkeys([*(report["seat"] for report in reports), *sorted(names)]):
         shots = [_shot(report, seat, names) for report in reports if report["seat"] == actor]
         yield Phrase("You") if actor == seat else names[actor], shots
 
 
 def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
-    """What came of a turn for its reader, in one line; to the public, what each side did."""
+    """The outcome of a turn for its reader, in one line; for the public, what each side did."""
     hit: dict[int, set[str]] = {one: set() for one in names}
     thrown = dict.fromkeys(names, 0)
     sunk: dict[int, list[str]] = {one: [] for one in names}
@@ -382,7 +382,7 @@ def _sunk(report: Report, seat: int | None) -> Phrase:
 
 
 def _flashcube(report: Report, seat: int | None, names: Mapping[int, str]) -> Line:
-    """It is given by the one who did not lose the ship, of the same cells in that one's own space."""
+    """The side that did not lose the ship gives it, for the same cells in its own space."""
     owner = 3 - report["seat"] if report["kind"] == "kamikaze death" else report["seat"]
     whose = Phrase("flashcube, {name}'s space", name=names[owner])
     label = Phrase("flashcube, your space") if owner == seat else whose
@@ -401,7 +401,7 @@ def _answer(part: Report) -> Phrase:
 
 
 class Due(NamedTuple):
-    """So many of one kind may be ordered: from where, and an example of how it is written."""
+    """How many of one kind may be ordered, from where, and an example of the notation."""
 
     number: int
     what: Phrase
@@ -423,7 +423,7 @@ class Entitled(NamedTuple):
 
     @property
     def examples(self) -> str:
-        """How all of it is written."""
+        """An example of each notation."""
         return "   ".join(kind.example for kind in self.kinds)
 
 
@@ -501,7 +501,7 @@ ROWS: Final = 30
 
 
 def sheet_rows(mine: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """The numbers of a sheet's turns with one's orders, of a long game the last ones, and room for six more."""
+    """The numbers of a sheet's turns with the reader's orders (in a long game the last), and room for six more."""
     first = max(0, len(mine) - ROWS + 6)
     for row in range(first, first + ROWS):
         orders = " ".join(mine[row]) if row < len(mine) else "_" * 88
@@ -530,7 +530,7 @@ HS Rz5 Oz5"""
 
 
 def example(_options: Agreed, _seat: int) -> str:
-    """The example that players get who are asked for a setup."""
+    """The example in the request for a setup."""
     return EXAMPLE
 
 
@@ -550,7 +550,7 @@ class Fleet(NamedTuple):
 
 
 def fleet(options: Agreed, seat: int) -> Fleet:
-    """What these options, those that differ from default, ask of a seat's setup."""
+    """What these options (those that differ from the default) demand of a seat's setup."""
     kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
     base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
     more = tuple(options.get("additional_allowed", ())) if additional else ()

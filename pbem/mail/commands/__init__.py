@@ -1,7 +1,7 @@
 """The command language of letters: text in, commands with their arguments and blocks out.
 
-`table` holds one row a command, `arguments` how its arguments are read, `reader` how a text becomes commands, `words`
-the cursor they share. No rules of games, no decisions: whether a command may be obeyed is for the desk. Implements
+`table` has one row per command; `arguments` reads its arguments; `reader` turns a text into commands; `words` is the
+cursor that they share. No rules of games, no decisions: the desk decides whether a command may be obeyed. Implements
 protocol.md, "Commands" and "Identity" (the signed forms).
 """
 

@@ -1,7 +1,7 @@
 """The arguments of commands: how help writes each one, and how it is read.
 
-Which command has which is the table's. Nothing here raises: what reads an argument takes it from the words, or says
-what is missing. Implements protocol.md, "Commands".
+The table says which command has which arguments. Nothing here raises: a reader of an argument takes it from the
+words, or says what is missing. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
 
 class Arguments(TypedDict, total=False):
-    """What stands between the name of a command and its block; only what was given is there."""
+    """The arguments between the name of a command and its block; only those that were given."""
 
     match: str
     """As `m17`, lower case."""
@@ -155,7 +155,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def masked(text: str) -> str:
-    """A text in which no recovery code can be read."""
+    """A text with its recovery codes made unreadable."""
     return _CODE.sub("****", text)
 
 
@@ -384,7 +384,7 @@ def _joined_key(words: Words, kind: str) -> str:
 
 
 def _is_whole(blob: str, strings: int) -> bool:
-    """Whether base64 text holds exactly so many RFC 4251 strings."""
+    """Whether base64 text holds exactly this many RFC 4251 strings."""
     try:
         data = base64.b64decode(blob, validate=True)
     except (binascii.Error, ValueError):

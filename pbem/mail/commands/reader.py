@@ -1,6 +1,6 @@
 """The reader: text in, commands with their arguments and blocks out.
 
-`parse` never raises; what is wrong with a command stands in its faults. Implements protocol.md, "Commands" and
+`parse` never raises; a command's faults are part of the command. Implements protocol.md, "Commands" and
 "Identity" (the signed forms).
 """
 
@@ -75,7 +75,7 @@ class Command(msgspec.Struct, frozen=True):
 
     @property
     def same(self) -> Hashable:
-        """What is equal for commands that say the same, in capitals, blanks and quotes of whatever kind."""
+        """A value that is equal for commands that say the same, whatever their capitals, blanks and quotes."""
         if self.faults:
             return (self.name, " ".join(self.echo.lower().split()))
         words = tuple((self.block or "").split())
@@ -84,22 +84,22 @@ class Command(msgspec.Struct, frozen=True):
 
     @property
     def match(self) -> str | None:
-        """Name of the match, `m17`, where one was given."""
+        """Name of the match, `m17`, if one was given."""
         return self.arguments.get("match")
 
     @property
     def rev(self) -> int | None:
-        """The revision in the signed form, where there is one without fault."""
+        """The revision in the signed form, if there is one without fault."""
         return self.number("rev")
 
     def number(self, name: str) -> int | None:
-        """The number in a field of the signed form, where there is one without fault."""
+        """The number in a field of the signed form, if there is one without fault."""
         value = self.fields.get(name, "")
         return int(value) if _REV.fullmatch(value) else None
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What was found in a letter."""
+    """The commands found in a letter, and what was ignored."""
 
     commands: list[Command]
     ignored: list[str]
@@ -115,7 +115,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def asked_by_subject(subject: str) -> list[Command]:
-    """The command that a subject alone asks for, if it is one."""
+    """The command that a subject alone gives, if it does."""
     word = subject.strip(" .!?").lower()
     spec = COMMANDS.get(word)
     return parse(word).commands if spec is not None and spec.by_subject else []
@@ -148,14 +148,14 @@ def parse(text: str, most: int | None = None) -> Reading:
 
 
 def without_effect(reading: Reading) -> Reading:
-    """The reading of a letter whose words count for nothing: it may ask, and what else it says was only meant."""
+    """The reading of a letter whose words count for nothing: it may ask, but nothing else in it is obeyed."""
     asked = [command for command in reading.commands if COMMANDS[command.name].only_asks]
     meant = [command for command in reading.commands if not COMMANDS[command.name].only_asks]
     return Reading(asked, reading.ignored, short=reading.short, meant=meant)
 
 
 def _first_paragraph(kept: list[tuple[int, str]]) -> str:
-    """The first lines that are not blank, with nothing between them; not the one that says whose words are quoted."""
+    """The first lines that are not blank, up to a blank one; without the line that says who is quoted."""
     lines: list[str] = []
     before = 0
     for number, line in kept:
@@ -180,7 +180,7 @@ def _place_of_stop(words: Words) -> dict[str, str]:
 
 
 def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
-    """Part the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
+    """Separate the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
     text, armor, after = text.partition(ARMOR)
     after = after.partition(_ARMOR_END)[2].strip() if armor else ""
     kept: list[tuple[int, str]] = []
@@ -301,7 +301,7 @@ def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | N
 
 
 def _text_end(words: Words) -> tuple[int, int] | None:
-    """Where the first `end` outside of a comment stands."""
+    """The place of the first `end` outside comments."""
     return next((found.span(1) for found in _SCAN.finditer(words.text, words.start) if found[1]), None)
 
 
@@ -323,7 +323,7 @@ def _press_end(words: Words) -> tuple[int, int] | None:
 
 
 def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wrong: list[_Wrong]) -> dict[str, str]:
-    """Judge the shape of a block's text; return the options of `new`."""
+    """Check the form of a block's text; return the options of `new`."""
     if block is None:
         return {}
     if spec.body == "options":

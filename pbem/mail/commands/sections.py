@@ -1,7 +1,7 @@
 """The sections of a block: what the letters of sealed matches bring between their place and their `end`.
 
-One table says what each section holds. Read without regard to line ends, as everything that is signed is; what the
-lines of a section mean is for the game to judge. Implements docs/playing.md, "Sealed matches".
+One table says what each section holds. Line ends do not matter, as in everything that is signed. The game judges what
+the lines of a section mean. Implements docs/playing.md, "Sealed matches".
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ _ARGUMENTS = {
 
 
 def read(command: str, block: str) -> tuple[tuple[Read, ...], list[tuple[str | None, Phrase]]]:
-    """The sections of a command's block, in their order, and what is wrong: a token as written, and a sentence."""
+    """The sections of a command's block, in their order, and its faults: a token as written, and a sentence."""
     reader = _Reader(SECTIONS[command], block)
     found = tuple(reader.sections())
     return found, reader.wrong
 
 
 class _Reader:
-    """A block being read: whatever is wrong is collected; what cannot be told apart ends the reading."""
+    """A block being read: faults are collected; the reading ends where sections cannot be told apart."""
 
     def __init__(self, known: Mapping[str, _Section], block: str) -> None:
         self.text = _COMMENT.sub(lambda found: " " * len(found[0]), block)
@@ -144,7 +144,7 @@ class _Reader:
 
 
 def written(sections: Iterable[Read]) -> str:
-    """A block with these sections, in lines that no mail program breaks; without its `end`."""
+    """A block with these sections, without its `end`, in lines that no mail program breaks."""
     lines = []
     for name, arguments, text in sections:
         if name == "note":

@@ -1,7 +1,7 @@
-"""The one table of commands: whatever is true of a command stands in its row, and nowhere else.
+"""The one table of commands: everything that is true of a command is in its row, and nowhere else.
 
-The reader, the desk, identity (which is handed the words), proof, forms, help and pages read the row; what a command
-does is the function of its name in `pbem.desk.commands`. No decisions. Implements protocol.md, "Commands".
+The reader, the desk, identity (which is handed the words), proof, forms, help and pages read the row. The function of
+the same name in `pbem.desk.commands` does what the command does. No decisions. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class CommandSpec:
     """The page of help that tells of several commands together; None: it has a page of its own."""
 
     def begins(self, follows: str) -> bool:
-        """Whether the name begins the command where these two words follow, and is not just a word of some prose."""
+        """Whether the name begins the command if these two words follow, and is not just a word in prose."""
         return self.opens is None or self.opens.match(follows) is not None
 
     @property
     def sentence(self) -> bool:
-        """Whether it has its effect at once, at one place of a match, or withdraws what was said for one."""
+        """Whether it takes effect at once, at one place of a match, or withdraws what was sent for one."""
         return self.place == "turn" and not self.block
 
     @property
@@ -112,12 +112,12 @@ class CommandSpec:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The header fields that say its place."""
+        """The header fields that name its place."""
         return _PLACES[self.place]
 
     @property
     def stands(self) -> bool:
-        """Whether what it brings stands until it is replaced by a higher revision, or withdrawn."""
+        """Whether what it brings counts until a higher revision replaces it, or it is withdrawn."""
         return self.place == "turn" and self.block
 
     @property
@@ -127,17 +127,17 @@ class CommandSpec:
 
     @property
     def changes(self) -> bool:
-        """Whether it uses up the reply address that let it count."""
+        """Whether it changes anything, and so uses up the reply address that let it count."""
         return self.signed or self.by_reply is not None
 
     @property
     def for_players(self) -> bool:
-        """Whether somebody without an account gets no answer to it."""
+        """Whether only players get an answer to it."""
         return self.level != "anyone" and not self.newcomer
 
     @property
     def private(self) -> bool:
-        """Whether what is written in it is for nobody else's eyes yet."""
+        """Whether its content must not be shown to others yet."""
         return self.secret or self.body == "text"
 
     @property

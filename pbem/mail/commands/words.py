@@ -19,14 +19,14 @@ _UNCLEAN = re.compile(r"[^\n -~]")
 
 
 def clean(text: str) -> str:
-    """Bring line ends to LF and every other white space to a blank, and take out what cannot be seen."""
+    """Turn line ends into LF and every other white space into a blank, and remove what cannot be seen."""
     if not _UNCLEAN.search(text):
         return text
     return _BLANK.sub(" ", _LINE_END.sub("\n", text).translate(_INVISIBLE))
 
 
 class Words:
-    """A cursor over the words of a text whose quotes are taken out."""
+    """A cursor over the words of a text whose quotes are removed."""
 
     def __init__(self, numbered: list[tuple[int, str]]) -> None:
         self.text = "\n".join(line for _, line in numbered)
@@ -53,7 +53,7 @@ class Words:
         return self.word(ahead).rstrip(",;.:")
 
     def take(self) -> str:
-        """The word at the cursor, which moves on."""
+        """The word at the cursor; moves the cursor on."""
         self.at += 1
         return self.word(-1)
 
@@ -69,19 +69,19 @@ class Words:
 
     @property
     def passed(self) -> int:
-        """Offset behind the word before the cursor."""
+        """Offset after the word before the cursor."""
         return self._starts[self.at - 1] + len(self._words[self.at - 1]) if self.at else 0
 
     def same_line(self) -> bool:
-        """Whether the word at the cursor stands on the line of the word before it."""
+        """Whether the word at the cursor is on the line of the word before it."""
         return self.more and "\n" not in self.text[self.passed : self.start]
 
     def move_to(self, offset: int) -> None:
-        """Move to the first word that begins at this offset or behind it."""
+        """Move to the first word that begins at this offset or after it."""
         self.at = bisect_left(self._starts, offset)
 
     def take_line(self) -> None:
-        """Move behind the last word of this line."""
+        """Move past the last word of this line."""
         while self.same_line():
             self.at += 1
 

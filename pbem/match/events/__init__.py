@@ -1,7 +1,7 @@
-"""What can happen to a match: one module an event, with how its entry is made, made again, checked and worded.
+"""What can happen to a match: one module per event, which makes its entry, makes it again, checks it and words it.
 
-Each event takes a `Step` and leads it on; it raises `Refused`, with all faults, when the player may not do this, and
-then nothing changed. Here is the registry of all types of entry. Implements protocol.md, "A match" and "Transcript".
+Each event takes a `Step` and advances it. If the player may not do this, it raises `Refused` with all faults, and
+nothing has changed. Here is the registry of all types of entry. Implements protocol.md, "A match" and "Transcript".
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _OF_SEATS = ("seats", "to", "against", "default")
 
 
 def check(entry: Entry, seats: int) -> None:
-    """Raises `TranscriptError` unless the entry is of a known type, and its body, of so many seats, fits that."""
+    """Raises `TranscriptError` unless the entry's type is known, and its body fits that type and number of seats."""
     kind = TYPES.get(entry.type)
     if kind is None:
         raise TranscriptError(entry.seq, None, f"`{entry.type}` is no type of entry")

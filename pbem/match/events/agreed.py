@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = ()) -> None:
     """All players accepted, by these letters: the transcript begins, and setups are asked for.
 
-    Without letters, as of a proposal that was made before they were kept, the bundle is one of version 1.
+    Without letters, for a proposal from before they were kept, the bundle has version 1.
     """
     match = step.match
     if match.phase != "proposed":

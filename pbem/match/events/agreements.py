@@ -1,7 +1,7 @@
 """What players agree on while they play: a draw of the game, or that the match be annulled.
 
-An offer stands until it is answered or the turn is resolved. Each word of it is a signed letter and an entry of the
-transcript; both are known to everybody at once. Implements protocol.md, "A match" and "Commands" (`draw`).
+An offer stands until it is answered or the turn is resolved. Offer and answer are signed letters and entries of the
+transcript, so everybody knows them at once. Implements protocol.md, "A match" and "Commands" (`draw`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WORDS = ("offer", "accept", "decline")
 
 
 def agree(step: Step, what: str, seat: int, word: str, form: SignedForm, signed: Signed) -> bool:
-    """A seat offers, accepts or declines a draw or an annulment; whether all agree now. Raises `Refused`."""
+    """A seat offers, accepts or declines a draw or an annulment; returns whether all agree now. Raises `Refused`."""
     match = step.match
     wanted = match.offers.get(what, frozenset())
     _judge(match, what, seat, word, wanted)
@@ -53,14 +53,14 @@ def agree(step: Step, what: str, seat: int, word: str, form: SignedForm, signed:
 
 
 def _asked(match: Match, what: str) -> tuple[int, ...]:
-    """The seats that must agree: who is still in the game to a draw of it, everybody to an annulment."""
+    """The seats that must agree: to a draw, those still in the game; to an annulment, all."""
     if what == DRAW and match.position is not None:
         return match.position.remaining
     return tuple(match.seats)
 
 
 def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]) -> None:
-    """Refuse what makes no sense now."""
+    """Refuse an offer or answer that makes no sense now."""
     if match.phase not in RUNNING:
         raise Refused(Fault(what, match.id, Phrase("the match is not being played")))
     if what == DRAW and match.revealing:

@@ -1,4 +1,4 @@
-"""A player claims what others lost by missing their time, or because no letter reaches them.
+"""A player claims the game from others who missed their time, or the end of the match if no letter reaches them.
 
 Implements protocol.md, "Commands" (`claim`).
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
     """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
 
-    From those whom no letter has reached for long nothing is won: the match ends, abandoned.
+    Against players whom no letter has reached for long, nothing is won: the match ends as abandoned.
     """
     match = step.match
     if match.phase not in RUNNING:
@@ -49,7 +49,7 @@ def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
 
 
 def silent(match: Match, seat: int) -> list[int]:
-    """From whom this seat may claim now because they missed their time; from nobody while it is asked itself."""
+    """The seats against which this seat may claim now, as they missed their time; none while it is asked itself."""
     if match.phase not in RUNNING or match.revealing or not match.terms.claimable or match.asked(seat):
         return []
     submissions = match.setups if match.phase == "setup" else match.orders
@@ -58,7 +58,7 @@ def silent(match: Match, seat: int) -> list[int]:
 
 
 def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signed: Signed) -> None:
-    """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
+    """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
     match = step.match
     missed = match.terms.claimable and set(against) <= match.missed
     lost = all(out_of_reach(match, other, step.world.now) for other in against)

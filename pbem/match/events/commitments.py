@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def begin(step: Step) -> None:
-    """Publish the commitments to the setups, and play."""
+    """Publish the commitments to the setups, and begin the game."""
     match = step.match
     assert match.options is not None
     for seat, submission in sorted(match.setups.items()):
@@ -89,7 +89,7 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
 
 
 def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
-    """The setups of a game that came at level `mailbox`, and whose word stands for them."""
+    """The setups of a game that came at level `mailbox`, and who vouches for them."""
     for seat in entry.body["commitments"]:
         paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
         if paper is not None:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def end_game(step: Step, result: Result, *, closes: tuple[int, str] | None = None, by: str = "") -> None:
-    """The game is over: what was secret is laid open, and the match goes on or closes.
+    """The game is over: its secrets are revealed, and the match goes on or closes.
 
-    `closes` names the winner of the match and the reason where it is over with this game, whatever its length.
+    `closes` names the winner of the match and the reason, if the match ends with this game, whatever its length.
     """
     match = step.match
     if match.sealed_rules is None:
@@ -54,7 +54,7 @@ def conclude(
     by: str = "",
     **facts: object,
 ) -> None:
-    """End the game with this result, lay open its record, if all is known, and let the match go on or close."""
+    """End the game with this result, reveal its record, if all is known, and let the match go on or close."""
     match = step.match
     turns = len(match.turns) if record is None else len(record.turns)
     ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
@@ -100,7 +100,7 @@ def conclude(
 
 
 def abandon(step: Step, reason: str = "abandoned", by: str = "") -> None:
-    """Nobody plays on: a game under way is laid open as it stands, nobody wins, and the match is closed."""
+    """Nobody plays on: a game under way is revealed as it stands, nobody wins, and the match is closed."""
     match = step.match
     if match.position is not None and match.phase == "playing":
         end_game(step, Result(0, match.position.scores, "abandoned"), closes=(0, reason), by=by)
@@ -126,7 +126,7 @@ def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Se
 
 
 def _open_record(match: Match, result: Result) -> Record | None:
-    """The record of a sealed game whose players have opened everything as they went; None where they have not."""
+    """The record of a sealed game whose players have opened everything during the game; None if they have not."""
     assert match.sealed_rules is not None
     assert match.sealed_game is not None
     names = {step: kind.name for step, kind in match.sealed_rules.papers.items()}

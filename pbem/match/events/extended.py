@@ -25,7 +25,7 @@ GIFT = (3600, 30 * 86400)
 
 
 def extend(step: Step, seat: int, seconds: int, form: SignedForm, signed: Signed) -> list[int]:
-    """A gift of time from this seat to the others that are asked; which they are. Raises `Refused`."""
+    """A gift of time from this seat to the others that are asked; returns these. Raises `Refused`."""
     match = step.match
     to = sorted(other for other in match.clocks if other != seat)
     if not to:

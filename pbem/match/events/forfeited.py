@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def forfeit(step: Step, seats: Iterable[int]) -> None:
-    """Seats that were silent for too long lose the game, or the whole match where no game has begun."""
+    """Seats that were silent for too long lose the game, or the whole match if no game has begun."""
     match = step.match
     losing = sorted(seats)
     allowed = [seat for seat in match.seats if seat in lost(match)]
@@ -34,7 +34,7 @@ def forfeit(step: Step, seats: Iterable[int]) -> None:
 
 
 def lose(step: Step, seats: Sequence[int]) -> None:
-    """End what is being played by the silence of these seats: nobody wins when all of them were silent."""
+    """End the game or match because these seats were silent: nobody wins if all were silent."""
     match = step.match
     in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
     others = [seat for seat in in_game if seat not in seats]
@@ -47,7 +47,7 @@ def lose(step: Step, seats: Sequence[int]) -> None:
 
 
 def lost(match: Match) -> list[int]:
-    """The seats whose silence costs them the game, unless their answer came in after all."""
+    """The seats that lose the game by their silence, unless their answer came in after all."""
     if match.terms.claimable:
         return []
     return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1]

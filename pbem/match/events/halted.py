@@ -1,4 +1,4 @@
-"""A clock stands, by the word of the server: a letter is not delivered yet, or no letter reaches the player.
+"""A clock stands still, by the server's word: a letter is not delivered yet, or no letter reaches the player.
 
 Implements protocol.md, "A match", the clock.
 """
@@ -29,7 +29,7 @@ MONTH = timedelta(days=30)
 
 
 def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
-    """The letter that asked a seat then is not delivered yet: the clock stands from its sending on."""
+    """The letter that asked a seat is not delivered yet: the clock stands from its sending on."""
     clock = step.match.clocks.get(seat)
     if clock is None or clock.since != asked or seat in step.match.missed:
         return
@@ -38,7 +38,7 @@ def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
 
 
 def lose(step: Step, seat: int, since: datetime) -> None:
-    """No letter reaches a seat's player, the first one since then: the clock stands until `find`."""
+    """No letter reaches a seat's player since then: the clock stands until `find`."""
     match = step.match
     if match.phase not in RUNNING or seat in match.unreachable:
         return
@@ -50,21 +50,21 @@ def lose(step: Step, seat: int, since: datetime) -> None:
 
 
 def long_enough(terms: Terms) -> timedelta:
-    """How long anybody must wait for a player whom no letter reaches: pace and grace, at least a week.
+    """How long the others must wait for a player whom no letter reaches: pace and grace, at least a week.
 
-    A month where there are no deadlines.
+    A month if there are no deadlines.
     """
     return max(timedelta(seconds=terms.pace + terms.grace), WEEK) if terms.pace else MONTH
 
 
 def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
-    """Whether no letter has reached the seat's player for so long that nobody must wait any longer."""
+    """Whether no letter has reached the seat's player for so long that the others need not wait any longer."""
     since = match.unreachable.get(seat)
     return since is not None and now - since >= long_enough(match.terms)
 
 
 def remake(replay: TranscriptReplay) -> Step:
-    """What the server noted of the clocks: they are its own, and all that must hold of them is in `missed`."""
+    """The server's notes about its own clocks; all that can be checked about them is checked at `missed`."""
     if replay.match.bundle > 1 and replay.match.phase not in RUNNING:
         raise replay.untrue(None, f"`{replay.entry.type}` does not follow here")
     step = replay.at_work()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def change(step: Step, seat: int, changed: KeyChange) -> None:
-    """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
+    """The keys of a seat changed; waiting submissions stay as they are, and so does the head that they cite."""
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("keys", match.id, Phrase("this match is {phase}", phase=PHASES[match.phase])))

@@ -1,4 +1,4 @@
-"""A seat missed its time: pace and grace are over.
+"""A seat missed its deadline: pace and grace are over.
 
 Implements protocol.md, "A match", the clock.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def miss(step: Step, seat: int) -> None:
-    """A seat's time and grace are over; what follows was agreed. All players are told."""
+    """A seat's time and grace are over; the terms say what follows. All players are told."""
     match = step.match
     deadline = match.clocks[seat].deadline
     assert deadline is not None, "who has no deadline cannot miss it"
@@ -44,10 +44,10 @@ def miss(step: Step, seat: int) -> None:
 
 
 def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime:
-    """When a letter of this seat that is handled now counts as received; a clock that was set back is not believed.
+    """When a letter of this seat that is handled now counts as received, even if the clock was set back.
 
-    What is handled after a miss did not come before it, as all that had come in time was handled by then. What waits
-    with a time that is still to come was here before.
+    A letter handled after a miss did not come before it, because all that had come in time was handled by then. A
+    waiting letter whose time is still in the future was here before.
     """
     waiting = [match.setups.get(seat), match.orders.get(seat)]
     waiting += [stored for (other, _), stored in match.stored.items() if other == seat]
@@ -57,13 +57,13 @@ def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime
 
 
 def missed_from(match: Match, seat: int) -> datetime:
-    """From when on what came was too late for what the seat missed: no later than the miss itself."""
+    """From when on letters were too late for what the seat missed: no later than the miss itself."""
     missed = utc(match.missed_at[seat])
     return min(match.clocks[seat].patience or missed, missed)
 
 
 def remake(replay: TranscriptReplay) -> Step:
-    """A miss: no earlier than pace and grace allow, whatever the player's zone, which nobody else knows."""
+    """A miss: no earlier than pace and grace allow, whatever the player's zone, which only the server knows."""
     replay.goes_on()
     step = replay.at_work()
     seat = replay.seat()
@@ -83,7 +83,7 @@ def remake(replay: TranscriptReplay) -> Step:
 
 
 def _before(moment: datetime, clock: Clock, start: datetime, seconds: int) -> bool:
-    """Whether the clock had not run so long, in whatever zone, which nobody else knows."""
+    """Whether the clock cannot have run so long in any zone."""
     floor = clock.floor(start, seconds)
     return floor is None or moment < floor
 

@@ -1,4 +1,4 @@
-"""Deadlines moved, by the word of the server: an outage, a letter that was late, a player who is found again.
+"""Deadlines moved, by the server's word: an outage, a letter that was late, a player who can be reached again.
 
 Implements protocol.md, "A match", the clock.
 """
@@ -26,7 +26,7 @@ OUTAGE = "outage"
 
 
 def catch_up(step: Step) -> None:
-    """Let the clocks stand for the times in which the server was out of reach."""
+    """Exclude from the clocks the times in which the server was out of reach."""
     moved: dict[int, Clock] = {}
     for seat, clock in sorted(step.match.clocks.items()):
         outages = [Stop(stop.began, stop.ended, OUTAGE) for stop in step.world.outages(clock.since)]
@@ -42,7 +42,7 @@ def catch_up(step: Step) -> None:
 
 
 def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datetime) -> bool:
-    """The letter that asked a seat then was late, and the clock stood so long; whether that matters still."""
+    """The letter that asked a seat was late, and the clock stood meanwhile; returns whether that still matters."""
     clock = step.match.clocks.get(seat)
     if clock is None or clock.since != asked or seat in step.match.missed:
         return False
@@ -52,7 +52,7 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
 
 
 def find(step: Step, seat: int) -> None:
-    """A seat's player can be reached again: the clock runs on."""
+    """A seat's player can be reached again: the clock continues."""
     match = step.match
     if seat not in match.unreachable or match.phase not in RUNNING:
         return

@@ -1,6 +1,6 @@
-"""A player wants somebody new in a seat: the one who leaves, and every opponent, say the same sentence.
+"""Players want somebody new in a seat: the player who leaves, and every opponent, say the same sentence.
 
-The transcript shows who is gone: a missed deadline, or letters that have not arrived for long. Implements
+The transcript shows who is gone: a missed deadline, or letters that have not arrived for a long time. Implements
 protocol.md, "Commands" (`substitute`) and "A match".
 """
 
@@ -33,7 +33,8 @@ NOBODY = "none"
 def gone(match: Match, seat: int, now: datetime) -> bool:
     """Whether the player of this seat is gone, so that the others may let somebody else take it.
 
-    Who missed the time, and has sent nothing since; and who cannot be reached for longer than anybody must wait.
+    The player missed a deadline and has sent nothing since, or has been out of reach for longer than others must
+    wait.
     """
     submissions = match.setups if match.phase == "setup" else match.orders
     missed = seat in match.missed or match.silent.get(seat, 0) > 0
@@ -41,7 +42,7 @@ def gone(match: Match, seat: int, now: datetime) -> bool:
 
 
 def agreed(match: Match, seat: int, now: datetime) -> bool:
-    """Whether all who are asked agree on who is to take this seat: its player and the others, but who is gone."""
+    """Whether all who are asked agree on who is to take this seat: its player and the others, except those gone."""
     nomination = match.nominated.get(seat)
     if nomination is None:
         return False
@@ -49,7 +50,7 @@ def agreed(match: Match, seat: int, now: datetime) -> bool:
 
 
 def nominate(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:
-    """A player wants this one in that seat, or nobody (`NOBODY`) after all. Raises `Refused`."""
+    """A player wants somebody in a seat, or withdraws that (`NOBODY`). Raises `Refused`."""
     match = step.match
     nomination = match.nominated.get(seat)
     _judge(step, by, seat, name)
@@ -67,7 +68,7 @@ def nominate(step: Step, by: int, seat: int, name: str, form: SignedForm, signed
 
 
 def _judge(step: Step, by: int, seat: int, name: str) -> None:
-    """Refuse what makes no sense now."""
+    """Refuse a nomination that makes no sense now."""
     match = step.match
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING:

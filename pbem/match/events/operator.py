@@ -1,4 +1,4 @@
-"""What the operator does to a match: whoever reads the transcript sees when, and why.
+"""What the operator does to a match: everybody who reads the transcript sees when, and why.
 
 Implements protocol.md, "A match"; docs/operating.md says when to do it.
 """
@@ -27,19 +27,19 @@ MOST_STOPS = 1000
 
 
 def pause(step: Step, reason: str) -> None:
-    """Let the match stand still: what is sent is kept, and nothing begins or resolves."""
+    """Pause the match: what is sent is kept, and nothing begins or resolves."""
     _under_way(step.match, "pause", paused=False)
     _stand_still(step, "paused", reason, {"by": "operator", "reason": reason})
 
 
 def restored(step: Step, generation: int) -> None:
-    """The server was restored from a backup: until somebody looked, nothing may be told a second time."""
+    """The server was restored from a backup: until somebody has checked, nothing may be told a second time."""
     _under_way(step.match, "restored", paused=None)
     _stand_still(step, "restored", RESTORED, {"generation": generation})
 
 
 def resume(step: Step, reason: str) -> None:
-    """Let the match go on; what became due meanwhile comes with `advance`."""
+    """Resume the match; what became due meanwhile happens with `advance`."""
     _under_way(step.match, "resume", paused=True)
     forgot = step.match.paused == RESTORED
     step.append_entry("resumed", {"by": "operator", "reason": reason})
@@ -57,7 +57,7 @@ def stop(step: Step, reason: str) -> None:
 
 
 def _under_way(match: Match, event: str, *, paused: bool | None) -> None:
-    """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
+    """Refuse an operator's event that makes no sense now; with `paused` None, it always does."""
     if match.phase not in RUNNING:
         raise Refused(
             Fault(event, match.id, Phrase("the match is {phase}, not under way", phase=PHASES[match.phase]))
@@ -75,7 +75,7 @@ def _stand_still(step: Step, kind: str, why: str, body: JsonObject) -> None:
 
 
 def remake(replay: TranscriptReplay) -> Step:
-    """What the operator did follows from nothing but the server's word: it need only make sense."""
+    """What the operator did is the server's bare word: it need only make sense."""
     if any(len(clock.stops) > MOST_STOPS for clock in replay.match.clocks.values()):
         raise replay.untrue(None, f"the match stood still more than {MOST_STOPS:,} times in one turn")
     step = replay.at_work()

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_match: bool) -> None:
     """Give up the game, or the whole match.
 
-    Where the rules say so, several others who remain play on. Else the position's scores stand: who alone remains
-    has won, and of several nobody has. Who is out of the game has nothing to give up, and the others play on.
+    If the rules say so, several others who remain play on. Otherwise the position's scores count: a single
+    remaining player has won, and with several nobody has. A player who is out of the game has nothing to give up.
     """
     match = step.match
     if match.phase not in RUNNING:
@@ -69,9 +69,10 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
 
 
 def position_without(match: Match, seat: int, *, whole_match: bool) -> State | None:
-    """The position in which the others play on when a seat resigns; None where they do not.
+    """The position in which the others play on when a seat resigns; None if they do not.
 
-    They do in a game; a match of several games needs all its players, and ends when one resigns it.
+    They play on after a game is resigned; a match of several games needs all its players, and ends when one resigns
+    it.
     """
     if match.position is None or match.phase != "playing" or (whole_match and match.terms.kind != "single"):
         return None
@@ -81,7 +82,7 @@ def position_without(match: Match, seat: int, *, whole_match: bool) -> State | N
 
 
 def _leave(step: Step, seat: int, position: State) -> None:
-    """The seat is out of the game: its orders for this turn are not used, nor is its time; offers lapse."""
+    """The seat is out of the game: its orders for this turn are not used, its clock stops, and offers lapse."""
     match = step.match
     if orders := standing(match.orders, seat):
         unused = SetAside(orders.paper, orders.letter, orders.evidence)

@@ -1,4 +1,4 @@
-"""A player of a sealed match lays open what was kept secret: the game is over, and now everybody can check it.
+"""A player of a sealed match reveals what was kept secret: the game is over, and now everybody can check it.
 
 Implements docs/playing.md, "Sealed matches" (`reveal`).
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
-    """A seat's setup and orders of the game that is over: they open all that it committed to. Raises `Refused`."""
+    """A seat's setup and orders of the finished game, which open all its commitments. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)
     if match.sealed_game is None or not match.revealing:

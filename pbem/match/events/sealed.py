@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def begin(step: Step) -> None:
-    """Publish what the seats committed to, and ask for the first step."""
+    """Publish the seats' commitments, and ask for the first step."""
     match = step.match
     assert match.options is not None
     assert match.sealed_rules is not None

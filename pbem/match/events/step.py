@@ -1,7 +1,7 @@
-"""A player of a sealed match tells something: commits to orders, lays them open, or answers for the own side.
+"""A step of a player in a sealed match: a commitment to orders, their opening, or answers for the player's own side.
 
-Each step is an entry at once, and cannot be replaced; one letter may bring several. With the last step of a turn come
-its reports, merged from what both sides told. Implements docs/playing.md, "Sealed matches" (`step`).
+Each step is an entry at once, and cannot be replaced; one letter may bring several. The last step of a turn brings
+the turn's reports, merged from what both sides told. Implements docs/playing.md, "Sealed matches" (`step`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What a letter with steps came to, for the letters that tell of it."""
+    """The result of a letter with steps, for the letters that report it."""
 
     seat: int
     turn: int
@@ -104,7 +104,7 @@ def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
 
 
 def _finish(step: Step, table: Table, told: Entered) -> Entered:
-    """Let the match have this table, with an entry for each turn that was finished by it."""
+    """Give the match this table, with an entry for each turn that it finished."""
     before = step.match
     step.match = replace(before, position=table)
     for reports in table.played[len(before.turns) :]:

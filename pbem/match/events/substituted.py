@@ -1,4 +1,4 @@
-"""Somebody new takes a seat, by a letter with the hash of the agreed rules; from here on that player's keys count.
+"""Somebody new takes a seat, by a letter with the hash of the agreed terms; from here on that player's keys count.
 
 Implements protocol.md, "Commands" (`substitute`) and "A match".
 """
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def take_over(step: Step, seat: int, player: Player, form: SignedForm, signed: Signed) -> None:
-    """The newcomer takes the seat: all that it knows, and a clock that starts anew. Raises `Refused`.
+    """The newcomer takes the seat, with all its knowledge and a clock that starts again. Raises `Refused`.
 
-    What the other had sent and was not used yet is given up: it was signed with keys that count no longer.
+    What the former player had sent and was not used yet is given up: its keys count no longer.
     """
     match = step.match
     nomination = match.nominated.get(seat)

@@ -1,4 +1,4 @@
-"""A turn is resolved: orders that stand become known, the rules give reports, and the next orders are asked for.
+"""A turn is resolved: its orders become known, the rules give reports, and the next orders are asked for.
 
 Implements protocol.md, "A match" and "Transcript".
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Ordered(msgspec.Struct, frozen=True):
-    """The orders of one seat in a turn, as their receipt has them, which was compared with the letter."""
+    """The orders of one seat in a turn, as in their receipt, which was compared with the letter."""
 
     seat: int
     player: str
@@ -51,7 +51,7 @@ class Ordered(msgspec.Struct, frozen=True):
 
 
 def resolve(step: Step) -> None:
-    """Play the turn that is due, with what stands."""
+    """Play the turn that is due, with the orders there are."""
     match = step.match
     assert match.position is not None
     due = match.position.due
@@ -106,7 +106,7 @@ def resolve(step: Step) -> None:
 
 
 def tell(step: Step, turn: int, told: Reports) -> dict[int, bytes]:
-    """The reports of a turn that the players of a sealed game told each other; the files that they get, by seat."""
+    """The reports of a turn that the players of a sealed game told each other; returns their files, by seat."""
     game = step.match.game
     files, everything = _file_reports(step, turn, told, game - 1)
     shown = {str(seat): sha256_hex(content) for seat, content in files.items()}
@@ -115,7 +115,7 @@ def tell(step: Step, turn: int, told: Reports) -> dict[int, bytes]:
 
 
 def _file_reports(step: Step, turn: int, told: Reports, game: int) -> tuple[dict[int, bytes], str]:
-    """Keep the reports of a turn, with the papers of this game: as each seat may read them, and the hash of all."""
+    """Keep the reports of a turn among the game's papers: as each seat may read them, and the hash of all."""
     match = step.match
     name = f"game-{match.game}-turn-{turn}"
     # What a seat is shown was cut out of reports that are looked at for other kinds than the allowed ones below.
@@ -128,7 +128,7 @@ def _file_reports(step: Step, turn: int, told: Reports, game: int) -> tuple[dict
 
 
 def play_on(step: Step) -> None:
-    """Play on while turns ask nobody, and end the game when the rules ended it."""
+    """Play turns in which nobody has a choice, and end the game if the rules ended it."""
     while True:
         position = step.match.position
         assert position is not None
@@ -217,7 +217,7 @@ def remake(replay: TranscriptReplay) -> Step:
 def _came_after_a_miss(
     replay: TranscriptReplay, path: str, receipt: Receipt, aside: Sequence[tuple[int, SetAside]]
 ) -> None:
-    """Where the seat's time counted as missed, nothing of it stood by then."""
+    """Check that a seat whose time counted as missed had no orders by then."""
     seat, match = receipt.seat, replay.match
     if seat not in match.missed or match.bundle == 1:
         return
@@ -238,7 +238,7 @@ def _check_reports(replay: TranscriptReplay, name: str, body: JsonObject) -> Non
 
 
 def ordered(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
-    """Who gave the orders of this turn, as the receipts say."""
+    """Who gave the orders of this turn, by the receipts."""
     for seat in entry.body.get("orders", ()):
         path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
         receipt = Receipt.read(papers[path].decode())

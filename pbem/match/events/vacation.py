@@ -1,4 +1,4 @@
-"""A player is away, or called a vacation off: by the word of the server.
+"""A player is on vacation, or called a vacation off, by the server's word.
 
 Implements protocol.md, "Commands" (`vacation`).
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, date] | None) -> None:
-    """A player's vacations as they are now; `said` is the one announced, None when they were called off."""
+    """A player's vacations as they are now; `said` is the one announced, None if they were called off."""
     if clock := step.match.clocks.get(seat):
         step.set_clock(seat, clock.with_stops(VACATION, stops))
     first, last = said or (None, None)

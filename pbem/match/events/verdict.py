@@ -1,6 +1,6 @@
-"""All seats of a sealed game have revealed, or missed their time for it: what each told is judged by its own secrets.
+"""All seats of a sealed game have revealed, or missed their time for it: each is judged by its own secrets.
 
-Who refuses is not heard: of an honest seat and another the honest one has won, and a game in which nobody was honest
+A seat that refuses to reveal has no say. If one of two seats is honest, it has won; a game in which nobody was honest
 is annulled. Implements docs/bundle.md, "Sealed matches" (`verdict`).
 """
 
@@ -35,7 +35,7 @@ ANNULLED = "annulled"
 
 
 def judge(step: Step) -> None:
-    """Judge the game that is over, and end it. Raises `Refused` while somebody's reveal is waited for."""
+    """Judge the finished game, and end it. Raises `Refused` while a reveal is still due."""
     match = step.match
     if match.sealed_game is None or match.sealed_game.ending is None or not due(match):
         raise Refused(Fault("verdict", match.id, Phrase("nothing is to be judged yet")))
@@ -52,12 +52,12 @@ def judge(step: Step) -> None:
 
 
 def due(match: Match) -> bool:
-    """Whether the verdict is due: everybody has revealed, or missed the time."""
+    """Whether the verdict is due: everybody has revealed, or missed the time for it."""
     return match.revealing and not any(match.asked(seat) and seat not in match.missed for seat in match.seats)
 
 
 def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Record | None]:
-    """How the game ended, and its record where all of it is known and true."""
+    """How the game ended, and its record if all of it is known and true."""
     assert match.sealed_game is not None
     assert match.options is not None
     dishonest = [seat for seat, word in found.items() if word != HONEST]
@@ -83,7 +83,7 @@ def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Recor
 
 
 def remake(replay: TranscriptReplay) -> Step:
-    """The verdict for which nobody was waited any longer."""
+    """The verdict after the last deadline for a reveal was missed."""
     replay.goes_on()
     step = replay.at_work()
     judge(step)

@@ -1,9 +1,8 @@
-"""How a program plays that plays by mail: setups and orders as text, by level, for each registered game.
+"""How a program that plays by mail chooses its moves: setups and orders as text, by level, for each registered game.
 
-Each is a function of the level, of chance, and of what letters told the seat, and of nothing else: anybody who has
-the seed and the letters finds the same orders again, on any Python. So here are whole numbers alone, no clock, no
-files, no order of sets; work is bounded by counts. Of `pbem` only `pbem.games` is imported. Implements
-docs/opponent.md.
+Each is a function of only the level, chance, and what letters told the seat: anybody who has the seed and the
+letters finds the same orders again, on any Python. So there are only whole numbers here, no clock, no files, no
+order of sets; work is bounded by counts. Of `pbem`, only `pbem.games` is imported. Implements docs/opponent.md.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ class Strategy(Protocol):
     """How one game is played."""
 
     def setup(self, level: int, chance: Chance, options: Options, seat: int) -> str:
-        """A legal setup. Raises ValueError where the options leave none that is found in bounded time."""
+        """A legal setup. Raises ValueError if the options allow none that can be found in bounded time."""
 
     def orders(self, level: int, chance: Chance, position: Position) -> str:
-        """Legal orders for the turn that is due, empty where the seat can but pass."""
+        """Legal orders for the turn that is due, empty if the seat can only pass."""
 
     def wish(self, level: int, position: Position) -> Wish:
-        """What the seat would say beside its orders."""
+        """What the seat would say in addition to its orders: a draw offer, for example."""
 
 
 STRATEGIES: Final[Mapping[str, str]] = {
@@ -76,5 +75,5 @@ def edition(game: str) -> int:
 
 
 def strategy(game: str) -> Strategy:
-    """The strategy of a game by its name; raises KeyError for a game that nobody taught us."""
+    """The strategy of a game by its name; raises KeyError for an unknown game."""
     return cast("Strategy", import_module(STRATEGIES[game]))

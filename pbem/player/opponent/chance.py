@@ -1,7 +1,7 @@
-"""Chance that replays: numbers drawn by HMAC-SHA256 from a seed and a counter, alike on every Python.
+"""Chance that can be replayed: numbers drawn by HMAC-SHA256 from a seed and a counter, the same on every Python.
 
-Whoever knows the seed can draw them again and so find each choice of a program that plays. No clock, no state of the
-process, no floating point; `VERSION` changes with anything that changes a number drawn.
+Anybody who knows the seed can draw them again, and so find each choice of a program that plays. No clock, no state of
+the process, no floating point; `VERSION` changes with anything that changes a number drawn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Chance:
         self._words: list[int] = []
 
     def of(self, label: str) -> Chance:
-        """The chance of one occasion, such as `game 1 turn 5`: whatever was drawn on others."""
+        """The chance of one occasion, such as `game 1 turn 5`, independent of other occasions."""
         return Chance(hmac.digest(self._seed, label.encode(), "sha256"))
 
     def below(self, bound: int) -> int:
@@ -44,7 +44,7 @@ class Chance:
                 return number
 
     def weighted(self, weights: Sequence[int]) -> int:
-        """An index, each as likely as its weight, a whole number; one of them at least is positive."""
+        """An index, each as likely as its weight, a whole number; at least one weight is positive."""
         left = self.below(sum(weights))
         for index, weight in enumerate(weights):
             left -= weight
@@ -57,7 +57,7 @@ class Chance:
         return things[self.below(len(things))]
 
     def shuffled(self, things: Iterable[Thing]) -> list[Thing]:
-        """The things in an order by chance."""
+        """The things in random order."""
         left = list(things)
         for last in range(len(left) - 1, 0, -1):
             other = self.below(last + 1)

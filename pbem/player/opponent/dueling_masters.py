@@ -117,7 +117,7 @@ def _written(made: _Setup) -> str:
 
 
 class _Known:
-    """What a seat may conclude of the other's side."""
+    """What a seat may conclude about the other side."""
 
     def __init__(self, position: Position) -> None:
         view = position.view
@@ -144,9 +144,9 @@ class _Known:
         """Fighters of which nothing was ever heard: they are where they were set up."""
 
     def homes(self, hiding: int = 0) -> list[int]:
-        """By square, how likely a home planet is there: all alike, or those at the back so many parts likelier.
+        """By square, how likely a home planet is there: all the same, or those at the back likelier by this factor.
 
-        It is what sampled setups would come to, without the noise of samples.
+        It is the limit of sampled setups, without the noise of samples.
         """
         weights = [1 if self.possible >> square & 1 else 0 for square in range(100)]
         for square in squares(self.possible & _BACK[self.other - 1]):
@@ -186,7 +186,7 @@ class _Known:
 
 
 def _ways(position: Position) -> int:
-    """Squares that the other's fighters left, and those they passed on a way that is known by now."""
+    """Squares that the other's fighters left, and those they passed on a path that is known by now."""
     other = 3 - position.seat
     found = 0
     for reports in position.turns:
@@ -208,7 +208,7 @@ def _ways(position: Position) -> int:
 
 
 def orders(level: int, chance: Chance, position: Position) -> str:
-    """The move that promises most, or a ram where there is no other."""
+    """The move that promises most, or a ram if there is no other."""
     moves = list(_moves(position.view))
     if not moves:
         return _anything(chance, position.view)
@@ -275,7 +275,7 @@ class _Flights:
         return [one if own >> square & 1 else 0 for square, one in enumerate(found)]
 
     def _shown(self, piece: str) -> tuple[int, int, frozenset[int]]:
-        """What the flight that a piece is on will show, how likely it survives, and the squares."""
+        """What a piece's current flight will show, how likely the piece survives, and the squares."""
         if piece not in self.now:
             start = self.starts.get(piece)
             here = next(own for own in self.known.view["own"]["pieces"] if own["piece"] == piece)
@@ -297,7 +297,7 @@ class _Flights:
         return 2 * self._shown(piece)[0] + self._covered(PATHS[piece[0]][start, end])
 
     def weighed(self, piece: str, start: int, end: int) -> int:
-        """Level 2: what the flight under way shows, then this one if it survives, then the best behind it."""
+        """Level 2: what the flight under way shows, then this one if the piece survives, then the best after it."""
         kind = piece[0]
         shown, survives, passed = self._shown(piece)
         path = PATHS[kind][start, end]
@@ -324,7 +324,7 @@ class _Flights:
 
 
 def wish(level: int, position: Position) -> Wish:
-    """A draw, once no fighter of the seat can come to where a home planet may be."""
+    """A draw, once no fighter of the seat can reach a square where a home planet may be."""
     del level
     known = _Known(position)
     if position.view["options"]["mobile_home"]:

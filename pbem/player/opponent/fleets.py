@@ -1,7 +1,7 @@
 """Fleets of Spaceships that fit what is known: how many there are, and some of them drawn by chance.
 
-Here live the placements of each type indexed by cell as bit masks, the ships that another may have left, the counting
-of placements and the sampling of fleets. What is done with the figures is in `spaceships`.
+Here live the placements of each type indexed by cell as bit masks, the ships that the other seat may have left, the
+counting of placements and the sampling of fleets. `spaceships` uses the figures.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Placements(NamedTuple):
 
 
 def indexed(code: str, masks: tuple[int, ...], space: int) -> Placements:
-    """Placements in a space of so many cells."""
+    """Placements in a space of this many cells."""
     covering = [0] * space
     for number, mask in enumerate(masks):
         for cell in cells(mask):
@@ -110,7 +110,7 @@ def _nth(mask: int, number: int) -> int:
 
 
 def drawn_fleet(chance: Chance, options: Options, seat: int) -> list[str]:
-    """The types of an agreed fleet; raises ValueError where costs and restrictions leave none."""
+    """The types of an agreed fleet; raises ValueError if costs and restrictions allow none."""
     extra = _filled(chance, options.additional[seat - 1], options.additional_allowed)
     if options.cost is None:
         base: Counter[str] | None = chance.choice(STANDARD_FLEETS)
@@ -126,7 +126,7 @@ def _listed(ships: Counter[str]) -> list[str]:
 
 
 def _filled(chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None) -> Counter[str] | None:
-    """Ships of exactly this cost; None where there are none."""
+    """Ships of exactly this cost; None if there are none."""
     if cost > _MOST_COST:
         return None
     most = {code: min(SPACE, cost // TYPES[code].cost) for code in TYPES}
@@ -158,7 +158,7 @@ def _any_of(masks: Iterable[int]) -> int:
 
 
 def placed(chance: Chance, codes: Sequence[str]) -> list[tuple[str, int]] | None:
-    """The ships put anywhere, in fleet order; None where the last of them found no room."""
+    """The ships placed at random, in fleet order; None if the last of them found no room."""
     taken = 0
     found = []
     for code in sorted(codes, key=lambda code: -TYPES[code].size):
@@ -177,7 +177,7 @@ def placed(chance: Chance, codes: Sequence[str]) -> list[tuple[str, int]] | None
 
 
 class Seen(NamedTuple):
-    """What reports told of the other's space, as masks of cells."""
+    """What reports told about the other's space, as masks of cells."""
 
     empty: int
     alive: int
@@ -195,17 +195,17 @@ class Seen(NamedTuple):
 
     @property
     def ships(self) -> int:
-        """Where there is something of ships afloat."""
+        """The cells of ships that are still afloat."""
         return self.alive | self.wounds
 
     @property
     def dark(self) -> int:
-        """Cells of which nothing is known."""
+        """Cells about which nothing is known."""
         return (1 << SPACE) - 1 & ~(self.empty | self.ships | self.gone)
 
 
 def seen(position: Position) -> Seen:
-    """What a seat knows of the other's space."""
+    """What a seat knows about the other's space."""
     known: Mapping[str, Any] = position.view["known"][str(3 - position.seat)]
     gone = mask_of([cell for ship in known["ships"] for cell in ship["cells"]])
     named: dict[str, int] = {}
@@ -229,13 +229,13 @@ def seen(position: Position) -> Seen:
 
 
 class Slot(NamedTuple):
-    """A ship that may still be afloat: the types that it may be of, and of each the placements that fit."""
+    """A ship that may still be afloat: its possible types, and for each the placements that fit."""
 
     kinds: tuple[Placements, ...]
     fitting: tuple[int, ...]
 
     def weighed(self, explained: int, free_of: int = 0) -> Iterator[tuple[Placements, int, int]]:
-        """Placements that touch nothing of some cells, by type and by how much they explain, with their weights."""
+        """Placements that touch none of some cells, by type and by how much they explain, with their weights."""
         lengths = [len(kind.masks) for kind in self.kinds]
         for kind, fitting, length in zip(self.kinds, self.fitting, lengths, strict=True):
             # Types are equally likely, not placements.
@@ -247,7 +247,7 @@ class Slot(NamedTuple):
 
 
 def _parted(kind: Placements, fitting: int, explained: int) -> list[int]:
-    """Placements in parts by how many of some cells they have, from none."""
+    """Placements grouped by how many of some cells they have, from none."""
     parts = [fitting]
     for cell in cells(explained):
         covers = kind.covering[cell]
@@ -286,7 +286,7 @@ def slots(chance: Chance, options: Options, seat: int, known: Seen) -> list[Slot
 
 
 def _groups(known: Seen) -> list[tuple[str, int]]:
-    """Cells that are one ship's, with its type."""
+    """Groups of cells of one ship, with its type."""
     groups = [(name[:2], mask) for name, mask in known.named.items()]
     for mask in known.exploded:
         if not any(mask & other for _, other in groups):
@@ -302,7 +302,7 @@ def _take(kinds: list[tuple[str, ...]], code: str) -> tuple[str, ...]:
 
 
 def _kinds(chance: Chance, options: Options, seat: int, wanted: Counter[str]) -> list[tuple[str, ...]]:
-    """The types that each ship of a seat may be of; of additional and free ships a draw that has what was seen."""
+    """The possible types of each ship of a seat; for additional and free ships, a draw that has what was seen."""
     extra = options.additional[seat - 1]
     if options.cost is not None:
         both = _together(options)
@@ -336,9 +336,9 @@ def _drawn(
 
 
 def counted(slots: Sequence[Slot], struck: int, asked: int, space: int = SPACE) -> list[int]:
-    """By cell of those asked for, how many ships are to be expected there, in parts of `CERTAIN`.
+    """For each of these cells, the expected number of ships there, in parts of `CERTAIN`.
 
-    Placements are counted, each ship's by itself, those the more that explain what was struck.
+    Placements are counted for each ship separately, with more weight for those that explain what was struck.
     """
     worth = [0] * space
     for slot in slots:
@@ -360,9 +360,9 @@ Fleet = tuple[tuple[str, int], ...]
 
 
 def sampled(chance: Chance, slots: Sequence[Slot], struck: int, sweeps: int) -> list[Fleet]:
-    """Fleets that explain all that was struck: one chain of so many sweeps.
+    """Fleets that explain all that was struck: one chain of this many sweeps.
 
-    Each ship in turn is put anew with the others where they are (Gibbs sampling), where it meets none of them, the
+    Each ship in turn is placed again with the others fixed (Gibbs sampling), where it meets none of them, the
     likelier the more it explains. Fleets in which something is left unexplained do not count.
     """
     lying: list[tuple[str, int]] = [("", 0)] * len(slots)

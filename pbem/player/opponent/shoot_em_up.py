@@ -1,8 +1,8 @@
 """Shoot 'em up Spaceships as a program plays it: a matrix of sampled orders, solved by regret matching.
 
-All order at once on an open board, so that what is best hangs on what the others do, and any fixed answer can be
+All order at once on an open board, so the best orders depend on what the others do, and any fixed answer can be
 learned. Own orders and joint orders of the others are drawn by chance, each pair is played by the rules, and the
-orders are drawn from the mixture that regret matching comes to. A level is how many orders are looked at; level 3
+orders are drawn from the mixture that regret matching finds. The level says how many orders are looked at; level 3
 also looks for better ones against the mixture found, for both sides.
 """
 
@@ -67,7 +67,7 @@ def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
 
 
 def orders(level: int, chance: Chance, position: Position) -> str:
-    """Orders drawn from the mixture that the sampled matrix comes to."""
+    """Orders drawn from the mixture that solves the sampled matrix."""
     state = cast("State", rules("shoot-em-up").recalled(position.view, position.seat))
     game = _Matrix(chance, state, position.seat)
     budget = BUDGETS[level - 1]
@@ -108,7 +108,7 @@ class _Matrix:
         self.other = [self._drawn(self.others) for _ in range(number)]
 
     def solved(self) -> tuple[list[int], list[int]]:
-        """Both sides' mixtures, by regret matching in which no regret is less than nothing."""
+        """Both sides' mixtures, by regret matching in which no regret is negative."""
         rows = [[self.played(own, other) for other in self.other] for own in self.own]
         columns = [[-worth for worth in column] for column in zip(*rows, strict=True)]
         regrets = [[1] * len(rows), [1] * len(columns)]
@@ -126,7 +126,7 @@ class _Matrix:
         return sums[0], sums[1]
 
     def improve(self, mixture: Sequence[int], against: Sequence[int], budget: Budget) -> None:
-        """Add for both sides the best of some new orders, against what the other side's mixture most holds."""
+        """Add for both sides the best of some new orders, against the heaviest part of the other side's mixture."""
         opposed = _heaviest(self.other, against)
         held = _heaviest(self.own, mixture)
         for side, ships, most, other, sign in (
@@ -162,7 +162,7 @@ class _Matrix:
         return tuple((ship, "".join(self._action() for _ in range(3))) for ship in ships)
 
     def _changed(self, orders: Orders) -> Orders:
-        """The same but for one ship."""
+        """The same orders except for one ship."""
         changed = self.chance.below(len(orders))
         (new,) = self._drawn([orders[changed][0]])
         return (*orders[:changed], new, *orders[changed + 1 :])
@@ -185,7 +185,7 @@ def _heaviest(orders: Sequence[Orders], weights: Sequence[int]) -> list[tuple[Or
 
 
 def _valued(state: State, seat: int) -> int:
-    """Ships above all; then to be near, with others in front of one's guns, and not in front of theirs."""
+    """What a position is worth: ships above all; then nearness, with others before our guns, not us before theirs."""
     scores = state.scores
     own = scores[seat - 1]
     worth = _SHIP * own - _SHIP * (sum(scores) - own) // (len(scores) - 1)

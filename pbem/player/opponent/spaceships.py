@@ -1,8 +1,8 @@
 """Spaceships as a program plays it: a hunter, counting of placements, and sampled fleets.
 
 Level 1 finishes off what it found and otherwise strikes in the dark. Level 2 counts for each ship where it may lie
-(`fleets.counted`). Level 3 draws whole fleets that fit all that is known (`fleets.sampled`), and hides its own where
-such counting looks last. What to fire with is alike for all.
+(`fleets.counted`). Level 3 draws whole fleets that fit everything known (`fleets.sampled`), and hides its own where
+such counting looks last. The choice of weapons is the same at all levels.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
 
 
 def _exposed(fleet: Sequence[tuple[str, int]]) -> int:
-    """How likely a fleet's cells are those of a fleet put anywhere."""
+    """How likely a fleet's cells belong to a fleet placed at random."""
     prior = _prior()
     return sum(prior[cell] for _, mask in fleet for cell in cells(mask))
 
 
 @cache
 def _prior() -> list[int]:
-    """By cell, in how many placements of the standard ships it lies, each type's brought to one number."""
+    """By cell, in how many placements of the standard ships it lies, normalised for each type."""
     worth = [0] * SPACE
     for code in ("DS", "KC", "FS", "PC", "MD"):
         index = placements_of(code)
@@ -98,7 +98,7 @@ def _written(fleet: Sequence[tuple[str, int]]) -> str:
 
 
 def orders(level: int, chance: Chance, position: Position) -> str:
-    """All that the seat is entitled to, at the cells that are worth most; nothing but scans to end a game it wins."""
+    """All that the seat is entitled to, at the cells that are worth most; only scans to end a game that it wins."""
     known = seen(position)
     worth = (_hunted, _counted, _sampled)[level - 1](chance, position, known)
     for cell in cells(known.dark):  # however unlikely: the fleet may be none of those that were thought of
@@ -107,7 +107,7 @@ def orders(level: int, chance: Chance, position: Position) -> str:
 
 
 def wish(level: int, position: Position) -> Wish:
-    """Nothing: whoever cannot strike any more ends the game with orders."""
+    """Nothing: a player who cannot strike any more ends the game with orders."""
     del level, position
     return None
 
@@ -187,7 +187,7 @@ class _Salvo:
         return int(self.view["own"]["score"]) >= self._cells() - len(known["destroyed"])
 
     def _cells(self) -> int:
-        """The most cells that the other can have begun with."""
+        """The most cells with which the other can have begun."""
         agreed = self.options
         return (_STANDARD if agreed.cost is None else agreed.cost) + agreed.additional[2 - self.seat]
 
