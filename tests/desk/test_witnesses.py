@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import SERVER, Letters, Mailbox, Referee, attachment, body
 from stores import POSTGRESQL
+from witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config import Correspondent
@@ -66,12 +67,12 @@ class Watching:
         signing.make(key, ADDRESS)
         self.settings = Settings(
             "w.example",
+            (f"{LOG_KEY} pbem@{SERVER}",),
             ADDRESS,
             "maildir:x",
             "smtp://x",
-            (f"{LOG_KEY} pbem@{SERVER}",),
-            str(key),
-            str(folder / "memory"),
+            key=str(key),
+            memory=str(folder / "memory"),
         )
         self.witness = Witness(self.settings)
         self.referee = Desk(folder)
@@ -488,3 +489,147 @@ def test_old_checkpoints_go_but_the_last_one_that_was_cosigned(watching: Watchin
         pass
     assert left() == [3]
     assert referee.desk.archive.logged(1) is not None
+
+
+# By HTTP.
+
+
+class ByHttp:
+    """A desk, and a witness that is asked by HTTP; whoever carries requests there is the test."""
+
+    def __init__(self, folder: Path, double: Double) -> None:
+        self.referee = Desk(folder)
+        self.referee.watch(double.verifier)
+        witness = Correspondent(double.verifier, "https://double.example/of/logs")
+        self.referee.config = msgspec.structs.replace(
+            self.referee.config, witness=WitnessConfig(cosigners=(witness,))
+        )
+        self.referee.open_desk()
+        self.double = double
+
+    def post(self) -> list[tuple[int, int]]:
+        """What is due is asked and answered, until nothing is: from which size, and the status."""
+        found = []
+        while due := self.referee.desk.witness_requests.due(self.referee.now, self.referee.now):
+            (asked,) = due
+            status, _, said = self.double("add-checkpoint", asked.request.encode())
+            found.append((Request.read(asked.request).old, status))
+            self.referee.desk.witness_requests.settle(asked, status, said.decode())
+            self.referee.wait(timedelta(seconds=1))
+        return found
+
+    def seen(self) -> int | None:
+        found = self.referee.desk.log.witnessed()
+        return found.size if found else None
+
+    @property
+    def told(self) -> list[str]:
+        return [body(letter) for letter in self.referee.people["operator@play.example"].letters]
+
+
+def test_a_witness_that_is_asked_by_http_cosigns_and_is_told_where_it_stands(tmp_path: Path) -> None:
+    double = Double(LOG_KEY)
+    asked = ByHttp(tmp_path, double)
+    with closing(asked.referee) as referee:
+        ann, bob = referee.begun("keys: demanded")
+        assert asked.post() == [(0, 200)]
+        referee.wait(TEN)
+        assert asked.post() == [(1, 200)]
+        assert asked.seen() == referee.match().seq == 2
+        referee.turn((ann, ""), (bob, ""))
+        (logged,) = kept("x", ann.letters.came[-1]).logged
+        assert logged.seq == 2
+        assert InclusionProof.read(logged.proof).note.by(double.verifier)
+        # Of what it cosigned nothing came back: it says where it stands, and is asked from there.
+        referee.wait(TEN)
+        (lost,) = referee.desk.witness_requests.due(referee.now, referee.now)
+        double("add-checkpoint", lost.request.encode())
+        assert asked.post() == [(2, 409), (3, 200)]
+        assert asked.seen() == 3
+        # It lost its memory.
+        double.known.clear()
+        referee.turn((ann, ""), (bob, ""))
+        referee.wait(TEN)
+        assert asked.post() == [(3, 409), (0, 200)]
+        assert asked.seen() == 4
+        assert not asked.told
+        assert not referee.requests, "nothing by mail"
+
+
+def test_a_server_that_forks_is_refused_by_http_too(tmp_path: Path) -> None:
+    if POSTGRESQL:
+        pytest.skip("its file is copied")
+    double = Double(LOG_KEY)
+    first = ByHttp(tmp_path, double)
+    referee = first.referee
+    (tmp_path / "other").mkdir()
+    ann, bob = referee.begun("keys: demanded")
+    first.post()
+    referee.wait(TEN)
+    first.post()
+    referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(tmp_path / "store.sqlite", tmp_path / "other" / "store.sqlite")
+    had = {person.name: [raw.as_bytes() for raw in person.letters] for person in (ann, bob)}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(TEN)
+    assert first.post() == [(2, 200)]
+    second = ByHttp(tmp_path / "other", double)
+    with closing(referee), closing(second.referee) as forked:
+        forked.now = referee.now
+        forked.nonces.cast, forked.die.cast = 10_000, 10_000
+        for person in (ann, bob):
+            forked.people[person.address] = person
+            person.letters = Letters(had[person.name], range(len(had[person.name])))
+        forked.turn((ann, ""), (bob, "Rv1"))
+        forked.wait(TEN)
+        assert second.post() == [(2, 409), (3, 409)], "another tree of the size that it knows"
+        assert '"forked"' in second.told[-1]
+        assert f"HTTP 409\n\n\n{SERVER}\n3\n" in second.told[-1]
+        forked.turn((ann, ""), (bob, "Rv2"))
+        forked.wait(TEN)
+        assert second.post() == [(3, 422)], "no continuation of what it saw"
+        assert '"unproved"' in second.told[-1]
+        assert second.seen() == 2
+        double.known[SERVER] = 99, bytes(32)
+        forked.wait(timedelta(hours=1))
+        assert second.post() == [(3, 409)], "shorter than what it saw"
+        assert '"behind"' in second.told[-1]
+
+
+@pytest.mark.parametrize("status", [400, 403, 404])
+def test_a_witness_that_does_not_know_the_log_is_told_to_the_operator(tmp_path: Path, status: int) -> None:
+    asked = ByHttp(tmp_path, Double())
+    with closing(asked.referee) as referee:
+        referee.begun("keys: demanded")
+        (due,) = referee.desk.witness_requests.due(referee.now, referee.now)
+        referee.desk.witness_requests.settle(due, status, "who are you?\n")
+        referee.wait(timedelta(seconds=1))
+        (told,) = asked.told
+        assert "does not know" in told
+        assert f"HTTP {status}\nwho are you?\n" in told
+        for _ in range(30):
+            referee.wait(timedelta(hours=1))
+            asked.post()
+        assert len(asked.told) <= 7, "three a day"
+
+
+def test_cosignatures_by_http_count_by_their_signatures_alone(tmp_path: Path) -> None:
+    asked = ByHttp(tmp_path, Double(LOG_KEY))
+    with closing(asked.referee) as referee:
+        referee.begun("keys: demanded")
+        (due,) = referee.desk.witness_requests.due(referee.now, referee.now)
+        text = Request.read(due.request).note.text
+        stranger = cosigned("double.example", Ed25519PrivateKey.generate(), text, 1)
+        for said in ("", "hello\n", f"{stranger}\n", "— x AAAA\n" * 300):
+            with referee.database.transaction():
+                referee.desk.witness_requests.put("double.example", due.request, referee.now)
+            (again,) = referee.desk.witness_requests.due(referee.now, referee.now)
+            referee.desk.witness_requests.settle(again, 200, said)
+            referee.wait(timedelta(seconds=1))
+            assert referee.desk.log.witnessed() is None
+        # A newer request takes the place of one that is being asked.
+        with referee.database.transaction():
+            referee.desk.witness_requests.put("double.example", f"{due.request} ", referee.now)
+        referee.desk.witness_requests.settle(due, 200, f"{stranger}\n")
+        assert referee.desk.witness_requests.answered() is None
+        assert not asked.told
