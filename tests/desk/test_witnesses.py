@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import itertools
+import json
 import shutil
 from contextlib import closing
 from dataclasses import replace
@@ -16,13 +17,15 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Letters, Mailbox, Referee, attachment, body
+from referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
 from stores import POSTGRESQL
 from witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config import Correspondent
 from pbem.config import Witness as WitnessConfig
+from pbem.desk.public import Public
+from pbem.pages.site import pages as pages_of
 from pbem.player import signing
 from pbem.player.witness import Settings, Witness
 from pbem.proof.kept_letters import kept
@@ -34,7 +37,7 @@ from pbem.tlog.witness import REPEATED, answer
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ADDRESS = "witness@elsewhere.example"
 LOG_KEY = VerifierKey(
@@ -489,6 +492,61 @@ def test_old_checkpoints_go_but_the_last_one_that_was_cosigned(watching: Watchin
         pass
     assert left() == [3]
     assert referee.desk.archive.logged(1) is not None
+
+
+def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watching) -> None:
+    """So that the page of an old match shows the same, however the log grows."""
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    for _ in range(2):
+        watching.wait()
+        referee.turn((ann, ""), (bob, ""))
+        watching.wait()
+        referee.wait(timedelta(days=1))
+        referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+    rows = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints WHERE cosigned = 1").fetchall()
+    assert len(rows) > 3
+    referee.now += referee.config.limits.letters_kept + timedelta(days=5)
+    while referee.desk.housekeeping.look(referee.now):
+        pass
+    kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
+    assert sorted(kept_now) == sorted(dict(sorted(rows)).items())
+
+
+def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(watching: Watching) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded\nprivacy: public")
+    watching.post()
+    referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+
+    def logged() -> Sequence[tuple[int, str]]:
+        public = Public(SERVER, referee.database, referee.vault)
+        (finished,) = public.finished()
+        site = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", **public.site()}
+        pages = dict(pages_of(site, [finished], [str(watching.witness.verifier)]))
+        for _, proof in finished.logged:
+            assert all(json.dumps(proof)[1:-1] in pages[name] for name in ("m1.html", "m1.de.html"))
+        assert str(watching.witness.verifier) in pages["m1.html"]
+        return finished.logged
+
+    seq = referee.match().seq
+    referee.send(bob, "resign m1 match\n")
+    ((shown, _),) = logged()
+    assert shown == seq, "the last that was seen by now"
+    watching.wait(timedelta(seconds=1))
+    last = referee.match().seq
+    ((shown, proof),) = logged()
+    assert shown == last
+    assert InclusionProof.read(proof).note.by(watching.witness.verifier)
+    size = referee.desk.log.size
+    referee.send(ann, new(ann, "spaceships", "bob"))
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    watching.wait()
+    assert referee.desk.log.size > size
+    assert logged() == [(last, proof)], "the log has grown, and the page has not changed"
 
 
 # By HTTP.
