@@ -75,17 +75,20 @@ class Double:
 
 @contextmanager
 def serving(answer: Callable[[str, bytes], tuple[int, str, bytes]], slow: float = 0.0) -> Iterator[str]:
-    """Where this answers; `slow`: seconds between two octets of its answers."""
+    """Where this answers; `slow`: seconds between two octets of its answers. What begins with `*` has no end."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             status, kind, body = answer(self.path, self.rfile.read(int(self.headers["Content-Length"])))
             self.send_response(status)
             self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
+            if not body.startswith(b"*"):
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             try:
-                for start in range(0, len(body), 1 if slow else len(body)):
+                while body.startswith(b"*"):
+                    self.wfile.write(body)
+                for start in range(0, len(body), 1 if slow else len(body) or 1):
                     self.wfile.write(body[start : start + 1] if slow else body)
                     self.wfile.flush()
                     time.sleep(slow)

@@ -246,7 +246,8 @@ def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datet
             return _behind(desk, witness, size, now)
         why = "forked" if size == asked.old else "behind"
     _LOG.error("witness refused", witness=witness.key.name, status=answered.status, why=why)
-    _tell_operator(desk, witness, why, f"HTTP {answered.status}\n{answered.text}\n\n{asked.note}", now)
+    said = f"HTTP {answered.status}\n{answered.text}".rstrip()
+    _tell_operator(desk, witness, why, f"{said}\n\n{asked.note}", now)
     return f"witness refused: {why or answered.status}"
 
 

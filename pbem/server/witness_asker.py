@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import socket
 import ssl
 import threading
-import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -57,7 +57,8 @@ class _Call:
         place = urlsplit(url)
         self._path = f"{place.path.rstrip('/')}/add-checkpoint"
         self._body = body
-        self._end = time.monotonic() + PATIENCE
+        self._over = False
+        self._socket: socket.socket | None = None
         self._connection = (
             http.client.HTTPSConnection(place.netloc, timeout=SILENCE, context=ssl.create_default_context())
             if place.scheme == "https"
@@ -67,14 +68,16 @@ class _Call:
     def __call__(self) -> tuple[int, bytes]:
         connection = self._connection
         try:
+            connection.connect()
+            self._socket = connection.sock
+            if self._over:
+                raise Unreachable("no connection in time")
             headers = {"Content-Type": "text/plain; charset=utf-8", "User-Agent": "pbem", "Connection": "close"}
             connection.request("POST", self._path, self._body, headers)
             with connection.getresponse() as response:
                 content = b""
                 while len(content) <= MOST and (some := response.read1(MOST)):
                     content += some
-                    if time.monotonic() > self._end:
-                        raise Unreachable("the answer did not end in time")
                 if len(content) > MOST:
                     raise Unreachable("the answer is too long")
                 return response.status, content
@@ -85,9 +88,10 @@ class _Call:
 
     def cut(self) -> None:
         """Let whoever waits for the other side wait no longer."""
-        if (found := self._connection.sock) is not None:
+        self._over = True
+        if self._socket is not None:
             with contextlib.suppress(OSError):
-                found.shutdown(2)
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # below TLS, which would wait
 
 
 async def posted(url: str, body: bytes) -> tuple[int, bytes]:

@@ -39,6 +39,8 @@ from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pbem.store.witness_requests import WitnessRequest
+
 ADDRESS = "witness@elsewhere.example"
 LOG_KEY = VerifierKey(
     SERVER, LOG, Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()
@@ -576,6 +578,11 @@ class ByHttp:
             self.referee.wait(timedelta(seconds=1))
         return found
 
+    def again(self) -> list[WitnessRequest]:
+        """What is asked an hour later."""
+        self.referee.wait(timedelta(hours=1))
+        return self.referee.desk.witness_requests.due(self.referee.now, self.referee.now)
+
     def seen(self) -> int | None:
         found = self.referee.desk.log.witnessed()
         return found.size if found else None
@@ -642,14 +649,19 @@ def test_a_server_that_forks_is_refused_by_http_too(tmp_path: Path) -> None:
         forked.wait(TEN)
         assert second.post() == [(2, 409), (3, 409)], "another tree of the size that it knows"
         assert '"forked"' in second.told[-1]
-        assert f"HTTP 409\n\n\n{SERVER}\n3\n" in second.told[-1]
+        assert f"HTTP 409\n\n{SERVER}\n3\n" in second.told[-1]
         forked.turn((ann, ""), (bob, "Rv2"))
         forked.wait(TEN)
         assert second.post() == [(3, 422)], "no continuation of what it saw"
         assert '"unproved"' in second.told[-1]
         assert second.seen() == 2
+        # Some say where they stand whenever they refuse.
+        (due,) = second.again()
+        forked.desk.witness_requests.settle(due, 409, "3\n")
+        forked.wait(timedelta(seconds=1))
+        assert '"forked"' in second.told[-1]
         double.known[SERVER] = 99, bytes(32)
-        forked.wait(timedelta(hours=1))
+        forked.wait(timedelta(days=1))
         assert second.post() == [(3, 409)], "shorter than what it saw"
         assert '"behind"' in second.told[-1]
 
