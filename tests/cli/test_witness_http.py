@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
+import re
 import subprocess
 from contextlib import closing
 from datetime import UTC, datetime
@@ -117,6 +119,51 @@ def test_other_logs_other_keys_and_what_is_no_request_have_their_numbers(case: C
     assert case.post("", **{"Content-Length": "9" * 30})[0] == 413
     assert case.post("", **{"Content-Length": str(witness_http.MOST + 1)})[0] == 413
     assert case.post(good)[0] == 200
+
+
+# What the published tests of litewitness, another program, ask it by Sigsum's own protocol, and what it says: a log
+# of Sigsum signs the text of C2SP tlog-checkpoint. Of each the status, old size, size, signature, and proof.
+SIGSUM = "ffdc2d4d98e4124d3feaf788c0c2f9abfd796083d1f0495437f302ec79cf100f"
+ROOTS = {
+    1: "2a00000000000000000000000000000000000000000000000000000000000000",
+    3: "45c088d4d939e9971298811f227d1295eaad57bbafae55cd71c171e7de48c25d",
+    5: "42bb57ad06420afa4882c4a63ac6a1ec77480b330b2f20dfc53a0caa5f564e36",
+}
+SIGNED = {
+    1: "b7cf653aa9c565a1ca359db81bd3bc656ab2890c6ea4c0aec42295e80aa05049"
+    "423505026434f987923ccdf07d440c152cd59e736e5914d8ada8d7a4d51b2106",
+    3: "655bb4871d15bc05032d67eece88900c4863a27f190393b99176391577f5def9"
+    "71b023d9a418c3226b7b7ea47b33686d9b3849451dadc6b07c007c595af1ea0a",
+    5: "0fc43899968b48b5150b0e8fe7ad07b17c21c7056a6fe381deb0cd19ece103d5"
+    "9b2119b5dbe5d54d8a1262ce67f01245c5898b4b56f747495804a17a2eec0f0c",
+}
+LEAF = {number: bytes([0x2A, number]).ljust(32, b"\0").hex() for number in range(5)}
+PAIR = "f9f50357e93def4078237b8aaea24ce1a3f5965a0f64ff26bebd99e30470d8b2"
+FIRST = "c2088815d65f60dbfa594d4e96504ab169cb6084bf0c132ab7c521fd2e0eba41"
+EXCHANGE = [
+    (200, 0, 1, SIGNED[1], []),
+    (403, 1, 3, SIGNED[3][:-1] + "b", [LEAF[1], LEAF[2]]),
+    (422, 1, 3, SIGNED[3], []),
+    (422, 1, 3, SIGNED[3], [LEAF[1], LEAF[2][:-1] + "1"]),
+    (200, 1, 3, SIGNED[3], [LEAF[1], LEAF[2]]),
+    (409, 1, 5, SIGNED[5], [LEAF[1], PAIR, LEAF[4]]),
+    (200, 3, 5, SIGNED[5], [LEAF[2], LEAF[3], FIRST, LEAF[4]]),
+]
+
+
+def test_it_answers_a_log_of_sigsum_as_another_witness_does(settings: Path) -> None:
+    public = bytes.fromhex(SIGSUM)
+    name = f"sigsum.org/v1/tree/{hashlib.sha256(public).hexdigest()}"
+    log = VerifierKey(name, LOG, public)
+    settings.write_text(re.sub("logs = .*", f'logs = ["{log} sigsum@l.example"]', settings.read_text()))
+    found = Case(settings)
+    with closing(found.listener):
+        for status, old, size, signature, proof in EXCHANGE:
+            text = str(Checkpoint(name, size, bytes.fromhex(ROOTS[size])))
+            note = Note(text, (Signature(name, log.id, bytes.fromhex(signature)),))
+            asked = Request(old, tuple(map(bytes.fromhex, proof)), note)
+            assert found.post(str(asked))[0] == status
+        assert found.post(str(asked).replace(name, f"{name[:-1]}0"))[0] == 404
 
 
 def test_more_at_once_than_there_is_room_for_are_turned_away(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
