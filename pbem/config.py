@@ -14,6 +14,7 @@ import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -62,6 +63,7 @@ AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
 PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_SUBMISSION = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")
 PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -257,7 +259,7 @@ class HousePlayer(_Table, frozen=True):
 
 
 class Correspondent:
-    """A log or a witness with which letters are exchanged: its key, as C2SP writes it, and its address."""
+    """A log or a witness: its key, as C2SP writes it, and the address of its mail, or where it is asked by HTTP."""
 
     __slots__ = ("address", "key")
 
@@ -267,11 +269,24 @@ class Correspondent:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `name+hash+key address`; raises ValueError."""
+        """Read `name+hash+key address`; raises ValueError. Without TLS, HTTP is for this machine alone."""
         key, _, address = text.strip().partition(" ")
-        if not _ADDRESS.fullmatch(address.strip()):
-            raise ValueError(f'"{text}": write the key, a blank, and the address that letters go to')
-        return cls(VerifierKey.read(key), address.strip())
+        address = address.strip()
+        if "://" not in address:
+            known = _ADDRESS.fullmatch(address) is not None
+        else:
+            place = _SUBMISSION.fullmatch(address)
+            known = place is not None and urlsplit(address).port != 0  # what is no port raises ValueError
+            if place and place[1] == "http" and place[2].strip("[]") not in LOOPBACK:
+                raise ValueError(f'"{text}": a witness on another machine is asked by https')
+        if not known:
+            raise ValueError(f'"{text}": write the key, a blank, and its mail address, or its https address')
+        return cls(VerifierKey.read(key), address)
+
+    @property
+    def by_http(self) -> bool:
+        """Whether it is asked by HTTP, and not by mail."""
+        return "://" in self.address
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Correspondent) and str(self) == str(other)
@@ -397,6 +412,9 @@ class Config(_Table, frozen=True):
             for one in given:
                 if one.key.kind != kind or one.key.name == self.server:
                     yield f"witness: {name}: {one.key} is the key of no other {name.removesuffix('s')}"
+        for one in self.witness.logs:
+            if one.by_http:
+                yield f"witness: logs: {one.key}: the logs of others are witnessed here by mail"
 
     def _mailbox_faults(self) -> Iterator[str]:
         box = self.mailbox

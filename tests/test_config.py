@@ -212,3 +212,18 @@ def test_witnesses_and_logs_are_known_by_one_key_each(tmp_path: Path) -> None:
     assert "is the key of no other log" in said(logs=[key("play.example", LOG)])
     assert "write the key" in said(logs=[key("w", LOG).replace(" w@mail.example", "")])
     assert "the hash in the key" in said(cosigners=[key("w").replace("w+", "v+")])
+    for place in ("https://w.example", "https://w.example:8443/of/logs/", "http://127.0.0.1:80", "http://[::1]:80/x"):
+        assert not said(cosigners=[key("w").replace("w@mail.example", place)])
+        assert "witnessed here by mail" in said(logs=[key("w", LOG).replace("w@mail.example", place)])
+    assert "by https" in said(cosigners=[key("w").replace("w@mail.example", "http://w.example/")])
+    for place in (
+        "ftp://w.example",
+        "https://",
+        "https://w.example/a b",
+        "https://u:p@w.example",
+        "https://w.example?x",
+        "https://w.example:0",
+    ):
+        assert "write the key" in said(cosigners=[key("w").replace("w@mail.example", place)]), place
+    for place in ("https://w.example:99999", "https://[:::]"):
+        assert "cosigners" in said(cosigners=[key("w").replace("w@mail.example", place)]), place

@@ -7,14 +7,22 @@ Implements design.md, "Layout", `cli/`.
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pbem.cli.common import config_option, opened
+from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
-from pbem.pages.replay import replay
+from pbem.pages.replay import Witnessed, replay
 from pbem.proof.bundle import BeyondLimits, load, read
+from pbem.proof.kept_letters import kept
+from pbem.proof.logged import latest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["publish"]
 
@@ -25,11 +33,22 @@ __all__ = ["publish"]
 @click.option(
     "--language", type=click.Choice(LANGUAGES), default=ENGLISH, show_default=True, help="Language of BUNDLE's page."
 )
-def publish(place: Path, config_file: Path, language: str) -> None:
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="LETTER",
+    type=click.Path(exists=True, path_type=Path),
+    help="A letter that you kept, or a folder of them: BUNDLE's page shows what witnesses saw by it.",
+)
+@click.option("--witness", "witnesses", multiple=True, metavar="KEY", help="A witness whose key BUNDLE's page names.")
+def publish(
+    place: Path, config_file: Path, language: str, against: tuple[Path, ...], witnesses: tuple[str, ...]
+) -> None:
     """Print the page of the match in BUNDLE, or bring the pages of this server in DIR up to date.
 
     The page of a match steps through its finished games and carries the proof, to be checked in the browser. The
-    whole bundle is in it, letters and their senders' addresses included.
+    whole bundle is in it, letters and their senders' addresses included. With --against it also carries what those
+    letters prove of the server's log, and with --witness whose cosignatures to look for there.
 
     DIR holds, in each language, an index with the standings, the open invitations and the public matches; a page
     for each finished public match (without the players' letters); and the pages on which players compose orders. It
@@ -40,14 +59,20 @@ def publish(place: Path, config_file: Path, language: str) -> None:
     the file is larger than the limits.
     """
     if place.is_file():
-        _print(place, language)
+        _print(place, against, [str(key) for key in witness_keys(witnesses)], language)
+    elif against or witnesses:
+        raise click.UsageError("--against and --witness are for the page of a BUNDLE")
     else:
         _fill(place, config_file)
 
 
-def _print(bundle: Path, language: str) -> None:
+def _print(bundle: Path, against: Sequence[Path], witnesses: Sequence[str], language: str) -> None:
+    letters = [kept(source, raw) for source, raw in kept_letters(against)]
     try:
-        page = replay(read(load(bundle)), language=language).encode()
+        found = read(load(bundle))
+        agreed = found.entries[0].body
+        logged = latest(chain.from_iterable(one.logged for one in letters), agreed["server"], agreed["match"])
+        page = replay(found, witnessed=Witnessed(logged, witnesses), language=language).encode()
     except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
         click.echo(f"{bundle}: {error}", err=True)
         sys.exit(2 if isinstance(error, BeyondLimits) else 1)
@@ -64,7 +89,8 @@ def _fill(folder: Path, config_file: Path) -> None:
         home = {"server": config.server, "address": config.mail_address, "delimiter": config.delimiter}
         facts = {**home, **public.site()}
         try:
-            done = site.publish(folder, site.pages(facts, public.finished()))
+            witnesses = [str(witness.key) for witness in config.witness.cosigners]
+            done = site.publish(folder, site.pages(facts, public.finished(), witnesses))
         except OSError as error:
             raise click.ClickException(f"{folder}: {error}") from error
     click.echo(

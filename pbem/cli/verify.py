@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from pbem.mail.folders import letters
+from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
-from pbem.proof.bundle import LIMITS, BeyondLimits, load
+from pbem.proof.bundle import BeyondLimits, load
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved
 from pbem.proof.verify import verify as checks
-from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.proof.compare import Finding, Letter, Standing
     from pbem.proof.verify import Check
+    from pbem.verifier_key import VerifierKey
 
 _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
@@ -118,7 +118,7 @@ def verify(
         raise click.UsageError("letters come after --against")
     if witnesses and not against:
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
-    believed = _keys(witnesses)
+    believed = witness_keys(witnesses)
     seeds = _seeds(opened) if opened else []
     try:
         content = load(bundle)
@@ -132,7 +132,7 @@ def verify(
             click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
     holds = made[-1].holds
     bench = _bench(proved, believed) if holds and against else None
-    judged = [bench.judge(kept(source, raw)) for source, raw in _letters([*against, *more])] if bench else []
+    judged = [bench.judge(kept(source, raw)) for source, raw in kept_letters([*against, *more])] if bench else []
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
     status = 2 if made[-1].what == "limits" else _status(holds, judged, played, bool(against))
     seen = bench.witnessed if bench else {}
@@ -162,41 +162,13 @@ def _bench(proved: Proved, believed: Sequence[VerifierKey]) -> Against:
     return Against(proved.bundle, proved.match, proved.told, setup_revision, believed)
 
 
-def _keys(texts: Sequence[str]) -> list[VerifierKey]:
-    """The keys of witnesses; raises click.UsageError."""
-    found = []
-    for text in texts:
-        try:
-            found.append(VerifierKey.read(text))
-        except ValueError as error:
-            raise click.UsageError(f"{text}: {error}") from error
-        if found[-1].kind != COSIGNATURE:
-            raise click.UsageError(f"{text}: that is the key of a log, not of a witness")
-    return found
-
-
-def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
-    """The letters of these places, up to the limit."""
-    count = octets = 0
-    for place in places:
-        try:
-            for source, raw in letters(place, LIMITS.kept_octets):
-                count, octets = count + 1, octets + len(raw)
-                if count > LIMITS.letters or octets > LIMITS.all_kept_octets:
-                    most = f"{LIMITS.letters:,} letters, or than {LIMITS.all_kept_octets:,} octets of them"
-                    raise click.UsageError(f"{source}: more than {most}; give fewer at once")
-                yield source, raw
-        except OSError as error:
-            raise click.UsageError(f"{error.filename or place} cannot be read: {error.strerror}") from error
-
-
 def _seeds(opened: Sequence[str]) -> list[bytes]:
     """The seeds that are given, or that are in the given letters."""
     from pbem.player.blind import seeds  # whoever asks for none need not wait for it
 
     found: list[bytes] = []
     for given in opened:
-        of_it = seeds(given) or [seed for _, raw in _letters([Path(given)]) for seed in seeds(_text(raw))]
+        of_it = seeds(given) or [seed for _, raw in kept_letters([Path(given)]) for seed in seeds(_text(raw))]
         if not of_it:
             raise click.UsageError(f"{given} holds no seed: 32 hex digits")
         found += of_it

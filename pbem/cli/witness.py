@@ -1,4 +1,4 @@
-"""`pbem witness`: cosign the checkpoints of servers that only ever grew, by mail.
+"""`pbem witness`: cosign the checkpoints of servers that only ever grew, by mail and by HTTP.
 
 Thin: what it does is in `pbem.player.witness`; here its letters come and go. Implements docs/witnesses.md.
 """
@@ -8,14 +8,19 @@ from __future__ import annotations
 import signal
 import sqlite3
 import threading
+from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import BadAccount
 from pbem.player.witness import Settings, Witness, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["witness"]
 
@@ -35,9 +40,9 @@ _LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and whe
 def witness(config_file: Path, *, once: bool, refused: bool) -> None:
     """Witness the logs of servers: see that none takes back what it said.
 
-    A server mails its checkpoints; each one is cosigned if it continues the last one. A server that replaces what it
-    said has another log, and is refused. It prints the key by which its cosignatures are known, and runs until
-    SIGTERM or SIGINT.
+    A server mails its checkpoints, or posts them to the `listen` of witness.toml; each one is cosigned if it
+    continues the last one. A server that replaces what it said has another log, and is refused. It prints the key by
+    which its cosignatures are known, and runs until SIGTERM or SIGINT.
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -45,7 +50,7 @@ def witness(config_file: Path, *, once: bool, refused: bool) -> None:
     try:
         settings = load(config_file)
         if not Path(settings.key).exists():
-            signing.make(Path(settings.key), settings.address)
+            signing.make(Path(settings.key), settings.address or settings.name)
         found = Witness(settings)
         try:
             if refused:
@@ -53,7 +58,8 @@ def witness(config_file: Path, *, once: bool, refused: bool) -> None:
                     click.echo(f"{time}\n{said}")
                 return
             click.echo(f"cosigning as {found.verifier}")
-            _run(found, settings, stop, once=once)
+            with _listening(settings) if settings.listen and not once else nullcontext():
+                _run(found, settings, stop, once=once)
         finally:
             found.close()
     except (BadAccount, signing.CannotSign, mail_in.NoMail) as error:
@@ -62,7 +68,25 @@ def witness(config_file: Path, *, once: bool, refused: bool) -> None:
         raise click.ClickException(f"{settings.memory} cannot be read or written: {error}") from error
 
 
+@contextmanager
+def _listening(settings: Settings) -> Iterator[None]:
+    """Answer what is posted; raises click.ClickException."""
+    from pbem.player.witness_http import Listener
+
+    try:
+        listener = Listener(settings, lambda: datetime.now(UTC), lambda said: click.echo(_clean(said)))
+    except OSError as error:
+        raise click.ClickException(f"cannot listen at {settings.listen}: {error.strerror or error}") from error
+    with closing(listener):
+        click.echo("listening at {}:{}".format(*listener.server_address[:2]))
+        yield
+
+
 def _run(found: Witness, settings: Settings, stop: threading.Event, *, once: bool) -> None:
+    if not settings.mail_in:
+        if not once:
+            stop.wait()
+        return
     source = mail_in.source(settings.account)
     try:
         while not stop.is_set():

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
-    from pbem.store.tlog import TransparencyLog
+    from pbem.store.tlog import CheckpointRow, TransparencyLog
 
 __all__ = ["MatchRepository"]
 
@@ -112,6 +112,20 @@ class MatchRepository:
         """The proof that the latest witnessed head of a match is in the log, with the head's number."""
         found = self._log.witnessed() if self._log is not None else None
         place = self._log.place(number, found.size) if self._log is not None and found else None
+        return self._in_log(place, found)
+
+    def first_seen(self, number: int) -> tuple[int, InclusionProof] | None:
+        """The same of its last head, in the first checkpoint of those kept by which witnesses saw it.
+
+        It stays the same when the log grows. As `logged`, where none saw the last head yet.
+        """
+        place = self._log.place(number, self._log.size) if self._log is not None else None
+        found = self._log.witnessed(place[0]) if self._log is not None and place else None
+        return self._in_log(place, found) or self.logged(number)
+
+    def _in_log(
+        self, place: tuple[int, int] | None, found: CheckpointRow | None
+    ) -> tuple[int, InclusionProof] | None:
         if self._log is None or found is None or place is None:
             return None
         hashes = inclusion(place[0], found.size, self._log.node)

@@ -24,6 +24,7 @@ from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
 from pbem.store.people import POOLS, People
+from pbem.store.tlog import TransparencyLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +52,8 @@ class Public:
     def __init__(self, server: str, database: Database, vault: Vault) -> None:
         self._people = People(database)
         self._matches = Matches(database, vault)
-        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "")
+        log = TransparencyLog(database)
+        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "", log=log)
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
@@ -108,7 +110,9 @@ class Public:
                 {"game": row.game, "turn": row.turn, "by": row.player, "text": row.text}
                 for row in self._matches.press(number)
             ]
-            yield Finished(summary, bundle, dict(_forms(match, entries, papers)), press)
+            seen = self._archive.first_seen(number)
+            logged = [(seen[0], str(seen[1]))] if seen else []
+            yield Finished(summary, bundle, dict(_forms(match, entries, papers)), press, logged)
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""

@@ -37,6 +37,7 @@ from pbem.store.snapshots import SnapshotRows
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
 from pbem.store.vouched import Vouched
+from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,6 +160,11 @@ class Desk:
     def log(self) -> TransparencyLog:
         """The log of all heads."""
         return TransparencyLog(self.database)
+
+    @cached_property
+    def witness_requests(self) -> WitnessRequests:
+        """What witnesses are asked by HTTP."""
+        return WitnessRequests(self.database)
 
     # What is made of them.
 

@@ -1,7 +1,8 @@
 """The log of all heads: put into the tree, said in checkpoints, witnessed; and the logs of others, witnessed here.
 
-A checkpoint is made at its time, or at once when a game was revealed. Witnesses are asked by mail and answer by mail;
-what they say is believed by their signatures alone. Implements docs/witnesses.md.
+A checkpoint is made at its time, or at once when a game was revealed. Witnesses are asked by mail and answer by mail,
+or by HTTP, where somebody else goes to the network; what they say is believed by their signatures alone. Implements
+docs/witnesses.md.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.tlog import CheckpointRow, QueuedHead
+    from pbem.store.witness_requests import Answered
 
 __all__ = ["look", "take"]
 
@@ -49,6 +51,9 @@ _MOST = 16 * 1024
 
 _ANSWER = re.compile(r"(cosigned|behind|forked|unproved) (\S{1,253}) ([0-9]{1,18})")
 
+_OK, _CONFLICT, _UNPROVED = 200, 409, 422
+_KNOWN_SIZE = re.compile(r"[0-9]{1,18}\n?")
+
 _LOG: FilteringBoundLogger = structlog.get_logger("witnesses")
 
 
@@ -59,6 +64,8 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     if not desk.logged_all:
         decide(desk, desk.log.queue_all)
         desk.logged_all = True
+    while decide(desk, partial(_take_answer, desk, now)):
+        pass
     waits, latest = desk.log.waits(), desk.log.latest()
     due = now if latest is None or waits else latest.time + desk.config.witness.every
     if waits is not None:
@@ -132,6 +139,9 @@ def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
     request = Request(old, tuple(tree.consistency(old, latest.size, desk.log.node)), Note.read(latest.note))
     request = Request(request.old, request.proof, Note(request.note.text, request.note.signatures[:1]))
     desk.log.ask(witness.key.name, old, latest.size, now)
+    if witness.by_http:
+        desk.witness_requests.put(witness.key.name, str(request), now)
+        return
     _send(desk, witness, Phrase("[pbem] Checkpoint {size}", size=latest.size), str(request), now)
 
 
@@ -148,12 +158,18 @@ def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[s
     if said[1] == "behind" and latest is not None and int(said[3]) <= latest.size:
         return _behind(desk, witness, int(said[3]), now)
     _LOG.error("witness refused", witness=witness.key.name, inbox=row.id, why=said[1])
-    if desk.config.operator and desk.today(f"witness {witness.key.name} refused", now) <= _ACCUSED:
-        draft = desk.letters.draft("letters/witness_refused.txt", name=witness.key.name, why=said[1], text=text)
-        desk.letters.send(
-            desk.config.operator, OutgoingLetter(Phrase("[pbem] A witness refuses our log"), draft), now
-        )
+    _tell_operator(desk, witness, said[1], text, now)
     return f"witness refused: {said[1]}"
+
+
+def _tell_operator(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime) -> None:
+    """Tell the operator that a witness does not cosign; `why` is empty where it does not know the log."""
+    if desk.config.operator and desk.today(f"witness {witness.key.name} refused", now) <= _ACCUSED:
+        facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http}
+        draft = desk.letters.draft("letters/witness_refused.txt", **facts)
+        refuses = Phrase("[pbem] A witness refuses our log")
+        subject = refuses if why else Phrase("[pbem] A witness does not know our log")
+        desk.letters.send(desk.config.operator, OutgoingLetter(subject, draft), now)
 
 
 def _cosigned(desk: Desk, found: CheckpointRow, text: str, now: datetime) -> str:
@@ -199,6 +215,40 @@ def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str
 
 def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: datetime) -> None:
     desk.letters.send(to.address, OutgoingLetter(subject, text), now)
+
+
+# Answers by HTTP.
+
+
+def _take_answer(desk: Desk, now: datetime) -> bool:
+    """Take in what a witness said to a request by HTTP; whether there was such an answer."""
+    answered = desk.witness_requests.answered()
+    if answered is None:
+        return False
+    desk.witness_requests.drop(answered.witness)
+    witness = next((one for one in desk.config.witness.cosigners if one.key.name == answered.witness), None)
+    if witness is not None:
+        became = _answered(desk, witness, answered, now)
+        _LOG.info("witness answered", witness=answered.witness, status=answered.status, became=became)
+    return True
+
+
+def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datetime) -> str:
+    """What came of an answer, by the numbers of C2SP tlog-witness, add-checkpoint."""
+    asked, latest = Request.read(answered.request), desk.log.latest()
+    if answered.status == _OK:
+        found = desk.log.checkpoint(Checkpoint.read(asked.note.text).size)
+        return _cosigned(desk, found, answered.text, now) if found else "cosignature of a checkpoint that is unknown"
+    why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status, "")
+    if answered.status == _CONFLICT and _KNOWN_SIZE.fullmatch(answered.text):
+        size = int(answered.text)
+        if size != asked.old and latest is not None and size <= latest.size:
+            return _behind(desk, witness, size, now)
+        why = "forked" if size == asked.old else "behind"
+    _LOG.error("witness refused", witness=witness.key.name, status=answered.status, why=why)
+    said = f"HTTP {answered.status}\n{answered.text}".rstrip()
+    _tell_operator(desk, witness, why, f"{said}\n\n{asked.note}", now)
+    return f"witness refused: {why or answered.status}"
 
 
 # The logs of others.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import rules
 from pbem.i18n import ENGLISH
@@ -22,7 +22,7 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["replay", "revealed"]
+__all__ = ["Witnessed", "replay", "revealed"]
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
@@ -31,11 +31,24 @@ _AT_ONCE = "letters/keys-"
 _OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")
 
 
+class Witnessed(NamedTuple):
+    """What of a match others saw in its server's log (docs/witnesses.md)."""
+
+    logged: Sequence[tuple[int, str]] = ()
+    """Entries by their numbers, with the proof that the log has them."""
+    keys: Sequence[str] = ()
+    """The keys of those whose cosignatures the reader may look for there."""
+
+
+NOBODY = Witnessed()
+
+
 def replay(
     found: Bundle,
     *,
     press: Sequence[Mapping[str, object]] = (),
     forms: Mapping[str, str] | None = None,
+    witnessed: Witnessed = NOBODY,
     home: str = "",
     files: Sequence[tuple[str, str, str | None]] = (),
     language: str = ENGLISH,
@@ -48,15 +61,23 @@ def replay(
     """
     agreed = found.entries[0].body
     game = str(agreed["terms"]["game"])
-    scripts = ("say.js", "board.js", "bundle.js", "verify.js", f"replay/{game}.js", "replay.js")
+    scripts = ("say.js", "board.js", "bundle.js", "verify.js", "witness.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
         "bundle": _packed(bundle.write(revealed(found))),
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
+        "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
+        "witnesses": list(witnessed.keys),
     }
     title = Phrase("{match} at {server}", match=agreed["match"], server=agreed["server"])
-    shown = {"home": home, "index": page_file("index", language), "files": files, "public": forms is not None}
+    shown = {
+        "home": home,
+        "index": page_file("index", language),
+        "files": files,
+        "public": forms is not None,
+        "named": bool(witnessed.keys),
+    }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
 
 

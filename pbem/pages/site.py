@@ -20,7 +20,7 @@ from babel import Locale
 from pbem.games import GAMES, rules
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer, page, page_file
-from pbem.pages.replay import replay
+from pbem.pages.replay import Witnessed, replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,6 +55,8 @@ class Finished:
     """The signed forms of letters that hold nothing else, by the letters' names."""
     press: Sequence[Mapping[str, object]]
     """What players wrote to all: `game`, `turn`, `by` and `text` of each message."""
+    logged: Sequence[tuple[int, str]] = ()
+    """An entry with the proof that witnesses saw it in the server's log, where there is one."""
 
 
 def index(site: Mapping[str, object], language: str = ENGLISH) -> str:
@@ -73,8 +75,13 @@ def _files(name: str) -> list[tuple[str, str, str | None]]:
     return [(tag, page_file(name, tag), Locale.parse(tag).get_language_name(tag)) for tag in LANGUAGES]
 
 
-def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[tuple[str, str]]:
-    """All files of the folder by name; the index lists the summaries of finished matches."""
+def pages(
+    site: Mapping[str, object], finished: Iterable[Finished], witnesses: Sequence[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """All files of the folder by name; the index lists the summaries of finished matches.
+
+    `witnesses` are the keys of those whom the server names as its own.
+    """
     summaries = []
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     yield from composers(home)
@@ -83,12 +90,16 @@ def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[
         summaries.append((match.summary, {tag: file for tag, file, _ in files}))
         for tag, file, _ in files:
             assert match.bundle is not None
-            yield (
-                file,
-                replay(
-                    match.bundle, press=match.press, forms=match.forms, home=home.server, files=files, language=tag
-                ),
+            text = replay(
+                match.bundle,
+                press=match.press,
+                forms=match.forms,
+                witnessed=Witnessed(match.logged, witnesses),
+                home=home.server,
+                files=files,
+                language=tag,
             )
+            yield file, text
     for tag in LANGUAGES:
         finished_here = [{**summary, "file": files.get(tag, "")} for summary, files in summaries]
         yield page_file("index", tag), index({**site, "finished": finished_here}, tag)

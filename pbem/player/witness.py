@@ -1,13 +1,14 @@
 """A witness: it remembers the last checkpoint of each log, and cosigns the next one if that log only grew.
 
 What it remembers is on the disk before an answer leaves: a witness that forgot would sign two trees. Letters of
-anybody but its logs are left alone. Implements docs/witnesses.md, "To be a witness".
+anybody but its logs are left alone; how it is asked by HTTP is `witness_http`'s. Implements docs/witnesses.md, "To be
+a witness".
 """
 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config import Correspondent
+from pbem.config import Correspondent, Listen
 from pbem.identity import ssh
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
@@ -26,7 +27,7 @@ from pbem.player.bulletin import LIMITS
 from pbem.player.memory import Sent
 from pbem.tlog.checkpoint import Request
 from pbem.tlog.note import NotANote, Note
-from pbem.tlog.witness import REPEATED, Known, answer, answer_text
+from pbem.tlog.witness import REPEATED, Answer, Known, answer, answer_text
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -45,11 +46,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME)]
     """What the witness is called: best a name of its own under a domain, such as witness.example."""
-    address: str
-    mail_in: str
-    mail_out: str
     logs: tuple[str, ...]
     """Each log's key, a blank, and the address that answers go to."""
+    address: str = ""
+    mail_in: str = ""
+    """Empty: it is asked by HTTP alone."""
+    mail_out: str = ""
+    listen: str = ""
+    """Where it is asked by HTTP: host:port."""
     key: str = "witness_ed25519"
     memory: str = "witness.sqlite"
     password_file: str = ""
@@ -77,9 +81,14 @@ def load(path: Path) -> Settings:
     """The settings of a file; raises `BadAccount` with what is wrong."""
     try:
         found = msgspec.toml.decode(path.read_bytes(), type=Settings)
-        msgspec.convert(msgspec.structs.asdict(found.account), Account)
+        if not found.mail_in and not found.listen:
+            raise ValueError("how is it asked? Give address, mail_in and mail_out, or listen, or all of them")
+        if found.mail_in:
+            msgspec.convert(msgspec.structs.asdict(found.account), Account)
+        if Listen.parse(found.listen).path or found.listen == "systemd":
+            raise ValueError(f"listen: {found.listen}: write host:port")
         for log in found.logs:
-            if Correspondent.parse(log).key.kind != LOG:
+            if (one := Correspondent.parse(log)).key.kind != LOG or one.by_http:
                 raise ValueError(f"{log}: not the key of a log")
     except OSError as error:
         raise BadAccount(f"{path}: {error.strerror}") from error
@@ -125,25 +134,38 @@ class Witness:
     def receive(self, raw: bytes, handle: str, now: datetime) -> str:
         """Take in a letter: what came of it, in a few words; an answer, if any, lies ready."""
         request, letter = _request(raw)
-        self._database.execute("BEGIN IMMEDIATE")  # of two that run at once one waits
-        try:
+        with self._deciding():
             said = self._judge(request, letter, now) if request is not None and letter is not None else ""
             self._database.execute("INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING", (handle,))
+        return said
+
+    @contextmanager
+    def _deciding(self) -> Iterator[None]:
+        """A transaction: of two that run at once one waits."""
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
             self._database.execute("COMMIT")
         except BaseException:
             self._database.execute("ROLLBACK")
             raise
-        return said
 
-    def _judge(self, request: Request, letter: Letter, now: datetime) -> str:
+    def knows(self, origin: str) -> bool:
+        """Whether it witnesses a log of this name."""
+        return any(log.key.name == origin for log in self._logs)
+
+    def answer(self, request: Request, now: datetime) -> Answer:
+        """What is said to a request that did not come by mail; what is to be remembered is on the disk by then."""
+        with self._deciding():
+            return self._answer(request, now)[0]
+
+    def _answer(self, request: Request, now: datetime) -> tuple[Answer, str]:
+        """The answer, and its words with all that convicts the log; kept in the caller's transaction."""
         origin = request.note.text.partition("\n")[0]
         row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
         known = Known(Note.read(row[0])) if row else None
         keys = [log.key for log in self._logs]
         made = answer(request, keys, known, self._settings.name, self._key, int(now.timestamp()))
-        log = next((log for log in self._logs if log.key.name == origin), None)
-        if made.outcome == "refused" or log is None:
-            return "a checkpoint of no log that is witnessed here"
         if made.outcome == "cosigned":
             self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
         text = answer_text(made, origin, str(known.note) if known else "")
@@ -151,6 +173,14 @@ class Witness:
             self._database.execute(
                 "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING", (now.isoformat(), text)
             )
+        return made, text
+
+    def _judge(self, request: Request, letter: Letter, now: datetime) -> str:
+        origin = request.note.text.partition("\n")[0]
+        made, text = self._answer(request, now)
+        log = next((log for log in self._logs if log.key.name == origin), None)
+        if made.outcome == "refused" or log is None:
+            return "a checkpoint of no log that is witnessed here"
         said = f"{made.outcome}: {origin} {made.size}"
         if not made.grew and self._repeated(origin, now) > REPEATED:
             return f"{said}; not answered any more today"

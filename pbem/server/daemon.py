@@ -39,6 +39,7 @@ from pbem.server.metrics import Figures, Metrics
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
+from pbem.server.witness_asker import WitnessAsker
 from pbem.smtp.delivery import Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
@@ -53,6 +54,7 @@ from pbem.store.outbox import Outbox
 from pbem.store.owners import Owners
 from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError
+from pbem.store.witness_requests import WitnessRequests
 from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
@@ -269,7 +271,8 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
-        self._others += [deliverer.wake, asker.wake]
+        witness_asker = self._witness_asker()
+        self._others += [deliverer.wake, asker.wake, witness_asker.wake]
         fetcher = self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None
         house = self._house()
 
@@ -288,6 +291,7 @@ class Daemon:
             if Role.POST in self._roles:
                 tasks.append(asyncio.create_task(deliverer.work(), name="delivery"))
                 tasks.append(asyncio.create_task(asker.work(), name="dns"))
+                tasks.append(asyncio.create_task(witness_asker.work(), name="witnesses"))
             if self._name:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
             if house is not None:
@@ -310,6 +314,7 @@ class Daemon:
             self._desks.stop()
             deliverer.stop()
             asker.stop()
+            witness_asker.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
                 loop.remove_signal_handler(number)
@@ -431,6 +436,11 @@ class Daemon:
         """The program that plays here, if this server starts it."""
         file = self._config.house.config
         return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
+
+    def _witness_asker(self) -> WitnessAsker:
+        """Who asks those witnesses that are asked by HTTP."""
+        urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
+        return WitnessAsker(WitnessRequests(self._post_base), urls, now=self._now, run=self._post, settled=self.wake)
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; returns which, because some may exceed their network's limit today."""

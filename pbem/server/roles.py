@@ -19,7 +19,7 @@ class Role(StrEnum):
     DESK = "desk"
     """Letters are handled."""
     POST = "post"
-    """Letters are sent, and names looked up in the DNS."""
+    """Letters are sent, names looked up in the DNS, and witnesses asked by HTTP."""
     CLOCK = "clock"
     """Deadlines, reminders and digests are seen to, and what is old is forgotten."""
 

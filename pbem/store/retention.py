@@ -28,10 +28,12 @@ _TOKENS = (
 )
 _VOUCHED = "DELETE FROM vouched WHERE mark IN (SELECT mark FROM vouched WHERE time < ? LIMIT ?)"
 _CHECKPOINTS = (
-    "DELETE FROM checkpoints WHERE size IN (SELECT size FROM checkpoints WHERE time < ? AND size <"
-    " (SELECT max(size) FROM checkpoints WHERE cosigned = 1) LIMIT ?)"
+    "DELETE FROM checkpoints WHERE size IN (SELECT size FROM checkpoints AS old WHERE time < ? AND size <"
+    " (SELECT max(size) FROM checkpoints WHERE cosigned = 1) AND (cosigned = 0 OR EXISTS (SELECT 1 FROM checkpoints"
+    " AS later WHERE later.cosigned = 1 AND later.time > old.time AND later.time < substr(old.time, 1, 10) || 'U'))"
+    " LIMIT ?)"
 )
-"""Those of which a later one was cosigned."""
+"""Those of which a later one was cosigned; but of each day the last that was stays, for pages of old matches."""
 
 
 def prune(database: Database, before: str, today: str, most: int) -> int:

@@ -563,6 +563,17 @@ ROLES = """
 ALTER TABLE owners ADD COLUMN roles TEXT NOT NULL DEFAULT '';
 """
 
+WITNESS_REQUESTS = """
+CREATE TABLE witness_requests (
+    witness TEXT PRIMARY KEY,
+    request TEXT NOT NULL,
+    due TEXT NOT NULL,
+    tries INTEGER NOT NULL,
+    status INTEGER,
+    said TEXT
+) STRICT, WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -596,5 +607,6 @@ MIGRATIONS: tuple[str, ...] = (
     TLOG,
     SEALED,
     ROLES,
+    WITNESS_REQUESTS,
 )
 """The scripts in their order."""

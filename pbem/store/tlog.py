@@ -124,10 +124,13 @@ class TransparencyLog:
         """The last checkpoint."""
         return self._checkpoint("SELECT size, time, note FROM checkpoints ORDER BY size DESC LIMIT 1", ())
 
-    def witnessed(self) -> CheckpointRow | None:
-        """The last checkpoint that a witness cosigned."""
-        query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 1"
-        return self._checkpoint(query, ())
+    def witnessed(self, number: int | None = None) -> CheckpointRow | None:
+        """The last checkpoint that a witness cosigned; or of those with the leaf of this number the first."""
+        if number is None:
+            query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 1"
+            return self._checkpoint(query, ())
+        query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 AND size > ? ORDER BY size LIMIT 1"
+        return self._checkpoint(query, (number,))
 
     def _checkpoint(self, query: str, parameters: tuple[int, ...]) -> CheckpointRow | None:
         row = self._database.execute(query, parameters).fetchone()

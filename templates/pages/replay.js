@@ -205,7 +205,42 @@
     byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? say("All that can be checked here holds.")
       : holds === null ? say("What can be checked here holds, but not all can be: pbem verify says of the rest whether it does.") : say("This does not hold.")));
     badge(marks.get(holds)[0], holds === null ? say("checked here: what can be checked holds") : holds ? `✓ ${say("checked here: it holds")}` : `✗ ${say("checked here: it does not hold")}`);
+    if (holds !== false) {
+      files = BUNDLE.unzip(await BUNDLE.unpacked(data.bundle));
+      await witnesses();
+    }
   }
+
+  // Who saw the match beside its server.
+
+  let files = null, kept = [], looked = 0;
+
+  async function witnesses() {
+    const mine = ++looked, said = [], keys = [];
+    for (const written of new Set(byId("believed").value.split(/\s+/).filter(Boolean))) {
+      try { keys.push(await WITNESS.key(written)); }
+      catch (error) { said.push(["bad", error.message]); }
+    }
+    const about = WITNESS.match(files), last = about.heads.length, own = (data.logged || []).map((one) => ({ ...one, server: about.server, match: about.match }));
+    const { seen, unseen, faults, stories, proofs } = await WITNESS.look(about, [...own, ...kept], keys);
+    if (mine !== looked) return;
+    for (const seq of stories) said.unshift(["bad", say("A letter shows another entry {seq} than this bundle, and the server signed both: it told two stories. Keep the letter.", { seq })]);
+    for (const { name: witness, seq, time } of seen) said.push(["good", seq < last
+      ? say("{witness} saw entry {seq} of {last} by {time} at the latest; nothing here shows that it saw what came after.", { witness, seq, last, time })
+      : say("{witness} saw entry {seq} of {last}, the last one, by {time} at the latest.", { witness, seq, last, time })]);
+    for (const witness of unseen) said.push(["open", say("{witness}: nothing here shows that it saw an entry of this match.", { witness })]);
+    if (!keys.length && proofs) said.push(["open", say("There is a proof here; but no witness is named that you believe.")]);
+    if (!proofs && !faults.length) said.push(["open", kept.length || own.length ? say("No letter that you brought proves anything about this match.") : say("Nothing on this page shows that anybody beside the server saw this match. That says nothing against the server: it may have no witnesses, and the proofs may be in players' letters.")]);
+    for (const fault of faults) said.push(["bad", fault]);
+    byId("seen").replaceChildren(make("ul", {}, said.map(([tone, words]) => make("li", { class: tone }, words))));
+  }
+
+  byId("believed").addEventListener("input", () => { if (files) witnesses(); });
+  byId("letters").addEventListener("change", async (event) => {
+    const brought = await Promise.all([...event.target.files].map((file) => file.text()));
+    kept = brought.flatMap(WITNESS.letter);
+    if (files) await witnesses();
+  });
 
   function badge(tone, words) {
     byId("badge").className = `badge ${tone}`;
@@ -216,6 +251,7 @@
 
   async function begin() {
     data = JSON.parse(byId("data").textContent);
+    byId("believed").value = (data.witnesses || []).join("\n");
     const bytes = await BUNDLE.unpacked(data.bundle);
     byId("save").href = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
     byId("save").setAttribute("download", `${document.title.split(" ")[0]}.pbem.zip`);

@@ -339,5 +339,5 @@ const VERIFY = (() => {
     }
   }
 
-  return { run };
+  return { run, ed25519, holds, hex, unhex };
 })();

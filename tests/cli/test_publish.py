@@ -8,7 +8,8 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-from click.testing import CliRunner
+import witnessed
+from click.testing import CliRunner, Result
 from referee import Referee, attachment
 
 from pbem.cli import main
@@ -68,3 +69,29 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["publish", str(path)])
     assert done.exit_code == 1
     assert "not a bundle" in done.stderr
+
+
+def test_a_page_carries_what_kept_letters_show_of_the_log(tmp_path: Path) -> None:
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("settle: 0")
+    referee.send(bob, "resign m1 match\n")
+    path, letters = tmp_path / "m1.pbem.zip", tmp_path / "letters"
+    path.write_bytes(attachment(ann.find(", the end"), ".zip"))
+    referee.close()
+    found = bundle.read(path.read_bytes())
+    key = str(witnessed.witness("w.example")[0])
+    letters.mkdir()
+    proofs = {seq: str(witnessed.proof(found, seq, {"w.example": 1772366400})) for seq in (1, 2)}
+    for seq, proof in proofs.items():
+        (letters / f"{seq}.eml").write_bytes(witnessed.letter(found, [witnessed.logged(seq, proof)]))
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(main, ["publish", *words])
+
+    done = run(str(path), "--against", str(letters), "--witness", key)
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', done.stdout, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1])["logged"] == [{"seq": 2, "proof": proofs[2]}]
+    assert json.loads(data[1])["witnesses"] == [key]
+    assert run(str(path), "--against", str(letters), "--witness", "x").exit_code == 2
+    assert run(str(tmp_path / "site"), "--witness", key).exit_code == 2

@@ -91,4 +91,4 @@ def test_settings_that_cannot_be_are_named(settings: Path) -> None:
     settings.write_text(text.replace('name = "w.example"', 'name = "w example"'))
     assert "$.name" in run(settings, "--once", status=1)
     settings.write_text(text.replace("pbem@l.example", ""))
-    assert "write the key, a blank, and the address" in run(settings, "--once", status=1)
+    assert "write the key, a blank, and its mail address" in run(settings, "--once", status=1)

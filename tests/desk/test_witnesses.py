@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import itertools
+import json
 import shutil
 from contextlib import closing
 from dataclasses import replace
@@ -16,12 +17,15 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Letters, Mailbox, Referee, attachment, body
+from referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
 from stores import POSTGRESQL
+from witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config import Correspondent
 from pbem.config import Witness as WitnessConfig
+from pbem.desk.public import Public
+from pbem.pages.site import pages as pages_of
 from pbem.player import signing
 from pbem.player.witness import Settings, Witness
 from pbem.proof.kept_letters import kept
@@ -33,7 +37,9 @@ from pbem.tlog.witness import REPEATED, answer
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from pbem.store.witness_requests import WitnessRequest
 
 ADDRESS = "witness@elsewhere.example"
 LOG_KEY = VerifierKey(
@@ -66,12 +72,12 @@ class Watching:
         signing.make(key, ADDRESS)
         self.settings = Settings(
             "w.example",
+            (f"{LOG_KEY} pbem@{SERVER}",),
             ADDRESS,
             "maildir:x",
             "smtp://x",
-            (f"{LOG_KEY} pbem@{SERVER}",),
-            str(key),
-            str(folder / "memory"),
+            key=str(key),
+            memory=str(folder / "memory"),
         )
         self.witness = Witness(self.settings)
         self.referee = Desk(folder)
@@ -488,3 +494,212 @@ def test_old_checkpoints_go_but_the_last_one_that_was_cosigned(watching: Watchin
         pass
     assert left() == [3]
     assert referee.desk.archive.logged(1) is not None
+
+
+def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watching) -> None:
+    """So that the page of an old match shows the same, however the log grows."""
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    for _ in range(2):
+        watching.wait()
+        referee.turn((ann, ""), (bob, ""))
+        watching.wait()
+        referee.wait(timedelta(days=1))
+        referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+    rows = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints WHERE cosigned = 1").fetchall()
+    assert len(rows) > 3
+    referee.now += referee.config.limits.letters_kept + timedelta(days=5)
+    while referee.desk.housekeeping.look(referee.now):
+        pass
+    kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
+    assert sorted(kept_now) == sorted(dict(sorted(rows)).items())
+
+
+def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(watching: Watching) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded\nprivacy: public")
+    watching.post()
+    referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+
+    def logged() -> Sequence[tuple[int, str]]:
+        public = Public(SERVER, referee.database, referee.vault)
+        (finished,) = public.finished()
+        site = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", **public.site()}
+        pages = dict(pages_of(site, [finished], [str(watching.witness.verifier)]))
+        for _, proof in finished.logged:
+            assert all(json.dumps(proof)[1:-1] in pages[name] for name in ("m1.html", "m1.de.html"))
+        assert str(watching.witness.verifier) in pages["m1.html"]
+        return finished.logged
+
+    seq = referee.match().seq
+    referee.send(bob, "resign m1 match\n")
+    ((shown, _),) = logged()
+    assert shown == seq, "the last that was seen by now"
+    watching.wait(timedelta(seconds=1))
+    last = referee.match().seq
+    ((shown, proof),) = logged()
+    assert shown == last
+    assert InclusionProof.read(proof).note.by(watching.witness.verifier)
+    size = referee.desk.log.size
+    referee.send(ann, new(ann, "spaceships", "bob"))
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    watching.wait()
+    assert referee.desk.log.size > size
+    assert logged() == [(last, proof)], "the log has grown, and the page has not changed"
+
+
+# By HTTP.
+
+
+class ByHttp:
+    """A desk, and a witness that is asked by HTTP; whoever carries requests there is the test."""
+
+    def __init__(self, folder: Path, double: Double) -> None:
+        self.referee = Desk(folder)
+        self.referee.watch(double.verifier)
+        witness = Correspondent(double.verifier, "https://double.example/of/logs")
+        self.referee.config = msgspec.structs.replace(
+            self.referee.config, witness=WitnessConfig(cosigners=(witness,))
+        )
+        self.referee.open_desk()
+        self.double = double
+
+    def post(self) -> list[tuple[int, int]]:
+        """What is due is asked and answered, until nothing is: from which size, and the status."""
+        found = []
+        while due := self.referee.desk.witness_requests.due(self.referee.now, self.referee.now):
+            (asked,) = due
+            status, _, said = self.double("add-checkpoint", asked.request.encode())
+            found.append((Request.read(asked.request).old, status))
+            self.referee.desk.witness_requests.settle(asked, status, said.decode())
+            self.referee.wait(timedelta(seconds=1))
+        return found
+
+    def again(self) -> list[WitnessRequest]:
+        """What is asked an hour later."""
+        self.referee.wait(timedelta(hours=1))
+        return self.referee.desk.witness_requests.due(self.referee.now, self.referee.now)
+
+    def seen(self) -> int | None:
+        found = self.referee.desk.log.witnessed()
+        return found.size if found else None
+
+    @property
+    def told(self) -> list[str]:
+        return [body(letter) for letter in self.referee.people["operator@play.example"].letters]
+
+
+def test_a_witness_that_is_asked_by_http_cosigns_and_is_told_where_it_stands(tmp_path: Path) -> None:
+    double = Double(LOG_KEY)
+    asked = ByHttp(tmp_path, double)
+    with closing(asked.referee) as referee:
+        ann, bob = referee.begun("keys: demanded")
+        assert asked.post() == [(0, 200)]
+        referee.wait(TEN)
+        assert asked.post() == [(1, 200)]
+        assert asked.seen() == referee.match().seq == 2
+        referee.turn((ann, ""), (bob, ""))
+        (logged,) = kept("x", ann.letters.came[-1]).logged
+        assert logged.seq == 2
+        assert InclusionProof.read(logged.proof).note.by(double.verifier)
+        # Of what it cosigned nothing came back: it says where it stands, and is asked from there.
+        referee.wait(TEN)
+        (lost,) = referee.desk.witness_requests.due(referee.now, referee.now)
+        double("add-checkpoint", lost.request.encode())
+        assert asked.post() == [(2, 409), (3, 200)]
+        assert asked.seen() == 3
+        # It lost its memory.
+        double.known.clear()
+        referee.turn((ann, ""), (bob, ""))
+        referee.wait(TEN)
+        assert asked.post() == [(3, 409), (0, 200)]
+        assert asked.seen() == 4
+        assert not asked.told
+        assert not referee.requests, "nothing by mail"
+
+
+def test_a_server_that_forks_is_refused_by_http_too(tmp_path: Path) -> None:
+    if POSTGRESQL:
+        pytest.skip("its file is copied")
+    double = Double(LOG_KEY)
+    first = ByHttp(tmp_path, double)
+    referee = first.referee
+    (tmp_path / "other").mkdir()
+    ann, bob = referee.begun("keys: demanded")
+    first.post()
+    referee.wait(TEN)
+    first.post()
+    referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    shutil.copy(tmp_path / "store.sqlite", tmp_path / "other" / "store.sqlite")
+    had = {person.name: [raw.as_bytes() for raw in person.letters] for person in (ann, bob)}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(TEN)
+    assert first.post() == [(2, 200)]
+    second = ByHttp(tmp_path / "other", double)
+    with closing(referee), closing(second.referee) as forked:
+        forked.now = referee.now
+        forked.nonces.cast, forked.die.cast = 10_000, 10_000
+        for person in (ann, bob):
+            forked.people[person.address] = person
+            person.letters = Letters(had[person.name], range(len(had[person.name])))
+        forked.turn((ann, ""), (bob, "Rv1"))
+        forked.wait(TEN)
+        assert second.post() == [(2, 409), (3, 409)], "another tree of the size that it knows"
+        assert '"forked"' in second.told[-1]
+        assert f"HTTP 409\n\n{SERVER}\n3\n" in second.told[-1]
+        forked.turn((ann, ""), (bob, "Rv2"))
+        forked.wait(TEN)
+        assert second.post() == [(3, 422)], "no continuation of what it saw"
+        assert '"unproved"' in second.told[-1]
+        assert second.seen() == 2
+        # Some say where they stand whenever they refuse.
+        (due,) = second.again()
+        forked.desk.witness_requests.settle(due, 409, "3\n")
+        forked.wait(timedelta(seconds=1))
+        assert '"forked"' in second.told[-1]
+        double.known[SERVER] = 99, bytes(32)
+        forked.wait(timedelta(days=1))
+        assert second.post() == [(3, 409)], "shorter than what it saw"
+        assert '"behind"' in second.told[-1]
+
+
+@pytest.mark.parametrize("status", [400, 403, 404])
+def test_a_witness_that_does_not_know_the_log_is_told_to_the_operator(tmp_path: Path, status: int) -> None:
+    asked = ByHttp(tmp_path, Double())
+    with closing(asked.referee) as referee:
+        referee.begun("keys: demanded")
+        (due,) = referee.desk.witness_requests.due(referee.now, referee.now)
+        referee.desk.witness_requests.settle(due, status, "who are you?\n")
+        referee.wait(timedelta(seconds=1))
+        (told,) = asked.told
+        assert "does not know" in told
+        assert f"HTTP {status}\nwho are you?\n" in told
+        for _ in range(30):
+            referee.wait(timedelta(hours=1))
+            asked.post()
+        assert len(asked.told) <= 7, "three a day"
+
+
+def test_cosignatures_by_http_count_by_their_signatures_alone(tmp_path: Path) -> None:
+    asked = ByHttp(tmp_path, Double(LOG_KEY))
+    with closing(asked.referee) as referee:
+        referee.begun("keys: demanded")
+        (due,) = referee.desk.witness_requests.due(referee.now, referee.now)
+        text = Request.read(due.request).note.text
+        stranger = cosigned("double.example", Ed25519PrivateKey.generate(), text, 1)
+        for said in ("", "hello\n", f"{stranger}\n", "— x AAAA\n" * 300):
+            with referee.database.transaction():
+                referee.desk.witness_requests.put("double.example", due.request, referee.now)
+            (again,) = referee.desk.witness_requests.due(referee.now, referee.now)
+            referee.desk.witness_requests.settle(again, 200, said)
+            referee.wait(timedelta(seconds=1))
+            assert referee.desk.log.witnessed() is None
+        # A newer request takes the place of one that is being asked.
+        with referee.database.transaction():
+            referee.desk.witness_requests.put("double.example", f"{due.request} ", referee.now)
+        referee.desk.witness_requests.settle(due, 200, f"{stranger}\n")
+        assert referee.desk.witness_requests.answered() is None
+        assert not asked.told

@@ -26,7 +26,7 @@ def test_a_script_is_loaded_without_a_document(name: str) -> None:
         "rules": ["say.js"],
         "replay": ["say.js"],
         "sealed": ["say.js", rules],
-        "": ["bundle.js"] if name == "verify.js" else [],
+        "": {"verify.js": ["bundle.js"], "witness.js": ["bundle.js", "verify.js"]}.get(name, []),
     }
     scripts = Scripts(*before.get(folder, []), name)
     made = (

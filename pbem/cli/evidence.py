@@ -1,0 +1,48 @@
+"""What a doubter brings beside a bundle: letters that were kept, and the keys of witnesses who are believed.
+
+Here lives reading them, and saying what cannot be read; what they prove is judged in `pbem.proof`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.mail.folders import letters
+from pbem.proof.bundle import LIMITS
+from pbem.verifier_key import COSIGNATURE, VerifierKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["kept_letters", "witness_keys"]
+
+
+def witness_keys(texts: Sequence[str]) -> list[VerifierKey]:
+    """The keys of witnesses; raises click.UsageError."""
+    found = []
+    for text in texts:
+        try:
+            found.append(VerifierKey.read(text))
+        except ValueError as error:
+            raise click.UsageError(f"{text}: {error}") from error
+        if found[-1].kind != COSIGNATURE:
+            raise click.UsageError(f"{text}: that is the key of a log, not of a witness")
+    return found
+
+
+def kept_letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    """The letters of these places, as many as are looked at; raises click.UsageError."""
+    count = octets = 0
+    for place in places:
+        try:
+            for source, raw in letters(place, LIMITS.kept_octets):
+                count, octets = count + 1, octets + len(raw)
+                if count > LIMITS.letters or octets > LIMITS.all_kept_octets:
+                    most = f"{LIMITS.letters:,} letters, or than {LIMITS.all_kept_octets:,} octets of them"
+                    raise click.UsageError(f"{source}: more than {most}; give fewer at once")
+                yield source, raw
+        except OSError as error:
+            raise click.UsageError(f"{error.filename or place} cannot be read: {error.strerror}") from error

@@ -1,0 +1,212 @@
+"""Asking witnesses by HTTP: what the desk wants cosigned is posted, and what a witness says is kept for the desk.
+
+Here live one request with its bounds of time and size, and the task that makes them; what an answer means is the
+desk's to say. Nothing of the store is held while a witness is waited for. Implements docs/witnesses.md, "Witnesses by
+HTTP", and C2SP tlog-witness, add-checkpoint, as a log speaks it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import socket
+import ssl
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import structlog
+
+from pbem.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from datetime import datetime
+
+    from pbem.smtp.delivery import Run
+    from pbem.store.witness_requests import WitnessRequest, WitnessRequests
+
+__all__ = ["Post", "Unreachable", "WitnessAsker", "posted"]
+
+if TYPE_CHECKING:
+    Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
+    """Posts this to a URL: the status, and the answer's body. Raises `Unreachable`."""
+
+SILENCE = 10.0  # seconds without an octet
+PATIENCE = 30.0  # seconds for one request and the whole answer
+MOST = 16 * 1024  # octets of an answer: sixteen signatures, as long as any, have less
+FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(hours=1)
+LEASE = timedelta(minutes=2)  # whoever asked and died is followed by another after this
+LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
+TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
+_LATER = frozenset({408, 425, 429})
+
+log = structlog.get_logger()
+
+
+class Unreachable(Exception):
+    """Nobody answered as witnesses do; another time it may work."""
+
+
+class _Call:
+    """One request, in a thread of its own; `cut` ends it from another."""
+
+    def __init__(self, url: str, body: bytes) -> None:
+        place = urlsplit(url)
+        self._path = f"{place.path.rstrip('/')}/add-checkpoint"
+        self._body = body
+        self._over = False
+        self._socket: socket.socket | None = None
+        self._connection = (
+            http.client.HTTPSConnection(place.netloc, timeout=SILENCE, context=ssl.create_default_context())
+            if place.scheme == "https"
+            else http.client.HTTPConnection(place.netloc, timeout=SILENCE)
+        )
+
+    def __call__(self) -> tuple[int, bytes]:
+        connection = self._connection
+        try:
+            connection.connect()
+            self._socket = connection.sock
+            if self._over:
+                raise Unreachable("no connection in time")
+            headers = {"Content-Type": "text/plain; charset=utf-8", "User-Agent": "pbem", "Connection": "close"}
+            connection.request("POST", self._path, self._body, headers)
+            with connection.getresponse() as response:
+                content = b""
+                while len(content) <= MOST and (some := response.read1(MOST)):
+                    content += some
+                if len(content) > MOST:
+                    raise Unreachable("the answer is too long")
+                return response.status, content
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Unreachable(f"{type(error).__name__}: {error}") from error
+        finally:
+            connection.close()
+
+    def cut(self) -> None:
+        """Let whoever waits for the other side wait no longer."""
+        self._over = True
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # below TLS, which would wait
+
+
+async def posted(url: str, body: bytes) -> tuple[int, bytes]:
+    """What this machine's network brings; redirections are not followed, and proxies of the environment not used."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[tuple[int, bytes]] = loop.create_future()
+    call = _Call(url, body)
+
+    def settle(found: tuple[int, bytes] | None, trouble: BaseException | None) -> None:
+        if ended.done():
+            return
+        if trouble is not None:
+            ended.set_exception(trouble)
+        elif found is not None:
+            ended.set_result(found)
+
+    def run() -> None:
+        found: tuple[int, bytes] | None = None
+        trouble: BaseException | None = None
+        try:
+            found = call()
+        except BaseException as error:
+            trouble = error
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
+            loop.call_soon_threadsafe(settle, found, trouble)
+
+    # Of no executor: those are waited for, however long a name takes to be looked up.
+    threading.Thread(target=run, name="witness", daemon=True).start()
+    try:
+        return await asyncio.wait_for(ended, PATIENCE)
+    except TimeoutError:
+        raise Unreachable("no answer in time") from None
+    finally:
+        call.cut()
+
+
+class WitnessAsker:
+    """The task that asks what is due, keeps what was said, and wakes the desk; `urls` are the witnesses' by name."""
+
+    def __init__(
+        self,
+        requests: WitnessRequests,
+        urls: Mapping[str, str],
+        *,
+        post: Post = posted,
+        now: Callable[[], datetime],
+        run: Run,
+        settled: Callable[[], None],
+    ) -> None:
+        self._requests = requests
+        self._urls = urls
+        self._post = post
+        self._now = now
+        self._run = run
+        self._settled = settled
+        self._stopping = False
+        self._asking: asyncio.Future[list[None]] | None = None
+        self.wake = asyncio.Event()
+
+    def stop(self) -> None:
+        """Begin to stop; what is under way is asked again after the next start."""
+        self._stopping = True
+        self.wake.set()
+        if self._asking is not None:
+            self._asking.cancel()
+
+    async def work(self) -> None:
+        """Ask until stopped."""
+        while not self._stopping:
+            self.wake.clear()
+            wait = TROUBLE_WAIT
+            try:
+                wait = await self._round()
+            except StoreError as error:
+                log.error("store out of reach", trouble=type(error).__name__)
+            if wait and not self._stopping:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.wake.wait(), wait)
+
+    async def _round(self) -> float:
+        """Ask all that is due; seconds until there may be more."""
+        if not self._urls:
+            return LONGEST_WAIT
+        following = await self._run(self._requests.next_due)
+        if following is None:
+            return LONGEST_WAIT
+        if following > self._now():
+            return min(max((following - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+        due = await self._run(self._requests.due, self._now(), self._now() + LEASE)
+        self._asking = asyncio.gather(*(self._ask(asked) for asked in due))
+        try:
+            await self._asking
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+        return 0.0
+
+    async def _ask(self, asked: WitnessRequest) -> None:
+        url = self._urls.get(asked.witness)
+        if url is None:  # no witness of ours any more
+            await self._run(self._requests.settle, asked, 0, "")
+            return
+        try:
+            status, content = await self._post(url, asked.request.encode())
+            if status >= 500 or status in _LATER or not (status == 200 or status >= 400):
+                raise Unreachable(f"HTTP {status}")
+        except Unreachable as error:
+            log.warning("witness out of reach", witness=asked.witness, tries=asked.tries, trouble=str(error))
+            wait = min(FIRST_RETRY * 2 ** min(asked.tries - 1, 6), LONGEST_RETRY)
+            await self._run(self._requests.postpone, asked, self._now() + wait)
+            return
+        await self._run(self._requests.settle, asked, status, _plain(content))
+        self._settled()
+
+
+def _plain(content: bytes) -> str:
+    """An answer as text: strangers' words, in which nothing but lines ends or moves anything."""
+    return "".join(char for char in content.decode("utf-8", "replace") if char.isprintable() or char == "\n")

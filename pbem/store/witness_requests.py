@@ -1,0 +1,95 @@
+"""The rows of what witnesses are asked by HTTP: a request for each, and what came back.
+
+Only storage. The desk puts a request there in its transaction and takes the answer in another; whoever goes to the
+network asks in between, and holds nothing meanwhile. A newer request takes the place of an older one. Implements
+docs/witnesses.md, "Witnesses by HTTP".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.store.database import from_db, to_db
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+
+__all__ = ["Answered", "WitnessRequest", "WitnessRequests"]
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessRequest:
+    """What a witness is asked, by its name, and how often that was tried."""
+
+    witness: str
+    request: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a witness was asked, and what it said: the status of HTTP, and the beginning of the text."""
+
+    witness: str
+    request: str
+    status: int
+    text: str
+
+
+class WitnessRequests:
+    """What is asked in a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, witness: str, request: str, now: datetime) -> None:
+        """Let a witness be asked this, and nothing older any more; part of a transaction."""
+        self._database.write(
+            "INSERT INTO witness_requests (witness, request, due, tries) VALUES (?, ?, ?, 0) ON CONFLICT (witness)"
+            " DO UPDATE SET request = excluded.request, due = excluded.due, tries = 0, status = NULL, said = NULL",
+            (witness, request, to_db(now)),
+        )
+
+    def due(self, now: datetime, again: datetime) -> list[WitnessRequest]:
+        """What is to be asked now; the same is due `again` at that time, unless an answer is kept before."""
+        with self._database.transaction():
+            rows = self._database.rows(
+                "UPDATE witness_requests SET due = ?, tries = tries + 1"
+                " WHERE status IS NULL AND due <= ? RETURNING *",
+                (to_db(again), to_db(now)),
+            )
+        return [WitnessRequest(row["witness"], row["request"], row["tries"]) for row in rows]
+
+    def next_due(self) -> datetime | None:
+        """When there will be something to ask."""
+        due = self._database.scalar("SELECT min(due) FROM witness_requests WHERE status IS NULL")
+        return from_db(due) if due else None
+
+    def postpone(self, asked: WitnessRequest, due: datetime) -> None:
+        """Ask again then, unless something newer is to be asked."""
+        with self._database.transaction():
+            self._database.write(
+                "UPDATE witness_requests SET due = ? WHERE witness = ? AND request = ? AND status IS NULL",
+                (to_db(due), asked.witness, asked.request),
+            )
+
+    def settle(self, asked: WitnessRequest, status: int, text: str) -> None:
+        """Keep what a witness said, unless something newer is to be asked."""
+        with self._database.transaction():
+            self._database.write(
+                "UPDATE witness_requests SET status = ?, said = ?"
+                " WHERE witness = ? AND request = ? AND status IS NULL",
+                (status, text, asked.witness, asked.request),
+            )
+
+    def answered(self) -> Answered | None:
+        """An answer that was not taken yet."""
+        row = self._database.row("SELECT * FROM witness_requests WHERE status IS NOT NULL ORDER BY witness LIMIT 1")
+        return None if row is None else Answered(row["witness"], row["request"], row["status"], row["said"])
+
+    def drop(self, witness: str) -> None:
+        """Ask this witness nothing; part of a transaction."""
+        self._database.write("DELETE FROM witness_requests WHERE witness = ?", (witness,))

@@ -1,0 +1,234 @@
+"""What the page says of witnesses, without a browser: of proofs true and altered just what `pbem verify` says."""
+
+from __future__ import annotations
+
+import hashlib
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import witnessed
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from javascript import Scripts
+from referee import Referee, attachment
+
+from pbem.pages import messages
+from pbem.pages.replay import _packed
+from pbem.proof import bundle
+from pbem.proof.compare import Against, Kept, Logged
+from pbem.proof.kept_letters import kept
+from pbem.proof.logged import latest
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Proved, verify
+from pbem.tlog import tree
+from pbem.tlog.checkpoint import hash_text
+from pbem.tlog.note import Note, signed
+from pbem.tlog.proof import InclusionProof
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.proof.bundle import Bundle
+
+W, V = "w.example", "v.example"
+KEYS = [str(witnessed.witness(name)[0]) for name in (W, V)]
+AT = "2026-03-01T12:00:00Z"
+SECONDS = 1772366400
+LOOK = """async ([packed, shown, keys, letters]) => {
+    const about = WITNESS.match(BUNDLE.unzip(await BUNDLE.unpacked(packed)));
+    const given = shown.map(([seq, proof]) => ({ server: about.server, match: about.match, seq, proof }));
+    const believed = await Promise.all(keys.map(WITNESS.key));
+    return WITNESS.look(about, [...given, ...letters.flatMap(WITNESS.letter)], believed);
+}"""
+LEADS = "([written, leaf]) => WITNESS.leads(WITNESS.proof(written), Uint8Array.fromHex(leaf))"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """The bundle of a short match."""
+    referee = Referee(tmp_path_factory.mktemp("match"))
+    ann, bob = referee.begun("settle: 0")
+    referee.turn((ann, ""), (bob, ""))
+    referee.send(bob, "resign m1 match\n")
+    content = attachment(ann.find(", the end"), ".zip")
+    referee.close()
+    return bundle.read(content)
+
+
+@pytest.fixture(scope="module")
+def scripts() -> Scripts:
+    return Scripts("say.js", "bundle.js", "verify.js", "witness.js")
+
+
+def look(
+    scripts: Scripts,
+    found: Bundle,
+    shown: Sequence[tuple[int, str]] = (),
+    keys: Sequence[str] = KEYS,
+    letters: Sequence[bytes] = (),
+) -> dict[str, Any]:
+    packed, texts = _packed(bundle.write(found)), [raw.decode() for raw in letters]
+    said: dict[str, Any] = scripts.evaluate(LOOK, [packed, [list(one) for one in shown], list(keys), texts])
+    return said
+
+
+def test_the_latest_entry_that_each_witness_saw_and_when_at_the_latest(scripts: Scripts, found: Bundle) -> None:
+    last = len(found.entries)
+    shown = [
+        (2, str(witnessed.proof(found, 2, {W: SECONDS - 900}))),
+        (last, str(witnessed.proof(found, last, {W: SECONDS + 600}, behind=40))),
+        (last, str(witnessed.proof(found, last, {W: SECONDS}))),
+        (3, str(witnessed.proof(found, 3, {V: SECONDS}))),
+    ]
+    said = look(scripts, found, shown)
+    assert said["seen"] == [{"name": W, "seq": last, "time": AT}, {"name": V, "seq": 3, "time": AT}]
+    assert (said["unseen"], said["faults"], said["stories"]) == ([], [], [])
+    # The same from letters, one of which forwards another.
+    raw = [witnessed.letter(found, [witnessed.logged(seq, proof)]) for seq, proof in shown]
+    forwarded = b"From: ann@x\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\n"
+    letters = [raw[0], forwarded + b"--b\nContent-Type: message/rfc822\n\n".join([b"x", *raw[1:]])]
+    assert look(scripts, found, letters=letters) == said
+    # A witness that is not believed counts for nothing, one that nobody shows is named.
+    other = str(witnessed.witness("u.example")[0])
+    said = look(scripts, found, shown, [other])
+    assert (said["seen"], said["unseen"], said["proofs"]) == ([], ["u.example"], 4)
+
+
+def by_python(found: Bundle, shown: Sequence[tuple[int, str]]) -> tuple[dict[str, tuple[int, int]], int]:
+    """What `pbem verify` says: what was seen, and how many proofs were worth nothing."""
+    proved = Proved(telling=True)
+    assert all(check.holds for check in verify(bundle.write(found), Letters, None, proved))
+    assert proved.bundle is not None
+    assert proved.match is not None
+    keys = [witnessed.witness(name)[0] for name in (W, V)]
+    bench = Against(proved.bundle, proved.match, proved.told, witnesses=keys)
+    faults = 0
+    for seq, proof in shown:
+        letter = bench.judge(Kept("x", None, "", logged=(Logged(*witnessed.about(found), seq, proof),)))
+        # That nobody who is believed cosigned is no fault of the proof.
+        faults += not any(one.standing == "agrees" or "cosigned by no" in one.found for one in letter.findings)
+    return bench.witnessed, faults
+
+
+def test_of_altered_proofs_it_says_what_the_program_says(scripts: Scripts, found: Bundle) -> None:
+    random, last = Random(7), len(found.entries)
+    whole = [
+        (seq, str(witnessed.proof(found, seq, times, before=before, behind=behind)))
+        for seq, times, before, behind in (
+            (last, {W: SECONDS, V: SECONDS + 5}, 3, 60),
+            (3, {V: SECONDS}, 0, 0),
+            (1, {}, 7, 1),
+        )
+    ]
+    shown = list(whole)
+    for seq, text in whole:
+        shown += [(seq + 1, text), (seq - 1, text), (seq, text + "\n"), (seq, text.replace("index ", "index 0"))]
+        lines = text.split("\n")
+        for number, line in enumerate(lines):
+            shown.append((seq, "\n".join([*lines[:number], *lines[number + 1 :]])))
+            shown.append((seq, "\n".join([*lines[:number], line, *lines[number:]])))
+            if line:
+                at = random.randrange(len(line))
+                other = random.choice("AZaz09+/ =\n—")
+                shown.append(
+                    (seq, "\n".join([*lines[:number], line[:at] + other + line[at + 1 :], *lines[number + 1 :]]))
+                )
+    for one in shown:
+        seen, faults = by_python(found, [one])
+        said = look(scripts, found, [one])
+        assert {name["name"]: name["seq"] for name in said["seen"]} == {
+            name: seq for name, (seq, _) in seen.items()
+        }, one
+        assert len(said["faults"]) == faults, (one, said)
+    assert len(shown) > 100
+
+
+def test_what_is_not_of_this_server_or_this_bundle_shows_nothing(scripts: Scripts, found: Bundle) -> None:
+    last = len(found.entries)
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    false = witnessed.proof(found, last, {W: SECONDS}, key=stranger)
+    other = witnessed.proof(found, last, {W: SECONDS}, head="a" * 64)
+    for shown, why in (
+        (false, "not signed with this server's key"),
+        (other, "it does not lead to this bundle's entry"),
+    ):
+        said = look(scripts, found, [(last, str(shown))])
+        assert not said["seen"]
+        assert why in said["faults"][0]
+    later = look(scripts, found, [(last + 1, str(other))])
+    assert f"the bundle ends with entry {last}" in later["faults"][0]
+    # Another match's, and what is no letter at all.
+    raw = witnessed.letter(found, [witnessed.logged(last, other) | {"match": "m2"}])
+    assert (
+        look(scripts, found, letters=[raw, b"", b"X-Pbem-Bulletin: e30=\n\n", b"X-Pbem-Bulletin: !\n\n"])["faults"]
+        == []
+    )
+    german = Scripts("say.js", "bundle.js", "verify.js", "witness.js", said=messages(("witness.js",), "de"))
+    assert look(german, found, [(last, str(other))])["faults"][0].startswith(
+        f"Ein Nachweis zu Eintrag {last} zeigt nichts: "
+    )
+
+
+def test_two_entries_that_the_server_signed_are_two_stories(scripts: Scripts, found: Bundle) -> None:
+    ours = found.entries[1].head
+    for head, key, told in (
+        (ours, witnessed.KEY, []),
+        ("b" * 64, witnessed.KEY, [2]),
+        ("b" * 64, Ed25519PrivateKey.from_private_bytes(bytes(32)), []),
+    ):
+        raw = witnessed.letter(found, [witnessed.signed_head(found, 2, head, key)])
+        assert look(scripts, found, letters=[raw])["stories"] == told
+        assert bool(kept("x", raw).for_programs)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (KEYS[0][:-4], "is no key of a witness"),
+        ("w.example", "is no key of a witness"),
+        (KEYS[0].replace("w.", "x."), "the hash in it"),
+        (KEYS[0].replace("+B", "+A"), "is no key of a witness"),
+    ],
+)
+def test_a_key_that_is_none_is_named(scripts: Scripts, changed: str, said: str) -> None:
+    told = scripts.evaluate("(written) => WITNESS.key(written).then(() => '', (error) => error.message)", changed)
+    assert said in told
+
+
+def test_places_in_logs_of_any_size(scripts: Scripts) -> None:
+    """Beyond 32 bits as well: numbers of a script are no integers."""
+    random = Random(1)
+    note = Note("x\n1\n" + hash_text(bytes(32)) + "\n", (signed("x", witnessed.KEY, ""),))
+    for size in (1, 2, 3, 7, 8, 1000, 2**31 + 5, 2**32, 2**40 + 12345, 2**47 + 1):
+        for index in {0, size - 1, random.randrange(size)}:
+
+            def node(level: int, number: int, index: int = index) -> bytes:
+                if level == 0 and number == index:
+                    return tree.leaf_hash(b"leaf")
+                if number == index >> level:
+                    left, right = node(level - 1, 2 * number, index), node(level - 1, 2 * number + 1, index)
+                    return hashlib.sha256(b"\1" + left + right).digest()
+                return hashlib.sha256(b"%d %d" % (level, number)).digest()
+
+            root, hashes = tree.root(size, node), tree.inclusion(index, size, node)
+            text = f"x\n{size}\n{hash_text(root)}\n"
+            shown = InclusionProof(index, tuple(hashes), Note(text, note.signatures))
+            assert shown.proves(b"leaf")
+            assert scripts.evaluate(LEADS, [str(shown), b"leaf".hex()]) is True
+            assert scripts.evaluate(LEADS, [str(shown), b"loaf".hex()]) is False
+            # A root of fewer leaves than its checkpoint says.
+            larger = str(shown).replace(f"\nx\n{size}\n", f"\nx\n{size * 4}\n")
+            assert not InclusionProof.read(larger).proves(b"leaf")
+            assert scripts.evaluate(LEADS, [larger, b"leaf".hex()]) is False
+
+
+def test_of_many_letters_the_page_carries_what_is_worth_showing(found: Bundle) -> None:
+    server, match = witnessed.about(found)
+    texts = {
+        (seq, tuple(times)): str(witnessed.proof(found, seq, times))
+        for seq, times in ((1, {W: 5}), (3, {W: 9}), (2, {V: 7}), (3, {}))
+    }
+    later = str(witnessed.proof(found, 3, {W: 10}, behind=9))
+    shown = [Logged(server, match, seq, text) for (seq, _), text in texts.items()]
+    shown += [Logged(server, match, 3, later), Logged(server, "m2", 4, later), Logged(server, match, 4, "x")]
+    assert latest(shown, server, match) == sorted([(2, texts[2, (V,)]), (3, texts[3, (W,)])])

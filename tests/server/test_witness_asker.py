@@ -1,0 +1,214 @@
+"""Asking witnesses by HTTP: over real sockets, a double of a witness, and whatever else may answer."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from witness_double import Double, serving
+
+from pbem.server import witness_asker
+from pbem.server.witness_asker import MOST, Unreachable, WitnessAsker, posted
+from pbem.store.database import Database
+from pbem.store.witness_requests import WitnessRequests
+from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.tlog.note import Note, Signature, holds, signed
+from pbem.tlog.tree import leaf_hash
+from pbem.verifier_key import LOG, VerifierKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
+LOG_KEY = VerifierKey("l.example", LOG, KEY.public_key().public_bytes_raw())
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+def request(leaf: bytes = b"one", old: int = 0) -> str:
+    """What a log of one leaf asks."""
+    text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))
+    return str(Request(old, (), Note(text, (signed("l.example", KEY, text),))))
+
+
+async def _run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+    return call(*arguments)
+
+
+class Case:
+    """A store in which something is to be asked, a clock, and a network that does as it is told."""
+
+    def __init__(self, database: Database) -> None:
+        self.requests = WitnessRequests(database)
+        self.database = database
+        self.now = NOW
+        self.said: list[tuple[int, bytes] | None] = []
+        self.asked: list[tuple[str, bytes]] = []
+        self.woken = 0
+        self.urls = {"w.example": "https://w.example/logs"}
+        self.asker = self._asker()
+
+    def _asker(self) -> WitnessAsker:
+        return WitnessAsker(
+            self.requests, self.urls, post=self.post, now=lambda: self.now, run=_run, settled=self.wake
+        )
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    async def post(self, url: str, body: bytes) -> tuple[int, bytes]:
+        self.asked.append((url, body))
+        answer = self.said.pop(0)
+        if answer is None:
+            raise Unreachable("TimeoutError")
+        return answer
+
+    def put(self, text: str) -> None:
+        with self.database.transaction():
+            self.requests.put("w.example", text, self.now)
+
+    def round(self) -> float:
+        return asyncio.run(self.asker._round())
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Iterator[Case]:
+    with closing(Database(tmp_path / "store.sqlite")) as database:
+        yield Case(database)
+
+
+def test_what_is_due_is_asked_once_and_its_answer_wakes_the_desk(case: Case) -> None:
+    assert case.round() == witness_asker.LONGEST_WAIT
+    case.put("old 0")
+    case.said = [(200, b"\xe2\x80\x94 w AAAA\n\x1b[2J\xff")]
+    assert case.round() == 0
+    assert case.asked == [("https://w.example/logs", b"old 0")]
+    found = case.requests.answered()
+    assert found is not None
+    assert (found.status, found.text) == (200, "— w AAAA\n[2J\ufffd"), "nothing in it moves a cursor"
+    assert case.woken == 1
+    assert case.round() == witness_asker.LONGEST_WAIT
+    case.put("old 1")
+    assert case.requests.answered() is None, "a newer request takes the place of all that was"
+
+
+@pytest.mark.parametrize("said", [None, (500, b""), (503, b"later"), (429, b""), (302, b""), (101, b"")])
+def test_trouble_of_the_network_is_no_answer_and_waits_longer_each_time(
+    case: Case, said: tuple[int, bytes] | None
+) -> None:
+    case.put("old 0")
+    waits = []
+    for _ in range(9):
+        case.said = [said]
+        case.round()
+        due = case.requests.next_due()
+        assert due is not None
+        waits.append(due - case.now)
+        case.now = due
+    assert waits[:3] == [timedelta(minutes=1), timedelta(minutes=2), timedelta(minutes=4)]
+    assert waits[-1] == timedelta(hours=1)
+    assert case.requests.answered() is None
+    assert not case.woken
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 422])
+def test_what_a_witness_refuses_is_an_answer(case: Case, status: int) -> None:
+    case.put("old 0")
+    case.said = [(status, b"7\n")]
+    case.round()
+    found = case.requests.answered()
+    assert found is not None
+    assert (found.status, found.text) == (status, "7\n")
+
+
+def test_who_asked_and_died_is_followed_and_nothing_is_held_meanwhile(case: Case) -> None:
+    case.put("old 0")
+    first = case.requests.due(case.now, case.now + witness_asker.LEASE)
+    assert len(first) == 1
+    assert not case.database.in_transaction
+    assert not case.requests.due(case.now, case.now + witness_asker.LEASE), "another asks nothing meanwhile"
+    case.now += witness_asker.LEASE
+    case.said = [(200, b"x\n")]
+    case.round()
+    assert case.requests.answered() is not None
+
+
+def test_a_witness_that_is_none_of_ours_any_more_is_not_asked(case: Case) -> None:
+    case.put("old 0")
+    case.urls["v.example"] = case.urls.pop("w.example")
+    case.round()
+    assert not case.asked
+    found = case.requests.answered()
+    assert found is not None
+    assert found.status == 0
+
+
+def test_a_round_that_is_stopped_ends_at_once_and_is_made_again_later(case: Case) -> None:
+    case.put("old 0")
+
+    async def run() -> None:
+        begun = asyncio.Event()
+
+        async def never(_url: str, _body: bytes) -> tuple[int, bytes]:
+            begun.set()
+            await asyncio.sleep(600)
+            raise AssertionError
+
+        asker = WitnessAsker(case.requests, case.urls, post=never, now=lambda: case.now, run=_run, settled=case.wake)
+        work = asyncio.create_task(asker.work())
+        await begun.wait()
+        asker.stop()
+        done, _ = await asyncio.wait([work], timeout=10)
+        assert done
+
+    asyncio.run(run())
+    assert case.requests.next_due() == case.now + witness_asker.LEASE
+
+
+# Over sockets.
+
+
+def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
+    double = Double(LOG_KEY)
+    with serving(double) as url:
+        status, content = asyncio.run(posted(url, request().encode()))
+        assert status == 200
+        signature = Signature.read(content.decode().rstrip("\n"))
+        assert holds(double.verifier, Request.read(request()).note.text, signature)
+        assert asyncio.run(posted(f"{url}/", request(old=1).encode()))[0] == 200
+        assert asyncio.run(posted(url, request(b"two").encode())) == (409, b"1\n")
+        assert asyncio.run(posted(url, request(b"two", old=1).encode()))[0] == 409
+    assert set(double.asked) == {"/of/logs/add-checkpoint"}
+
+
+def test_an_answer_without_end_and_one_that_is_no_http_are_none() -> None:
+    with serving(lambda _path, _body: (200, "text/plain", b"*" * 1000)) as url:
+        with pytest.raises(Unreachable, match="too long"):
+            asyncio.run(posted(url, b"x"))
+        # No TLS where there should be.
+        with pytest.raises(Unreachable):
+            asyncio.run(posted(url.replace("http:", "https:"), b"x"))
+    with pytest.raises(Unreachable):
+        asyncio.run(posted(url, b"x"))
+    with pytest.raises(Unreachable):
+        asyncio.run(posted("https://no-such-host.invalid", b"x"))
+
+
+def test_an_answer_that_trickles_is_waited_for_no_longer_than_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witness_asker, "PATIENCE", 0.3)
+    began = time.monotonic()
+    with serving(lambda _path, _body: (200, "text/plain", bytes(MOST)), slow=0.05) as url:
+        with pytest.raises(Unreachable, match="in time"):
+            asyncio.run(posted(url, b"x"))
+        assert time.monotonic() - began < 10
+        while any(thread.name == "witness" for thread in threading.enumerate()):
+            assert time.monotonic() - began < 10, "nothing is left of it"
+            time.sleep(0.01)
