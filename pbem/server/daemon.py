@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from functools import partial
@@ -142,7 +141,8 @@ class Daemon:
 
         Raises `StartError`, and whatever ended a task that should not end.
         """
-        asyncio.get_running_loop().set_exception_handler(Complaints())
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(Complaints(loop.time))
         async with AsyncExitStack() as stack:
             try:
                 await self._serve(stack)
@@ -176,7 +176,8 @@ class Daemon:
         places = [*await self._listen(intake), *await self._give_figures(metrics)]
         turn = stack.enter_context(WriteTurn())
         number = (config.desks or usual()) if Role.DESK in self._roles else int(Role.CLOCK in self._roles)
-        self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters)
+        clock = asyncio.get_running_loop().time
+        self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters, clock)
         stack.push_async_callback(self._desks.close)
         keys = self._open_store(stack, turn, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
@@ -213,12 +214,13 @@ class Daemon:
 
     async def _locked(self, store: Path) -> Lock:
         """The lock of the store; where its daemon is dead and its desk is not yet, it is free in a moment."""
-        end = time.monotonic() + LAST_MOMENTS
+        clock = asyncio.get_running_loop().time
+        end = clock() + LAST_MOMENTS
         while True:
             try:
                 return Lock(store)
             except LockedError:
-                if _lives(Lock.holder(store)) or time.monotonic() > end:
+                if _lives(Lock.holder(store)) or clock() > end:
                     raise
             await asyncio.sleep(0.01)
 
@@ -438,7 +440,8 @@ class Daemon:
         if room is not None and room < self._config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
         a_day = self._config.limits.letters_per_day
-        began = time.monotonic()
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             # To hand a commit to a thread and back costs more than a quick disk's fsync.
             if not self._quick:
@@ -446,7 +449,7 @@ class Daemon:
             rows = self._inbox.put_all(letters, self._now(), a_day, wait=False)
         except BusyError:
             rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
-        self._quick = time.monotonic() - began < QUICK
+        self._quick = clock() - began < QUICK
         self._desks.came(len(letters))
         return [row is not None for row in rows]
 
