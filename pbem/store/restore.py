@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from pbem.store import own_keys
 from pbem.store.database import Database
+from pbem.store.disk import THIS_DISK
 from pbem.store.errors import StoreError
 from pbem.store.operator import Generation, Instructions
-from pbem.store.sqlite import sync
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,11 +46,11 @@ def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime) ->
         shutil.copyfile(backup, draft)
         _like_its_folder(draft)
         generation = _prepare(draft, keys, _highest(store), by, now)
-        sync(draft)
+        THIS_DISK.sync(draft)
         _note(store, generation)
         aside = _put_aside(store, generation)
         draft.replace(store)
-        sync(store.parent)
+        THIS_DISK.sync(store.parent)
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{backup} is no sound backup: {error}") from error
     except OSError as error:
@@ -96,7 +96,7 @@ def _note(store: Path, generation: int) -> None:
     draft = store.with_name(f".{store.name}.generation")
     draft.write_text(f"{generation}\n", "ascii")
     _like_its_folder(draft)
-    sync(draft)
+    THIS_DISK.sync(draft)
     draft.replace(_memory(store))
 
 
@@ -119,7 +119,7 @@ def _put_aside(store: Path, generation: int) -> Path | None:
     for ending in ("-wal", "-shm"):  # left where they are, they would be read as the new store's
         with suppress(FileNotFoundError):
             store.with_name(store.name + ending).replace(aside.with_name(aside.name + ending))
-    sync(store.parent)
+    THIS_DISK.sync(store.parent)
     return aside
 
 

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     import sqlite_utils
 
     from pbem.store.decision import Parameters, Values
+    from pbem.store.disk import Disk
 
-__all__ = ["Lock", "Sqlite", "sync"]
+__all__ = ["Lock", "Sqlite"]
 
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -46,18 +47,17 @@ class Sqlite:
     failure = sqlite3.DatabaseError
     far = False
 
-    def __init__(self, path: Path | str, *, make: bool) -> None:
+    def __init__(self, path: Path | str, disk: Disk, *, make: bool) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
         self.place = Path(path).resolve()
+        self._disk = disk
         if make:
-            _create(self.place)
+            _create(self.place, disk)
         elif not self.place.is_file():
             raise StoreError(f"there is no store {self.place}")
         _look_at(self.place)
         with _translated():
-            self.connection = sqlite3.connect(
-                self.place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
+            self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -191,8 +191,7 @@ class Sqlite:
 
     def room(self) -> int:
         """How many octets are free on the disk under the store."""
-        found = os.statvfs(self.place.parent)
-        return found.f_bavail * found.f_frsize
+        return self._disk.room(self.place.parent)
 
     def size(self) -> int:
         """How many octets the store has."""
@@ -205,13 +204,13 @@ class Sqlite:
         """
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
-            with _translated(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            with _translated(), closing(self._disk.connect(path, wait=BUSY_SECONDS)) as copy:
                 self.connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, complete in itself
                 if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
                     raise StoreError(f"the copy of {self.place} is damaged; so may be the store: ask `pbem doctor`")
-            sync(path)
-            sync(path.parent)
+            self._disk.sync(path)
+            self._disk.sync(path.parent)
         except BaseException:
             path.unlink()
             raise
@@ -318,22 +317,13 @@ def _look_at(path: Path) -> None:
             raise FullError(f"{place} cannot be written by this user, or its disk is mounted read-only")
 
 
-def _create(path: Path) -> None:
+def _create(path: Path, disk: Disk) -> None:
     """Make the file before SQLite does, so that nobody else may ever read it, and its name is on disk."""
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    sync(path.parent)
-
-
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to disk."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+    disk.sync(path.parent)
 
 
 @contextmanager
