@@ -44,6 +44,7 @@ from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.server import Intake, Place, Refusal
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
+from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, LockedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from pbem.server.desk_process import OpenDesk, OpenPlace
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
+    from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
@@ -112,6 +114,7 @@ class Daemon:
         environment: Mapping[str, str] = os.environ,
         points: Failpoints = passing,
         roles: frozenset[Role] = ALL,
+        disk: Disk = THIS_DISK,
     ) -> None:
         self._config = config
         self._now = now
@@ -119,7 +122,7 @@ class Daemon:
         self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
         """By what this server is known among those that share its store."""
         self._roles = roles
-        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles)
+        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles, disk)
         self._open_place = place
         self._open_reader = reader
         self._transport = transport
@@ -128,6 +131,7 @@ class Daemon:
         self._ready = ready
         self._environment = environment
         self._points = points
+        self._disk = disk
         self._quick = False
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
@@ -253,17 +257,18 @@ class Daemon:
 
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store))
-        first = Database(config.store, points=self._points, turn=turn, approve=approve)
+        disk = self._disk
+        first = Database(config.store, points=self._points, turn=turn, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
         if new and self._lock:
             self._lock.cover()
         keys = found[0] if found else own_keys.make(*files, self._random)
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
-        doorstep = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        doorstep = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))
         doorstep.commit_lightly()  # somebody waits for it
         self._inbox = Inbox(doorstep, keys.vault)
-        self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))
         return keys
 
     async def _work(self, deliverer: Deliverer, asker: Asker, intake: Intake, places: Sequence[Place]) -> None:

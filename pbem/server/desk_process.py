@@ -40,6 +40,7 @@ from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database
+from pbem.store.disk import THIS_DISK
 from pbem.store.errors import StoreError
 from pbem.store.operator import Generation
 from pbem.store.vault import KeyFileError
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from pbem.config import Config, Limits
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
+    from pbem.store.disk import Disk
     from pbem.store.vault import Vault
 
 __all__ = [
@@ -187,6 +189,7 @@ class Supplies:
     server: str = ""
     """The name of this server among those that share a store; "" where it has one of its own."""
     roles: frozenset[Role] = ALL
+    disk: Disk = THIS_DISK
     process: Callable[[], int] = os.getpid
     """The number of the process in which the desk is."""
     event: Callable[[], Event] = threading.Event
@@ -349,7 +352,12 @@ def opened(
     keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
     with (
         Database(
-            config.store, migrate=False, points=supplies.points, turn=turn, owner=supplies.owner(supplies.process())
+            config.store,
+            migrate=False,
+            points=supplies.points,
+            turn=turn,
+            disk=supplies.disk,
+            owner=supplies.owner(supplies.process()),
         ) as database,
         closing(supplies.reader(config.limits)) as reader,
     ):
