@@ -38,7 +38,7 @@ from pbem.server.metrics import Figures, Metrics
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
-from pbem.smtp.delivery import Deliverer, Smarthost
+from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.server import Intake, Place, Refusal
@@ -115,6 +115,7 @@ class Daemon:
         points: Failpoints = passing,
         roles: frozenset[Role] = ALL,
         disk: Disk = THIS_DISK,
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self._config = config
         self._now = now
@@ -122,7 +123,7 @@ class Daemon:
         self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
         """By what this server is known among those that share its store."""
         self._roles = roles
-        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles, disk)
+        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles, disk, longest_wait)
         self._open_place = place
         self._open_reader = reader
         self._transport = transport
@@ -132,6 +133,7 @@ class Daemon:
         self._environment = environment
         self._points = points
         self._disk = disk
+        self._longest_wait = longest_wait
         self._quick = False
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
@@ -210,8 +212,16 @@ class Daemon:
             run=self._post,
             settled=self.wake,
             points=self._points,
+            longest_wait=self._longest_wait,
         )
-        asker = Asker(Lookups(self._post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
+        asker = Asker(
+            Lookups(self._post_base),
+            self._resolve,
+            now=self._now,
+            run=self._post,
+            settled=self.wake,
+            longest_wait=self._longest_wait,
+        )
         await intake.open()
         await metrics.open()
         await self._work(deliverer, asker, intake, places)

@@ -190,6 +190,7 @@ class Supplies:
     """The name of this server among those that share a store; "" where it has one of its own."""
     roles: frozenset[Role] = ALL
     disk: Disk = THIS_DISK
+    longest_wait: float = LONGEST_WAIT
     process: Callable[[], int] = os.getpid
     """The number of the process in which the desk is."""
     event: Callable[[], Event] = threading.Event
@@ -266,10 +267,12 @@ class Work:
         roles: frozenset[Role] = ALL,
         event: Callable[[], Event] = threading.Event,
         clock: Callable[[], float] = time.monotonic,
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self._desk = desk
         self._roles = roles
         self._clock = clock
+        self._longest_wait = longest_wait
         self._database = database
         self._now = now
         self._worked = worked
@@ -339,8 +342,8 @@ class Work:
     def _until(self, time: datetime | None) -> float:
         """Seconds to wait for a time, never so few that a desk in arrears keeps the processor busy."""
         if time is None:
-            return LONGEST_WAIT
-        return min(max((time - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+            return self._longest_wait
+        return min(max((time - self._now()).total_seconds(), 0.05), self._longest_wait)
 
 
 @contextmanager
@@ -374,6 +377,7 @@ def opened(
             roles=supplies.roles,
             event=supplies.event,
             clock=supplies.clock,
+            longest_wait=supplies.longest_wait,
         )
 
 
