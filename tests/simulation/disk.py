@@ -14,14 +14,14 @@ or journal that it has made, and when it removes a file and is told to.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -38,6 +38,7 @@ SECTOR = 512
 
 _FULL, _CANTOPEN = 13, 14
 _IOERR_WRITE, _IOERR_FSYNC, _IOERR_TRUNCATE, _IOERR_DELETE = (10 | number << 8 for number in (3, 4, 6, 10))
+_CREATE = 0x4
 _WITH_NAME = 0x800 | 0x4000 | 0x80000
 """The kinds of files that are made with their names synced: a main journal, a super-journal, a log."""
 
@@ -59,9 +60,9 @@ class Length(NamedTuple):
 class File:
     """A file, by whatever names: what of it is durable, and what was changed since."""
 
-    mode: int
     held: int
-    """A descriptor without rights, as long as which nobody else is given the number of this file."""
+    """A descriptor without rights: while there is one nobody else is given the number of this file."""
+    mode: int = 0
     durable: bytearray = field(default_factory=bytearray)
     changes: list[Write | Length] = field(default_factory=list)
     watched: bool = False
@@ -83,13 +84,12 @@ class File:
             _make(self.durable, change)
         self.changes.clear()
 
-    @property
-    def now(self) -> bytes:
-        """What the machine's memory holds, as far as it is noted."""
-        found = bytearray(self.durable)
+    def fail_to_sync(self, random: Random) -> None:
+        """Forget that some changes are not durable: what Linux could not write it does not try to write again."""
         for change in self.changes:
-            _make(found, change)
-        return bytes(found)
+            if random.random() < 0.5:
+                _make(self.durable, change)
+        self.changes.clear()
 
 
 @dataclass
@@ -111,29 +111,38 @@ class Disk:
 
     def __init__(self, folder: Path, random: Random) -> None:
         self.folder = folder.resolve()
+        self.random = random
         self.faults = Faults()
         self.room = 1 << 40
         """How many octets are said to be free."""
+        self.fails_after: int | None = None
+        """After how many more writes, syncs and the like the power fails, just before the next."""
         self.power_cuts = 0
         self.lost = 0
         """How many changes were lost in all power cuts."""
-        self._random = random
+        self.torn = 0
+        """How many of those were lost in part."""
         self._files: dict[int, File] = {}
+        self._all: set[File] = set()
         self._processes: list[Process] = []
-        self._after: dict[Path, File] | None = None
-        self._names = self._found()
+        self._left: dict[Path, tuple[File, bytes]] | None = None
+        self._names = self._there()
         for path, file in self._names.items():
-            if not file.folder:
-                file.durable[:] = (self.folder / path).read_bytes()
+            file.durable[:] = self._read(path, file)
 
     def close(self) -> None:
         """End all processes; the files stay as they are."""
         self._end_processes()
-        self._forget_files()
+        self._release(self._all)
+
+    @property
+    def down(self) -> bool:
+        """Whether it has failed, and waits for its restart."""
+        return self._left is not None
 
     def process(self) -> Process:
         """A process of the machine, with connections of its own; it dies with the machine, or alone."""
-        assert self._after is None, "the machine is down"
+        assert not self.down
         self._processes.append(Process(self))
         return self._processes[-1]
 
@@ -151,40 +160,39 @@ class Disk:
         """Let all processes stop here, with the machine or without: nothing of what they still do has an effect."""
         for process in self._processes:
             process.alive = False
-        self._after = self._left() if power else self._found()
-        for path, file in self._after.items():
-            if not (power or file.folder or file.watched):
-                file.compare((self.folder / path).read_bytes())
-        self.power_cuts += power
+        self.fails_after = None
+        names = self._there()
+        if power:
+            names = self._names = self._lose(names)
+            self.power_cuts += 1
+        self._left = {
+            path: (file, bytes(file.durable) if power else self._read(path, file)) for path, file in names.items()
+        }
 
     def restart(self) -> None:
         """Let the machine have what was left when it failed, in new files: dead processes have the old ones."""
-        assert self._after is not None
+        assert self._left is not None
         self._end_processes()
         for path in self.folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        left, self._after = self._after, None
+        self._files.clear()
         made: dict[File, Path] = {}
-        for path, file in sorted(left.items()):
+        for path, (file, content) in sorted(self._left.items()):
             place = self.folder / path
-            if file.folder:
-                place.mkdir(file.mode)
-            elif file in made:
+            if file in made:
                 os.link(made[file], place)
+                continue
+            if file.folder:
+                place.mkdir()
             else:
-                place.touch()
-                place.chmod(file.mode)
-                place.write_bytes(file.now)
-                made[file] = place
-        old, self._files = self._files, {}
-        for path, file in left.items():
-            number = (self.folder / path).stat().st_ino
-            if number not in self._files:
-                os.close(file.held)
-                file.held = os.open(self.folder / path, os.O_PATH | os.O_CLOEXEC)
-                self._files[number] = file
-        for file in set(old.values()) - set(self._files.values()) - set(self._names.values()):
+                place.write_bytes(content)
+            place.chmod(file.mode)
+            made[file] = place
             os.close(file.held)
+            file.held = os.open(place, os.O_PATH | os.O_CLOEXEC)
+            self._files[place.stat().st_ino] = file
+        self._release(self._all - made.keys() - set(self._names.values()))
+        self._left = None
 
     def sync(self, path: Path) -> None:
         """Have a file, or the names in a folder, durable."""
@@ -197,98 +205,95 @@ class Disk:
                 file.compare(path.read_bytes())
             file.sync()
 
-    def _left(self) -> dict[Path, File]:
-        """What a power cut leaves of each name and each file, which is durable from then on."""
-        now = self._found()
-        fate = self._random.choice((0.0, 1.0, self._random.random()))
-        left: dict[Path, File] = {}
-        for path in sorted(now.keys() | self._names.keys()):
-            old, new = self._names.get(path), now.get(path)
-            found = new if old is new or self._random.random() < fate else old
-            if found is not None and (path.parent == Path() or path.parent in left):
-                left[path] = found
-        # One page of all is torn.
-        torn = self._random.random()
-        for path, file in left.items():
-            if not (file.folder or file.watched) and now.get(path) is file:
-                file.compare((self.folder / path).read_bytes())
-        changes = sum(len(file.changes) for file in set(left.values()))
-        number = count(int(torn * changes) if changes else 1, -1)
-        seen: set[File] = set()
-        for file in left.values():
-            if file in seen:
-                continue
-            seen.add(file)
-            for change in file.changes:
-                if next(number) == 0 and isinstance(change, Write):
-                    for piece in _sectors(change):
-                        if self._random.random() < 0.5:
-                            _make(file.durable, piece)
-                    self.lost += 1
-                elif self._random.random() < fate:
-                    _make(file.durable, change)
-                else:
-                    self.lost += 1
-            file.changes.clear()
-        self._names = dict(left)
-        return left
-
-    def _found(self) -> dict[Path, File]:
-        """All names that there are, and what each is the name of."""
-        found: dict[Path, File] = {}
-        for folder, folders, files in os.walk(self.folder):
-            for name in (*folders, *files):
-                path = Path(folder, name)
-                found[path.relative_to(self.folder)] = self._file(path)
-        return found
-
-    def _file(self, path: Path) -> File:
-        about = path.lstat()
-        file = self._files.get(about.st_ino)
-        if file is None:
-            held = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            file = self._files[about.st_ino] = File(about.st_mode & 0o777, held, folder=path.is_dir())
-        file.mode = about.st_mode & 0o777
-        return file
-
-    def _sync_names(self, folder: Path) -> None:
-        inner = folder.relative_to(self.folder)
-        there = {path for path in self._names if path.parent == inner}
-        now = {path.relative_to(self.folder): self._file(path) for path in folder.iterdir()}
-        for gone in there - now.keys():
-            for path in [path for path in self._names if path == gone or gone in path.parents]:
-                del self._names[path]
-        self._names.update(now)
-
-    def _end_processes(self) -> None:
-        for process in self._processes:
-            process.end()
-        self._processes.clear()
-
-    def _forget_files(self) -> None:
-        for file in {*self._files.values(), *self._names.values()}:
-            os.close(file.held)
-        self._files.clear()
-        self._names.clear()
-
-    # What SQLite does to files of the folder, on its way to the real ones.
-
-    def _opened(self, path: Path) -> File:
+    def watch(self, path: Path) -> File:
+        """A file that is a database's: its changes are noted from now on, as they are made."""
         file = self._file(path)
         if not file.watched:
             file.compare(path.read_bytes())
             file.watched = True
         return file
 
-    def _fails(self, probability: float) -> bool:
-        return probability > 0 and self._random.random() < probability
+    def step(self) -> None:
+        """Something is about to be done: let the power fail, if it is time."""
+        if self.fails_after is not None:
+            self.fails_after -= 1
+            if self.fails_after < 0:
+                self.fail(power=True)
 
-    def _forget_some(self, file: File) -> None:
-        """A sync failed: Linux holds what it could not write to be clean, and does not try again."""
-        for change in file.changes:
-            if self._random.random() < 0.5:
-                _make(file.durable, change)
-        file.changes.clear()
+    def chance(self, probability: float) -> bool:
+        """Whether something befalls that is so probable; what cannot befall takes no random number."""
+        return probability > 0 and self.random.random() < probability
+
+    def _lose(self, now: dict[Path, File]) -> dict[Path, File]:
+        """What a power cut leaves: of each name what it is the name of, with what is durable from then on."""
+        fate = self.random.choice((0.0, 1.0, self.random.random()))
+        """How probable it is that something reached the disk unasked."""
+        left: dict[Path, File] = {}
+        for path in sorted(now.keys() | self._names.keys()):
+            old, new = self._names.get(path), now.get(path)
+            file = new if old is new or self.chance(fate) else old
+            if file is not None and (path.parent == Path() or path.parent in left):
+                left[path] = file
+        files = list(dict.fromkeys(left.values()))
+        for path, file in now.items():
+            if not file.watched:
+                file.compare(self._read(path, file))
+        tears = sum(len(file.changes) for file in files)
+        torn = self.random.randrange(2 * tears) if tears else 0  # as often as not none is
+        for file in files:
+            for change in file.changes:
+                if torn == 0 and isinstance(change, Write):
+                    self.torn += 1
+                    for sector in _sectors(change):
+                        if self.chance(0.5):
+                            _make(file.durable, sector)
+                elif self.chance(fate):
+                    _make(file.durable, change)
+                else:
+                    self.lost += 1
+                torn -= 1
+            file.changes.clear()
+        return left
+
+    def _there(self) -> dict[Path, File]:
+        """All names that there are, and what each is the name of."""
+        found: dict[Path, File] = {}
+        for folder, folders, files in os.walk(self.folder):
+            for name in sorted((*folders, *files)):
+                path = Path(folder, name)
+                found[path.relative_to(self.folder)] = self._file(path)
+        return found
+
+    def _read(self, path: Path, file: File) -> bytes:
+        return b"" if file.folder else (self.folder / path).read_bytes()
+
+    def _file(self, path: Path) -> File:
+        about = path.lstat()
+        file = self._files.get(about.st_ino)
+        if file is None:
+            held = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            file = self._files[about.st_ino] = File(held, folder=path.is_dir())
+            self._all.add(file)
+        file.mode = about.st_mode & 0o777
+        return file
+
+    def _sync_names(self, folder: Path) -> None:
+        inner = folder.relative_to(self.folder)
+        now = {path.relative_to(self.folder): self._file(path) for path in folder.iterdir()}
+        for gone in {path for path in self._names if path.parent == inner} - now.keys():
+            for path in [path for path in self._names if path == gone or gone in path.parents]:
+                del self._names[path]
+        self._names.update(now)
+
+    def _end_processes(self) -> None:
+        for process in self._processes:
+            process.kill()
+        self._processes.clear()
+
+    def _release(self, files: set[File]) -> None:
+        for file in files:
+            os.close(file.held)
+        self._all = self._all - files
 
 
 class Process(pbem.store.disk.Disk):
@@ -298,36 +303,36 @@ class Process(pbem.store.disk.Disk):
         self.disk = disk
         self.alive = True
         self._connections: list[sqlite3.Connection] = []
-        self._name = _library().enter(self)
+        self._vfs = _library().enter(self)
 
     def connect(self, path: Path, *, wait: float) -> sqlite3.Connection:
         """A connection to a database, the files of which are on this disk."""
-        place = f"file:{quote(str(path))}?vfs={self._name}"
+        place = f"file:{quote(str(path))}?vfs={self._vfs}"
         connection = sqlite3.connect(place, timeout=wait, isolation_level=None, check_same_thread=False, uri=True)
         self._connections.append(connection)
         return connection
 
     def sync(self, path: Path) -> None:
         """Have a file, or the names in a folder, durable; raises OSError."""
-        if self.alive:
-            self.disk.sync(path)
+        self.disk.step()
+        if not self.alive or self.disk.chance(self.disk.faults.sync):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        self.disk.sync(path)
 
     def room(self, folder: Path) -> int:  # noqa: ARG002 - there is one folder
         """How many octets are said to be free."""
         return self.disk.room
 
     def kill(self) -> None:
-        """Let this process die alone."""
-        self.alive = False
-        self.end()
-
-    def end(self) -> None:
-        """Close what a dead process has open; nothing is written any more."""
+        """Let this process die alone: what it has open is closed, and nothing is written any more."""
         self.alive = False
         for connection in self._connections:
-            with suppress(sqlite3.Error), closing(connection):
-                pass
+            with suppress(sqlite3.Error):
+                connection.rollback()  # while somebody holds a cursor of it, its locks would outlive its closing
+            with suppress(sqlite3.Error):
+                connection.close()
         self._connections.clear()
+        _library().leave(self._vfs)
 
 
 def _make(content: bytearray, change: Write | Length) -> None:
@@ -408,10 +413,16 @@ class _Opened(NamedTuple):
     """A file that a process has open through SQLite."""
 
     process: Process
+    methods: _Methods
+    """SQLite's own, for the real file."""
     file: File
-    path: Path
-    unsynced_name: list[Path]
-    """The folder that is to be synced with it the first time."""
+    made_in: Path | None
+    """The folder that is synced with it the first time."""
+
+    def refused(self) -> bool:
+        """Whether its process is dead, by now."""
+        self.process.disk.step()
+        return not self.process.alive
 
 
 class _Library:
@@ -427,8 +438,8 @@ class _Library:
         self._library.sqlite3_vfs_find.restype = POINTER(_Vfs)
         self._library.sqlite3_vfs_register.argtypes = [POINTER(_Vfs), c_int]
         self._unix: _Vfs = self._library.sqlite3_vfs_find(None).contents
-        self._processes: dict[int, Process] = {}
         self._kept: list[_Vfs] = []
+        self._processes: dict[str, Process] = {}
         self._open: dict[int, _Opened] = {}
         self._tables: dict[int, tuple[_Methods, _Methods]] = {}
         """By the address of one of SQLite's tables of methods, it and ours in its place."""
@@ -444,23 +455,27 @@ class _Library:
             "delete": _Delete(self._deleted),
             "sleep": _Sleep(lambda _, microseconds: microseconds),
         }
-        self._bases: dict[int, _Methods] = {}
 
     def enter(self, process: Process) -> str:
         """Give a process a VFS of its own; its name."""
         vfs = _Vfs()
         ctypes.pointer(vfs)[0] = self._unix
-        vfs.name = f"pbem-{len(self._kept)}".encode()
-        for name, method in self._vfs.items():
-            setattr(vfs, name, method)
+        name = f"pbem-{len(self._kept)}"
+        vfs.name = name.encode()
+        for part, method in self._vfs.items():
+            setattr(vfs, part, method)
         self._kept.append(vfs)
-        self._processes[ctypes.addressof(vfs)] = process
+        self._processes[name] = process
         self._library.sqlite3_vfs_register(ctypes.byref(vfs), 0)
-        return str(vfs.name.decode())
+        return name
+
+    def leave(self, name: str) -> None:
+        """Forget a process that is dead."""
+        self._processes.pop(name, None)
 
     def _opened(self, vfs: int, name: int | None, file: int, flags: int, out: Any) -> int:
-        process = self._processes[vfs]
-        if not process.alive:
+        process = self._process(vfs)
+        if process is None:
             return _CANTOPEN
         status = int(self._unix.open(vfs, name, file, flags, out))
         if status or name is None:
@@ -469,70 +484,78 @@ class _Library:
         if process.disk.folder not in path.parents:
             return status
         there = _OpenFile.from_address(file)
-        base = ctypes.addressof(there.methods.contents)
+        methods = there.methods.contents
+        base = ctypes.addressof(methods)
         if base not in self._tables:
             ours = _Methods()
-            ctypes.pointer(ours)[0] = there.methods.contents
-            for name_of, method in self._ours.items():
-                setattr(ours, name_of, method)
-            self._tables[base] = (there.methods.contents, ours)
-        self._bases[file], ours = self._tables[base]
-        there.methods = ctypes.pointer(ours)
-        folder = [path.parent] if flags & _WITH_NAME and flags & 4 else []
-        self._open[file] = _Opened(process, process.disk._opened(path), path, folder)
+            ctypes.pointer(ours)[0] = methods
+            for part, method in self._ours.items():
+                setattr(ours, part, method)
+            self._tables[base] = methods, ours
+        there.methods = ctypes.pointer(self._tables[base][1])
+        with_name = flags & _WITH_NAME and flags & _CREATE
+        self._open[file] = _Opened(process, methods, process.disk.watch(path), path.parent if with_name else None)
         return status
 
+    def _process(self, vfs: int) -> Process | None:
+        """The process that is about to do something, if it lives."""
+        process = self._processes.get(_Vfs.from_address(vfs).name.decode())
+        if process is not None:
+            process.disk.step()
+        return process if process is not None and process.alive else None
+
     def _closed(self, file: int) -> int:
-        self._open.pop(file)
-        return int(self._bases.pop(file).close(file))
+        return int(self._open.pop(file).methods.close(file))
 
     def _written(self, file: int, data: int, size: int, offset: int) -> int:
         opened = self._open[file]
-        disk = opened.process.disk
-        if not opened.process.alive:
+        if opened.refused():
             return _IOERR_WRITE
-        full = disk._fails(disk.faults.full)
+        disk = opened.process.disk
+        full = disk.chance(disk.faults.full)
         if full:
-            size = disk._random.randrange(size)
-        status = int(self._bases[file].write(file, data, size, offset)) if size else 0
+            size = disk.random.randrange(size)
+        status = int(opened.methods.write(file, data, size, offset)) if size else 0
         if not status and size:
             opened.file.changes.append(Write(offset, ctypes.string_at(data, size)))
         return _FULL if full else status
 
     def _truncated(self, file: int, size: int) -> int:
         opened = self._open[file]
-        if not opened.process.alive:
+        if opened.refused():
             return _IOERR_TRUNCATE
-        status = int(self._bases[file].truncate(file, size))
+        status = int(opened.methods.truncate(file, size))
         if not status:
             opened.file.changes.append(Length(size))
         return status
 
     def _synced(self, file: int, _flags: int) -> int:
         opened = self._open[file]
-        disk = opened.process.disk
-        if not opened.process.alive:
+        if opened.refused():
             return _IOERR_FSYNC
-        if disk._fails(disk.faults.sync):
-            disk._forget_some(opened.file)
+        disk = opened.process.disk
+        if disk.chance(disk.faults.sync):
+            opened.file.fail_to_sync(disk.random)
             return _IOERR_FSYNC
         opened.file.sync()
-        while opened.unsynced_name:
-            disk._sync_names(opened.unsynced_name.pop())
+        if opened.made_in is not None:
+            disk.sync(opened.made_in)
+            self._open[file] = opened._replace(made_in=None)
         return 0
 
     def _unmapped(self, file: int, remove: int) -> int:
         """A process that died removes nothing."""
-        return int(self._bases[file].unmap(file, remove and self._open[file].process.alive))
+        opened = self._open[file]
+        return int(opened.methods.unmap(file, remove and opened.process.alive))
 
     def _deleted(self, vfs: int, name: bytes, sync_folder: int) -> int:
-        process = self._processes[vfs]
-        if not process.alive:
+        process = self._process(vfs)
+        if process is None:
             return _IOERR_DELETE
         status = int(self._unix.delete(vfs, name, sync_folder))
         path = Path(os.fsdecode(name))
         if not status and sync_folder and process.disk.folder in path.parents:
-            process.disk._sync_names(path.parent)
+            process.disk.sync(path.parent)
         return status
 
 
