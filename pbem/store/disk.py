@@ -31,6 +31,13 @@ class Disk:
         finally:
             os.close(file)
 
+    def make_folder(self, folder: Path) -> None:
+        """Have a folder there, and the names of those that had to be made on disk; a new one is for nobody else."""
+        made = [one for one in (folder, *folder.parents) if not one.exists()]
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in reversed(made):
+            self.sync(one.parent)
+
     def room(self, folder: Path) -> int:
         """How many octets are free under a folder."""
         found = os.statvfs(folder)

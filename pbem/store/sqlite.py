@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS, Ran
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
 
@@ -243,14 +244,14 @@ class Lock:
     when another process holds it, and `StoreError` where no file can be made.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, disk: Disk = THIS_DISK) -> None:
         self._store = Path(path).resolve()
         self.files: list[int] = []
         """What holds it; a process that is given these holds it, too, until it ends."""
         note = _note(self._store)
         try:
             self.cover()
-            note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            disk.make_folder(note.parent)
             file = os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._hold(file)
             os.ftruncate(file, 0)
@@ -321,7 +322,7 @@ def _create(path: Path, disk: Disk) -> None:
     """Make the file before SQLite does, so that nobody else may ever read it, and its name is on disk."""
     if path.exists():
         return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    disk.make_folder(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     disk.sync(path.parent)
 
