@@ -1,0 +1,190 @@
+"""The players of a simulated week: programs of the house at mailboxes of their own, and what careless people do.
+
+A player looks at the mailbox now and then, answers what asks for something, and leaves the bringing to a mail server.
+Careless ones look days later, send letters twice, send again what was right a turn ago; a third writes in their names.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from machine import settings, words
+
+from pbem.identity import ssh
+from pbem.player.agent import Agent
+from pbem.player.blind import Plan, comment
+from pbem.player.correspondence import Correspondence, Party
+from pbem.player.memory import Memory
+from pbem.player.program import Program
+from pbem.player.sealed import Vault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from simulation.world import World
+
+    from pbem.json_object import JsonObject
+    from pbem.player.correspondence import Event
+    from pbem.player.memory import Sent
+
+SERVER = "play.example"
+TO = f"pbem@{SERVER}"
+MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
+
+
+class Habits(NamedTuple):
+    """What a player does, and how often, of 1."""
+
+    late: float = 0.0
+    """A look at the mailbox comes days later."""
+    double: float = 0.0
+    """A letter is sent twice, octet for octet."""
+    again: float = 0.0
+    """What was sent is sent once more much later, as another letter."""
+
+    @property
+    def careless(self) -> bool:
+        return any(self)
+
+
+class Player:
+    """One program, and the mailbox that it looks at."""
+
+    def __init__(self, world: World, name: str, habits: Habits, folder: Path) -> None:
+        self.world = world
+        self.name = name
+        self.address = f"{name}@mail.example"
+        self.habits = habits
+        self.came: list[bytes] = []
+        self.events: list[Event] = []
+        self.random = Random(f"{world.seed} player {name}")
+        self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
+        self.memory = Memory(None)
+        party = Party(name, self.address, SERVER, TO)
+        self.letters = Correspondence(party, self.memory, self._sign, self.random.randbytes)
+        agent = Agent(self.letters, Vault(folder / f"{name}.secrets"), self.random.randbytes)
+        self.program = Program(agent, settings(name, self.address, level=1), self.random.randbytes, words)
+        self._unread: list[bytes] = []
+        self._looks = False
+        self._seeds: dict[tuple[str, str], bytes] = {}
+        """Of the matches that were proposed here, by game and opponent."""
+
+    def _sign(self, text: bytes, namespace: str) -> str:
+        return ssh.sign(self.key, text, namespace)
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def begin(self) -> None:
+        public = ssh.public(self.key)
+        self.program.begin(public, ssh.parse(public).fingerprint, self.world.now())
+        self._post()
+
+    @property
+    def registered(self) -> bool:
+        return self.memory.fact("account") is not None
+
+    def propose(self, game: str, other: Player, options: str) -> None:
+        """Propose a match, and say in the proposal that the program plays blind."""
+        seed = self.random.randbytes(16)
+        self._seeds[game, other.name] = seed
+        plan = Plan(SERVER, self.name, game, 1, seed)
+        self.letters.tell(
+            f"new {game} with {other.name}", self.world.now(), text=f"{options}\n{comment(plan.commitment)}"
+        )
+        self._post()
+
+    def receive(self, raw: bytes) -> None:
+        """A letter lies in the mailbox; it is read at the next look."""
+        self.came.append(raw)
+        self._unread.append(raw)
+        if not self._looks:
+            self._looks = True
+            wait = self.world.week.leisure * self.random.random()
+            if self.random.random() < self.habits.late:
+                wait += timedelta(days=0.5 + 2.5 * self.random.random()).total_seconds()
+            self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
+
+    def look(self) -> None:
+        """Read what came, and answer it."""
+        now = self.world.now()
+        self._looks = False
+        unread, self._unread = self._unread, []
+        events = [event for raw in unread for event in self.letters.receive(raw, now)]
+        self.events += events
+        self._plan()
+        self.program.hear(events, now)
+        self.program.act(now)
+        self._post()
+
+    def _plan(self) -> None:
+        """Keep in mind how what was proposed here is played."""
+        for standing in self.letters.matches:
+            for (game, other), seed in [*self._seeds.items()]:
+                if standing["rules"] == game and other in standing["players"]:
+                    self.memory.know(f"plan {standing['match']}", f"1 {seed.hex()}")
+                    del self._seeds[game, other]
+
+    def resign(self) -> None:
+        """End all games that are not over; for when the week is."""
+        for standing in self.letters.matches:
+            match = standing["match"]
+            if standing["phase"] == "playing":
+                self.letters.say(match, f"resign {match} game {standing['game']}", self.world.now())
+            elif standing["phase"] in {"setup", "proposed"}:
+                self.program._waiting.add(match)
+        self.program.act(self.world.now())
+        self._post()
+
+    def _post(self) -> None:
+        for sent in self.letters.unsent():
+            self.world.post.post(self.address, sent.to, sent.raw)
+            self.letters.has_left(sent)
+            if self.habits.careless and not self.world.hurried:
+                self._be_careless(sent)
+
+    def _be_careless(self, sent: Sent) -> None:
+        if self.random.random() < self.habits.double:
+            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * 7200)
+        if self.random.random() < self.habits.again:
+            marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
+            raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
+            self.world.post.post(self.address, sent.to, raw, self.random.random() * 2 * 86_400)
+
+    def standing(self, match: str) -> JsonObject:
+        return self.letters.standing(match)
+
+
+class Third:
+    """Somebody who reads along, and writes in others' names."""
+
+    address = "mallory@mail.example"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._random = Random(f"{world.seed} third")
+        self.came: list[bytes] = []
+
+    def hear(self, raw: bytes, sender: str) -> None:
+        """A letter passes by: now and then it is used."""
+        if self._world.hurried or self._random.random() >= self._world.week.forged:
+            return
+        delay = self._random.random() * 86_400
+        number = self._random.randrange(10**9)
+        match self._random.randrange(3):
+            case 0:  # the signed words in a letter of one's own
+                found = raw.replace(sender.encode(), self.address.encode())
+                self._world.post.post(self.address, TO, self._numbered(found, number), delay)
+            case 1:  # the same under the other's name, by somebody else's server
+                self._world.post.post(self.address, TO, self._numbered(raw, number), delay)
+            case _:  # words that nobody signed
+                text = self._random.choice(("resign m1 game 1", "accept m2", "stop", "withdraw m3"))
+                head = f"From: {sender}\nTo: {TO}\nSubject: x\nMessage-ID: <forged.{number}@mail.example>\n\n{text}\n"
+                self._world.post.post(sender, TO, head.replace("\n", "\r\n").encode(), delay)
+
+    def _numbered(self, raw: bytes, number: int) -> bytes:
+        return re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <forged.%d." % number, raw, count=1)
