@@ -232,7 +232,7 @@ class Daemon:
         end = clock() + LAST_MOMENTS
         while True:
             try:
-                return Lock(store)
+                return Lock(store, self._disk)
             except LockedError:
                 if _lives(Lock.holder(store)) or clock() > end:
                     raise
@@ -266,13 +266,13 @@ class Daemon:
                 own_keys.check(database, found[0])
 
         if new and isinstance(config.store, Path):
-            self._lock = stack.enter_context(Lock(config.store))
+            self._lock = stack.enter_context(Lock(config.store, self._disk))
         disk = self._disk
         first = Database(config.store, points=self._points, turn=turn, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
         if new and self._lock:
             self._lock.cover()
-        keys = found[0] if found else own_keys.make(*files, self._random)
+        keys = found[0] if found else own_keys.make(*files, self._random, disk)
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
         doorstep = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))

@@ -103,6 +103,19 @@ class Loop(BaseEventLoop):
         """All tasks that are not done, the oldest first."""
         return [task for task in self._tasks if not task.done()]
 
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """A complaint; not of what was killed, which nobody waits for."""
+        if isinstance(context.get("exception"), Exception | None):
+            super().call_exception_handler(context)
+
+    def end(self) -> None:
+        """Leave nothing of what may still be under way."""
+        self.set_exception_handler(lambda *_: None)
+        for task in self.tasks:
+            task.cancel()
+        self.run_until_complete(asyncio.sleep(0))
+        self.close()
+
     # Threads that are none.
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]

@@ -126,7 +126,7 @@ class Post:
                 self.waiting -= 1
                 return
             least, most = RETRIES
-            self._loop.call_later(min(least * 2**tries, most) * (0.5 + random.random()), attempt)
+            self._loop.call_later(min(least * 2 ** min(tries, 9), most) * (0.5 + random.random()), attempt)
 
         self._loop.call_later(delay + random.random() * 5, attempt)
 
@@ -154,6 +154,7 @@ class Smarthost(asyncio.Protocol):
         self._moods = moods
         self._take = take
         self._heard = b""
+        self._mailing = False
         self._recipient = ""
         self._data: bytes | None = None
         self._pipelining = random.random() < 0.7
@@ -184,11 +185,13 @@ class Smarthost(asyncio.Protocol):
         verb = line[:4].upper()
         later = self._random.random() < self._moods.later and verb in {"MAIL", "RCPT", "DATA"}
         if verb == "MAIL":
-            self._recipient = ""
+            self._mailing, self._recipient = not later, ""
         if verb == "EHLO":
             self._say("250-smarthost.example\r\n250 PIPELINING" if self._pipelining else "250 smarthost.example")
         elif later:
             self._say("451 4.3.0 come again")
+        elif verb == "RCPT" and not self._mailing:
+            self._say("503 5.5.1 from whom?")
         elif verb == "RCPT":
             self._recipient = line[line.index("<") + 1 : line.index(">")]
             self._say("250 2.1.5 ok")

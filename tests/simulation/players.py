@@ -18,6 +18,7 @@ from pbem.identity import ssh
 from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence, Party
+from pbem.player.limits import Limits
 from pbem.player.memory import Memory
 from pbem.player.program import Program
 from pbem.player.sealed import Vault
@@ -67,7 +68,9 @@ class Player:
         party = Party(name, self.address, SERVER, TO)
         self.letters = Correspondence(party, self.memory, self._sign, self.random.randbytes)
         agent = Agent(self.letters, Vault(folder / f"{name}.secrets"), self.random.randbytes)
-        self.program = Program(agent, settings(name, self.address, level=1), self.random.randbytes, words)
+        # A program asks for octets when it makes a plan, and for nothing else.
+        self._secret = Random(f"{world.seed} secret {name}").randbytes
+        self.program = Program(agent, settings(name, self.address, level=1, limits=Limits(joins="off")), self._secret, words)
         self._unread: list[bytes] = []
         self._looks = False
         self._seeds: dict[tuple[str, str], bytes] = {}
@@ -90,7 +93,7 @@ class Player:
 
     def propose(self, game: str, other: Player, options: str) -> None:
         """Propose a match, and say in the proposal that the program plays blind."""
-        seed = self.random.randbytes(16)
+        seed = self._secret(16)
         self._seeds[game, other.name] = seed
         plan = Plan(SERVER, self.name, game, 1, seed)
         self.letters.tell(
@@ -154,6 +157,19 @@ class Player:
             marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
             raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
             self.world.post.post(self.address, sent.to, raw, self.random.random() * 2 * 86_400)
+
+    def seeds(self, match: str) -> list[bytes]:
+        """By what this player plays a match."""
+        plan = self.memory.fact(f"plan {match}")
+        return [bytes.fromhex(plan.split()[1])] if plan else []
+
+    def secrets(self, match: str) -> list[tuple[str, bytes]]:
+        """What nobody else may read of a match before it is over, and the match."""
+        setups = [
+            sent.form.partition("\nrev ")[2].partition("\n")[2] for sent in self.memory.prepared("setup", match)
+        ]
+        found = [setup.strip().removesuffix("end").strip().replace("\n", "\r\n").encode() for setup in setups]
+        return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
     def standing(self, match: str) -> JsonObject:
         return self.letters.standing(match)

@@ -117,6 +117,12 @@ class Machine:
             longest_wait=LONGEST_WAIT,
         )
         self._life = self.loop.create_task(daemon.run())
+        self._life.add_done_callback(self._ended)
+
+    def _ended(self, life: asyncio.Task[None]) -> None:
+        """A life is over: if nobody ended it, that is a fault."""
+        if not self.dead and (life.cancelled() or life.exception() is not None):
+            self.world.faults.append(f"the server ended by itself: {life}")
 
     def _place(self, supplies: Supplies, told: Told) -> Place:
         self._places.append(Place(self, supplies, told))
@@ -357,6 +363,9 @@ class Desk:
     def _passed(self, point: str) -> None:
         """A point is passed: all may end here, or this desk alone, or others come before it goes on."""
         machine, draw = self._machine, self._machine.draw
+        if getcurrent() is not self._thread:
+            machine.passed(point)  # it is being opened, and without it the server does not begin
+            return
         if machine.dead:
             raise Killed(point)
         if machine._is_time():
@@ -385,7 +394,7 @@ class Desk:
         self._look()
 
     def _look(self) -> None:
-        if self._machine.dead or getcurrent() is not self._thread:
+        if self._machine.dead:
             raise Killed("the machine")
 
 

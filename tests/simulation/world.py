@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import hashlib
 import logging
+import re
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import structlog
 from simulation.loop import Loop
@@ -27,8 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, MutableMapping
     from pathlib import Path
 
+    from pbem.proof.verify import Proved
+
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
+OVER = re.compile(rb'name="?(m[0-9]+)[^"]*\.pbem\.zip')
+"""Of the part that brings the proof of a match."""
 
 GAMES = {
     "spaceships": "fleet: cost:3",
@@ -108,9 +114,15 @@ class World:
         """Whether the week is over, and what is left is brought to its end."""
         self.set_by = timedelta()
         """How far the server's clock is wrong."""
-        self.answered: dict[bytes, str] = {}
+        self.answered: dict[tuple[bytes, str], None] = {}
         """Letters that were answered with 250, and who sent them."""
+        self.refused: dict[tuple[bytes, str], None] = {}
+        """Letters that were given up after one attempt, which was answered with 4xx."""
+        self.proved: dict[bytes, Proved] = {}
+        """Bundles that were verified."""
         self.taken: list[Taken] = []
+        self._overs: dict[str, float] = {}
+        """When the first letter was sent that brings the proof of a match."""
         self.own: set[asyncio.Task[Any]] = set()
         self.faults: list[str] = []
         """What the server logged that is its own fault."""
@@ -161,8 +173,8 @@ class World:
     def _brought(self, raw: bytes, sender: str, reply: str) -> None:
         self.figures.attempts += 1
         self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
-        if reply.startswith("250") and raw not in self.answered:
-            self.answered[raw] = sender
+        if reply.startswith("250") and (raw, sender) not in self.answered:
+            self.answered[raw, sender] = None
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
@@ -180,29 +192,43 @@ class World:
         self.figures.letters_out += 1
         number = len(self.taken)
         self.taken.append(Taken(recipient, raw, self.loop.time()))
+        for match in OVER.findall(raw):
+            self._overs.setdefault(match.decode(), self.loop.time())
         draw = self.random(f"way {number}")
         if (player := self.people.get(recipient)) is not None:
             self.loop.call_later(draw.random() * 120, player.receive, raw)
             if self.week.troubles and draw.random() < 0.02:
                 self.loop.call_later(draw.random() * 7200, player.receive, raw)
 
+    def is_over(self, match: str, at: float) -> bool:
+        """Whether the first game of a match was over for somebody who read what had been sent by then."""
+        return at >= self._overs.get(match, float("inf"))
+
     # The week.
 
     def run(self) -> Figures:
         """Let the week pass, and what is left of it come to its end."""
-        with _logs(self):
-            asyncio.set_event_loop(None)
-            try:
+        gc.disable()  # what is collected may be heard of, and when that is is not the seed's
+        try:
+            with _logs(self):
                 self.loop.run_until_complete(self.begin(self._run()))
-            finally:
-                self._end()
+        finally:
+            gc.enable()
         self.figures.seconds = self.loop.time()
         return self.figures
 
-    def _end(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave nothing open."""
         for player in self.players.values():
             player.close()
-        self.loop.close()
+        self.machine.disk.close()
+        self.loop.end()
 
     async def _run(self) -> None:
         machine = self.machine
