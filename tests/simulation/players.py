@@ -12,12 +12,13 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from machine import words
+from machine import settings, words
 
 from pbem.identity import ssh
 from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence, Party
+from pbem.player.limits import Limits
 from pbem.player.memory import Memory
 from pbem.player.program import Program
 from pbem.player.sealed import Vault

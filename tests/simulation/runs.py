@@ -49,8 +49,10 @@ class Outcome:
 
 def run(seed: int, week: Week, *, story: bool = False) -> Outcome:
     """Let one week pass, and judge it; the story is kept on demand."""
-    with tempfile.TemporaryDirectory(prefix="pbem-week-") as folder:
-        world = World(Path(folder), f"{seed}", week)
+    with (
+        tempfile.TemporaryDirectory(prefix="pbem-week-") as folder,
+        World(Path(folder), f"{seed}", week) as world,
+    ):
         broken: tuple[str, ...] = ()
         try:
             world.run()

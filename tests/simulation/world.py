@@ -121,6 +121,8 @@ class World:
         """Letters that were given up after one attempt, which was answered with 4xx."""
         self.proved: dict[bytes, Proved] = {}
         """Bundles that were verified."""
+        self.closed: set[str] = set()
+        """The matches that they are of."""
         self.taken: list[Taken] = []
         self._overs: dict[str, float] = {}
         """When the first letter was sent that brings the proof of a match."""
