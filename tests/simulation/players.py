@@ -134,6 +134,11 @@ class Player:
         self.events += events
         self._plan()
         self.program.hear(events, now)
+        for standing in self.letters.matches:
+            if standing["phase"] == "closed":
+                self.world.note_over(standing["match"])
+            elif standing["phase"] == "playing" and self.world.hurried:
+                self._resign(standing)
         self.program.act(now)
         self._post()
 
@@ -145,16 +150,13 @@ class Player:
                     self.memory.know(f"plan {standing['match']}", f"1 {seed.hex()}")
                     del self._seeds[game, other]
 
-    def resign(self) -> None:
-        """End all games that are not over; for when the week is."""
-        for standing in self.letters.matches:
-            match = standing["match"]
-            if standing["phase"] == "playing":
-                self.letters.say(match, f"resign {match} game {standing['game']}", self.world.now())
-            elif standing["phase"] in {"setup", "proposed"}:
-                self.program._waiting.add(match)
-        self.program.act(self.world.now())
-        self._post()
+    def _resign(self, standing: JsonObject) -> None:
+        """End a game that is not over when the week is."""
+        match = standing["match"]
+        words = f"resign {match} game {standing['game']}"
+        if not self.letters.has_said(match, words):
+            self.letters.say(match, words, self.world.now())
+        self.program._waiting.discard(match)
 
     def _post(self) -> None:
         for sent in self.letters.unsent():
