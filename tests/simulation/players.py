@@ -167,11 +167,13 @@ class Player:
 
     def _be_careless(self, sent: Sent) -> None:
         if self.random.random() < self.habits.double:
-            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * 7200)
+            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * self.world.week.leisure)
         if self.random.random() < self.habits.again:
             marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
             raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
-            self.world.post.post(self.address, sent.to, raw, self.random.random() * 2 * 86_400, once=True)
+            self.world.post.post(
+                self.address, sent.to, raw, self.random.random() * self.world.week.days / 3.5 * 86_400, once=True
+            )
 
     def seeds(self, match: str) -> list[bytes]:
         """By what this player plays a match."""
@@ -204,7 +206,7 @@ class Third:
         """A letter passes by: now and then it is used."""
         if self._world.hurried or self._random.random() >= self._world.week.forged:
             return
-        delay = self._random.random() * 86_400
+        delay = self._random.random() * self._world.week.days / 7 * 86_400
         number = self._random.randrange(10**9)
         match self._random.randrange(3):
             case 0:  # the signed words in a letter of one's own

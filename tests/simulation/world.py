@@ -207,7 +207,7 @@ class World:
         if (player := self.people.get(recipient)) is not None:
             self._carry(player, raw, draw.random() * 120)
             if self.week.troubles and draw.random() < 0.02:
-                self._carry(player, raw, draw.random() * 7200)
+                self._carry(player, raw, draw.random() * self.week.leisure)
 
     def _carry(self, player: Player, raw: bytes, seconds: float) -> None:
         """Let a letter lie in a mailbox after so many seconds."""
