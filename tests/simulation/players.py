@@ -70,7 +70,9 @@ class Player:
         agent = Agent(self.letters, Vault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{world.seed} secret {name}").randbytes
-        self.program = Program(agent, settings(name, self.address, level=1, limits=Limits(joins="off")), self._secret, words)
+        self.program = Program(
+            agent, settings(name, self.address, level=1, limits=Limits(joins="off")), self._secret, words
+        )
         self._unread: list[bytes] = []
         self._looks = False
         self._seeds: dict[tuple[str, str], bytes] = {}
