@@ -150,7 +150,10 @@ def _one_bundle(world: World, player: Player, match: str, content: bytes) -> Ite
             yield f"{match} of {player.name} does not verify: {last}"
             return
         assert proved.bundle is not None
-        world.figures.turns += sum(entry.type == "turn" for entry in proved.bundle.entries)
+        if match not in world.closed:
+            world.closed.add(match)
+            world.figures.matches += 1
+            world.figures.turns += sum(entry.type == "turn" for entry in proved.bundle.entries)
         seeds = [seed for other in world.players.values() for seed in other.seeds(match)]
         for finding in replayed(proved, seeds):
             if finding.standing != "agrees":

@@ -92,18 +92,20 @@ class Bringer(asyncio.Protocol):
 class Post:
     """The mail servers of all who write to us."""
 
-    def __init__(self, loop: Loop, network: Network, seed: str, told: Callable[[bytes, str, str], None]) -> None:
+    def __init__(
+        self, loop: Loop, network: Network, seed: str, told: Callable[[bytes, str, str, bool], None]
+    ) -> None:
         self._loop = loop
         self._network = network
         self._seed = seed
         self._told = told
-        """Hears of each attempt: the letter, its sender, and the reply to it."""
+        """Hears of each attempt: the letter, its sender, the reply to it, and whether it was the only one."""
         self._number = 0
         self.waiting = 0
         """How many letters are neither taken nor refused."""
 
-    def post(self, sender: str, recipient: str, raw: bytes, delay: float = 0.0) -> None:
-        """Bring a letter, and again until it is taken or refused for good."""
+    def post(self, sender: str, recipient: str, raw: bytes, delay: float = 0.0, *, once: bool = False) -> None:
+        """Bring a letter, and again until it is taken or refused for good; or `once`, whatever comes of it."""
         self._number += 1
         random = Random(f"{self._seed} letter {self._number}")
         address = f"198.51.100.{1 + self._number % 3}"
@@ -121,8 +123,8 @@ class Post:
                 over("")
 
         def over(reply: str) -> None:
-            self._told(raw, sender, reply)
-            if reply[:1] in {"2", "5"}:
+            self._told(raw, sender, reply, once)
+            if once or reply[:1] in {"2", "5"}:
                 self.waiting -= 1
                 return
             least, most = RETRIES

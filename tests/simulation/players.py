@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event
     from pbem.player.memory import Sent
 
+TOGETHER = 4 * 3600.0  # seconds between the hours at which many look at once
+
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
@@ -70,10 +72,9 @@ class Player:
         agent = Agent(self.letters, Vault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{world.seed} secret {name}").randbytes
-        self.program = Program(
-            agent, settings(name, self.address, level=1, limits=Limits(joins="off")), self._secret, words
-        )
-        self._unread: list[bytes] = []
+        ours = settings(name, self.address, level=1, limits=Limits(joins="off"))
+        self.program = Program(agent, ours, self._secret, words)
+        self.unread: list[bytes] = []
         self._looks = False
         self._seeds: dict[tuple[str, str], bytes] = {}
         """Of the matches that were proposed here, by game and opponent."""
@@ -106,10 +107,13 @@ class Player:
     def receive(self, raw: bytes) -> None:
         """A letter lies in the mailbox; it is read at the next look."""
         self.came.append(raw)
-        self._unread.append(raw)
+        self.unread.append(raw)
         if not self._looks:
             self._looks = True
             wait = self.world.week.leisure * self.random.random()
+            if self.random.random() < 0.7:
+                # Many look when others do: at the full hour of the evening, say.
+                wait = -(self.world.loop.time() + wait) // TOGETHER * -TOGETHER - self.world.loop.time()
             if self.random.random() < self.habits.late:
                 wait += timedelta(days=0.5 + 2.5 * self.random.random()).total_seconds()
             self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
@@ -118,7 +122,7 @@ class Player:
         """Read what came, and answer it."""
         now = self.world.now()
         self._looks = False
-        unread, self._unread = self._unread, []
+        unread, self.unread = self.unread, []
         events = [event for raw in unread for event in self.letters.receive(raw, now)]
         self.events += events
         self._plan()
@@ -158,7 +162,7 @@ class Player:
         if self.random.random() < self.habits.again:
             marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
             raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
-            self.world.post.post(self.address, sent.to, raw, self.random.random() * 2 * 86_400)
+            self.world.post.post(self.address, sent.to, raw, self.random.random() * 2 * 86_400, once=True)
 
     def seeds(self, match: str) -> list[bytes]:
         """By what this player plays a match."""
@@ -196,13 +200,13 @@ class Third:
         match self._random.randrange(3):
             case 0:  # the signed words in a letter of one's own
                 found = raw.replace(sender.encode(), self.address.encode())
-                self._world.post.post(self.address, TO, self._numbered(found, number), delay)
+                self._world.post.post(self.address, TO, self._numbered(found, number), delay, once=True)
             case 1:  # the same under the other's name, by somebody else's server
-                self._world.post.post(self.address, TO, self._numbered(raw, number), delay)
+                self._world.post.post(self.address, TO, self._numbered(raw, number), delay, once=True)
             case _:  # words that nobody signed
                 text = self._random.choice(("resign m1 game 1", "accept m2", "stop", "withdraw m3"))
                 head = f"From: {sender}\nTo: {TO}\nSubject: x\nMessage-ID: <forged.{number}@mail.example>\n\n{text}\n"
-                self._world.post.post(sender, TO, head.replace("\n", "\r\n").encode(), delay)
+                self._world.post.post(sender, TO, head.replace("\n", "\r\n").encode(), delay, once=True)
 
     def _numbered(self, raw: bytes, number: int) -> bytes:
         return re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <forged.%d." % number, raw, count=1)

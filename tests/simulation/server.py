@@ -13,7 +13,7 @@ import signal
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
 from simulation.disk import Disk
@@ -24,18 +24,20 @@ from simulation.players import SERVER
 import pbem.config
 from pbem.config import Config, Duration, Identity, Listen, Listener
 from pbem.desk.reading import InProcess
-from pbem.server.daemon import Daemon
+from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_process import opened
 from pbem.store.database import Database
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
+    from pathlib import Path
+    from random import Random
 
     from simulation.world import World
 
-    from pbem.server.desk_process import Supplies, Told, Work
+    from pbem.server.desk_process import DeskLike, OpenDesk, Supplies, Told, Work
     from pbem.store.write_turn import WriteTurn
 
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}
@@ -44,7 +46,20 @@ BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed
 MAILBOX = f"pbem@{SERVER}"
 LONGEST_WAIT = 1200.0  # seconds that the server waits at the most until it looks again, so that weeks are short
 REST = 600.0  # seconds at the most until a machine that died begins again
+STALLS = 0.002  # of the times when others may come, how often a desk stands still until it is held dead
 DEATHS = 400  # points passed at the most between two deaths
+
+
+class _Disk(Disk):
+    """A disk whose machine hears of it when it fails."""
+
+    def __init__(self, folder: Path, random: Random, failed: Callable[[bool], None]) -> None:
+        super().__init__(folder, random)
+        self._failed = failed
+
+    def fail(self, *, power: bool) -> None:
+        super().fail(power=power)
+        self._failed(power)
 
 
 class Killed(BaseException):
@@ -59,7 +74,7 @@ class Machine:
         self.loop = world.loop
         folder = world.folder / "server"
         folder.mkdir()
-        self.disk = Disk(folder, world.random("disk"))
+        self.disk = _Disk(folder, world.random("disk"), self._died)
         self.octets = world.random("server").randbytes
         self.down_until = 0.0
         self.deaths = world.week.deaths
@@ -121,7 +136,12 @@ class Machine:
 
     def _ended(self, life: asyncio.Task[None]) -> None:
         """A life is over: if nobody ended it, that is a fault."""
-        if not self.dead and (life.cancelled() or life.exception() is not None):
+        if self.dead or not (life.cancelled() or life.exception()):
+            return
+        if self.disk.faults.full and isinstance(life.exception(), StartError):
+            self._life = None
+            self._change = self.world.begin(self._begin_again())
+        else:
             self.world.faults.append(f"the server ended by itself: {life}")
 
     def _place(self, supplies: Supplies, told: Told) -> Place:
@@ -157,7 +177,7 @@ class Machine:
 
     def _is_time(self) -> bool:
         self._passings -= 1
-        if self._passings > 0 or self.deaths <= 0 or self._change is not None:
+        if self._passings > 0 or self.deaths <= 0:
             return False
         self.deaths -= 1
         self._passings = self._next_death()
@@ -176,16 +196,24 @@ class Machine:
 
     def die(self, *, power: bool) -> None:
         """From this moment on nothing that runs there has an effect; it begins again in a while."""
-        if not self.runs:
-            return
+        if self._life is not None and not self.dead:
+            self.disk.fail(power=power)
+
+    def cut_power_soon(self) -> None:
+        """The power fails in the midst of what the disk does next."""
+        if self._life is not None and not self.dead:
+            self.disk.fails_after = self.draw.randrange(60)
+
+    def _died(self, power: bool) -> None:
         self.dead = True
         self.world.note("power cut" if power else "kill")
         if power:
             self.world.figures.power_cuts += 1
         else:
             self.world.figures.kills += 1
-        self.disk.fail(power=power)
         self.world.network.unplug()
+        if self._change is not None:
+            self._change.cancel()
         self._change = self.world.begin(self._bury())
 
     async def _bury(self) -> None:
@@ -211,6 +239,12 @@ class Machine:
 
     async def _begin_anew(self) -> None:
         await self._stopped()
+        self._change = None
+        self.start()
+
+    async def _begin_again(self) -> None:
+        """Begin, where the last beginning failed, as whoever watches over services does."""
+        await asyncio.sleep(self.draw.random() * REST)
         self._change = None
         self.start()
 
@@ -321,13 +355,19 @@ class Desk:
         supplies = replace(
             supplies,
             random=self._random,
+            open_desk=partial(self._open, supplies.open_desk),
             points=self._passed,
             disk=self._process,
             process=lambda: number,
             event=partial(Event, self._loop),
             clock=self._loop.time,
         )
+        self._database: Database | None = None
         self.work: Work = self._stack.enter_context(opened(supplies, turn, place.worked, place.rests))
+
+    def _open(self, open_desk: OpenDesk, config: Config, database: Database, *rest: Any) -> DeskLike:
+        self._database = database
+        return open_desk(config, database, *rest)
 
     def begin(self) -> None:
         self._loop.call_soon(self._loop.go_on, self._thread)
@@ -357,9 +397,6 @@ class Desk:
             self._thread.throw(Killed("the machine"))
         self.close()
 
-    def _random(self, length: int) -> bytes:
-        return self._machine.octets(length)
-
     def _passed(self, point: str) -> None:
         """A point is passed: all may end here, or this desk alone, or others come before it goes on."""
         machine, draw = self._machine, self._machine.draw
@@ -369,19 +406,30 @@ class Desk:
         if machine.dead:
             raise Killed(point)
         if machine._is_time():
-            kind = draw.random()
-            if kind < 0.25:
+            if draw.random() < 0.3:
                 machine.world.figures.desk_deaths += 1
                 machine.world.note("a desk dies at:", point)
                 raise Killed(point)
-            if kind < 0.45 and point in BETWEEN:
-                self._stall(point)
-                return
             machine.world.note("dies at:", point)
             machine.die(power=draw.random() < 0.5)
             raise Killed(point)
-        if point in BETWEEN and draw.random() < 0.2:
-            self._loop.pause(draw.random() * 0.2)
+        if point in BETWEEN:
+            self._let_others(point)
+
+    def _random(self, length: int) -> bytes:
+        """Chance; others may come while an answer is written after it was decided, and before that is on disk."""
+        if getcurrent() is self._thread and self._database is not None and not self._database.in_transaction:
+            self._let_others("random")
+        return self._machine.octets(length)
+
+    def _let_others(self, point: str) -> None:
+        """Let others come before this desk goes on; so many, perhaps, that it is held dead."""
+        machine, draw = self._machine, self._machine.draw
+        chance = draw.random()
+        if chance < STALLS and machine.deaths > 0:
+            self._stall(point)
+        elif chance < 0.2:
+            self._loop.pause(draw.random() * (20 if chance < 0.03 else 0.2))
             self._look()
 
     def _stall(self, point: str) -> None:

@@ -74,6 +74,7 @@ class Figures:
     stops: int = 0
     outages: int = 0
     steps: int = 0
+    full: int = 0
     letters_in: int = 0
     letters_out: int = 0
     attempts: int = 0
@@ -120,6 +121,8 @@ class World:
         """Letters that were given up after one attempt, which was answered with 4xx."""
         self.proved: dict[bytes, Proved] = {}
         """Bundles that were verified."""
+        self.closed: set[str] = set()
+        """The matches that they are of."""
         self.taken: list[Taken] = []
         self._overs: dict[str, float] = {}
         """When the first letter was sent that brings the proof of a match."""
@@ -160,7 +163,8 @@ class World:
                 error = sys.exc_info()[1]
             if error is not None:
                 words["error"] = repr(error)
-            self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
+            if "FullError" not in str(words):  # no fault of the server's, and of nothing else
+                self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
 
     def note(self, *words: object) -> None:
         """Write a line of the story."""
@@ -170,9 +174,11 @@ class World:
 
     # The post.
 
-    def _brought(self, raw: bytes, sender: str, reply: str) -> None:
+    def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
         self.figures.attempts += 1
         self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
+        if given_up and reply.startswith("4"):
+            self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
             self.answered[raw, sender] = None
             self.figures.letters_in += 1
@@ -238,7 +244,7 @@ class World:
         await asyncio.sleep(max(self.week.days * DAY - self.loop.time(), 0))
         accidents.cancel()
         self.hurried = True
-        machine.deaths = 0
+        machine.deaths, machine.disk.fails_after = 0, None
         self.set_by = timedelta()
         self.network.troubles = Troubles(0, 0, 0, 0)
         self.moods = Moods(0, 0, 0, 0)
@@ -267,10 +273,15 @@ class World:
                 player.look()
                 player.resign()
             await asyncio.sleep(3600)
-        while self.post.waiting or not self.machine.runs or self.machine.waits():
+        while self._waits():
             assert self.loop.time() < give_up, f"something waits for ever: {self.state()}"
             await asyncio.sleep(3600)
-        await asyncio.sleep(3600)
+            for player in self.players.values():
+                player.look()
+
+    def _waits(self) -> bool:
+        unread = any(player.unread for player in self.players.values())
+        return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.letters.matches]
@@ -291,7 +302,10 @@ class World:
         week = self.week.days * DAY
         befall: list[tuple[float, Callable[[], Any]]] = []
         for _ in range(self.week.deaths // 2):
-            kind = draw.choice((self.machine.kill, self.machine.cut_power, self.machine.end))
+            machine = self.machine
+            kind = draw.choice(
+                (machine.kill, machine.cut_power, machine.cut_power_soon, machine.cut_power_soon, machine.end)
+            )
             befall.append((draw.random() * week, kind))
         if self.week.accidents:
             if draw.random() < 0.3:
@@ -300,6 +314,8 @@ class World:
                 befall.append((draw.random() * week * 0.7, self._step(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.7, self._full(draw)))
         for time, what in sorted(befall, key=lambda one: one[0]):
             await asyncio.sleep(max(time - self.loop.time(), 0))
             what()
@@ -328,6 +344,18 @@ class World:
         def end() -> None:
             self.note("clock set right")
             self.set_by = timedelta()
+
+        return begin
+
+    def _full(self, draw: Random) -> Callable[[], None]:
+        """The disk is full, now and then, for some hours."""
+        length, faults = draw.uniform(600, 3 * 3600), self.machine.disk.faults
+
+        def begin() -> None:
+            self.figures.full += 1
+            self.note("the disk is full now and then", int(length))
+            faults.full = draw.choice((0.02, 0.3, 1.0))
+            self.loop.call_later(length, setattr, faults, "full", 0.0)
 
         return begin
 
