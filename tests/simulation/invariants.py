@@ -69,10 +69,10 @@ def _kept(world: World, database: Database, inbox: Inbox) -> Iterator[str]:
         yield f"{len(rows) - len(there)} letters were stored twice"
     for raw, sender in world.answered:
         if (state := there.get((raw, sender))) != "done":
-            yield f"answered with 250, and {state or 'lost'}: {_name(raw)} of {sender}"
+            yield f"answered with 250, and {state or 'lost'}: {_name(raw).decode()} of {sender}"
     for raw, sender in world.refused:
         if (raw, sender) in there:
-            yield f"answered with 4xx alone, and kept: {_name(raw)} of {sender}"
+            yield f"answered with 4xx alone, and kept: {_name(raw).decode()} of {sender}"
 
 
 def _one_effect(world: World) -> Iterator[str]:
@@ -81,9 +81,9 @@ def _one_effect(world: World) -> Iterator[str]:
     for taken in world.taken:
         if (found := IN_REPLY_TO.search(taken.raw)) is not None:
             answers[found[1]].add(_name(taken.raw))
-    for name, found in answers.items():
-        if len(found) > 1:
-            yield f"{len(found)} answers to {name!r}"
+    for name, letters in answers.items():
+        if len(letters) > 1:
+            yield f"{len(letters)} answers to {name.decode()}"
     for player in world.players.values():
         for sent in player.memory.in_state("ready", "sent"):
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"
@@ -172,7 +172,7 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
     for taken in world.taken:
         to = TO.search(taken.raw)
         if to is None or to[1].decode() != taken.recipient:
-            yield f"{_name(taken.raw)} was sent to {taken.recipient}, and says {to and to[1]}"
+            yield f"{_name(taken.raw).decode()} was sent to {taken.recipient}, and says {to and to[1].decode()}"
     for player in world.players.values():
         secrets = [secret for match in player.letters.matches for secret in player.secrets(match["match"])]
         for taken in world.taken:

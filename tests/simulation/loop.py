@@ -1,4 +1,4 @@
-"""An event loop in which time is what the simulation says, and all that could come in any order comes in a seeded one.
+"""An event loop of virtual time, in which what could come in any order comes in a seeded one.
 
 Time stands still while anything is ready, and then leaps to what is due next. Calls that go to threads elsewhere are
 greenlets here: they run in this thread, and where they wait others go on. Task steps that are ready together are run
@@ -66,7 +66,7 @@ class Loop(BaseEventLoop):
             raise Stuck("time stands still")
         return []
 
-    def _process_events(self, event_list: list[object]) -> None:
+    def _process_events(self, event_list: list[object]) -> None:  # noqa: ARG002 - asyncio's
         self._mix()
 
     def _mix(self) -> None:
@@ -87,10 +87,10 @@ class Loop(BaseEventLoop):
     def remove_signal_handler(self, sig: int) -> bool:
         return self.signals.pop(sig, None) is not None
 
-    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **given: Any) -> Any:  # type: ignore[override]
+    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **given: Any) -> Any:
         return self.network.listen(protocol_factory, host, port, **given)
 
-    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **given: Any) -> Any:  # type: ignore[override]
+    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **given: Any) -> Any:
         return await self.network.connect(protocol_factory, host, port, **given)
 
     def _task(self, _loop: object, coro: Any, **given: Any) -> asyncio.Task[Any]:

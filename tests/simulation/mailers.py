@@ -82,7 +82,7 @@ class Bringer(asyncio.Protocol):
     def _give_up(self) -> None:
         self._end("")
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         if not self._answered:
             self._answered = True
             self._timer.cancel()

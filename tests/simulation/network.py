@@ -243,7 +243,7 @@ class Network:
         return near
 
     def unplug(self) -> None:
-        """The machine is gone: its doors are closed, its connections end, and nobody at the other end knows why yet."""
+        """The machine is gone: its doors are closed, and its connections end without a word."""
         for door in self._doors.values():
             if door.place[1] == 25:
                 door.serving = False

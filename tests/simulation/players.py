@@ -1,11 +1,13 @@
 """The players of a simulated week: programs of the house at mailboxes of their own, and what careless people do.
 
 A player looks at the mailbox now and then, answers what asks for something, and leaves the bringing to a mail server.
-Careless ones look days later, send letters twice, send again what was right a turn ago; a third writes in their names.
+Careless ones look days later, send letters twice, and send again what was right a turn ago. A third writes in their
+names.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import timedelta
 from random import Random
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event
     from pbem.player.memory import Sent
 
-TOGETHER = 4 * 3600.0  # seconds between the hours at which many look at once
+TOGETHER = 0.4  # of the time until a player looks at the most: at these hours many look at once
 
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
@@ -71,9 +73,9 @@ class Player:
         self.letters = Correspondence(party, self.memory, self._sign, self.random.randbytes)
         agent = Agent(self.letters, Vault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
-        self._secret = Random(f"{world.seed} secret {name}").randbytes
+        self._secret = Random(f"{world.seed} secret {name}")
         ours = settings(name, self.address, level=1, limits=Limits(joins="off"))
-        self.program = Program(agent, ours, self._secret, words)
+        self.program = Program(agent, ours, self._secret.randbytes, words)
         self.unread: list[bytes] = []
         self._looks = False
         self._seeds: dict[tuple[str, str], bytes] = {}
@@ -81,6 +83,10 @@ class Player:
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return ssh.sign(self.key, text, namespace)
+
+    def keep_other_secrets(self, secrets: str) -> None:
+        """Plan all matches otherwise, with all else the same."""
+        self._secret.seed(secrets)
 
     def close(self) -> None:
         self.memory.close()
@@ -96,7 +102,7 @@ class Player:
 
     def propose(self, game: str, other: Player, options: str) -> None:
         """Propose a match, and say in the proposal that the program plays blind."""
-        seed = self._secret(16)
+        seed = self._secret.randbytes(16)
         self._seeds[game, other.name] = seed
         plan = Plan(SERVER, self.name, game, 1, seed)
         self.letters.tell(
@@ -113,7 +119,8 @@ class Player:
             wait = self.world.week.leisure * self.random.random()
             if self.random.random() < 0.7:
                 # Many look when others do: at the full hour of the evening, say.
-                wait = -(self.world.loop.time() + wait) // TOGETHER * -TOGETHER - self.world.loop.time()
+                hours, now = self.world.week.leisure * TOGETHER, self.world.loop.time()
+                wait = math.ceil((now + wait) / hours) * hours - now
             if self.random.random() < self.habits.late:
                 wait += timedelta(days=0.5 + 2.5 * self.random.random()).total_seconds()
             self.world.loop.call_later(0 if self.world.hurried else wait, self.look)

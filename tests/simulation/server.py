@@ -2,8 +2,8 @@
 
 A desk that has a process of its own elsewhere is a greenlet here, which others overtake at the points between its
 transactions. A life ends by `kill -9` or with the machine's power, from outside or at a point on the way of a letter;
-of what ran then nothing has an effect any more, and it is unwound. A desk may die alone, or be held dead while it lives,
-as servers hold each other that share a store.
+of what ran then nothing has an effect any more, and it is unwound. A desk may die alone, or be held dead while it
+lives, as servers hold each other that share a store.
 """
 
 from __future__ import annotations
@@ -136,9 +136,10 @@ class Machine:
 
     def _ended(self, life: asyncio.Task[None]) -> None:
         """A life is over: if nobody ended it, that is a fault."""
-        if self.dead or not (life.cancelled() or life.exception()):
+        error = asyncio.CancelledError() if life.cancelled() else life.exception()
+        if self.dead or error is None:
             return
-        if self.disk.faults.full and isinstance(life.exception(), StartError):
+        if self.disk.faults.full and isinstance(error, StartError):
             self._life = None
             self._change = self.world.begin(self._begin_again())
         else:
@@ -224,7 +225,7 @@ class Machine:
         while left := [task for task in self.loop.tasks if task not in self.world.own]:
             for task in left:
                 task.cancel()
-            await asyncio.wait(left)
+            await asyncio.gather(*left, return_exceptions=True)
         self.disk.restart()
         await asyncio.sleep(max(self.draw.random() * REST, self.down_until - self.loop.time()))
         self._change = None

@@ -134,6 +134,8 @@ class World:
         self.third = Third(self)
         self.machine = Machine(self)
         self._smarthosts = 0
+        self._under_way = 0
+        """How many letters are on their way to a mailbox."""
         self.network.listen(self._smarthost, "smarthost.example", SMARTHOST).serving = True
 
     def random(self, name: str) -> Random:
@@ -202,9 +204,19 @@ class World:
             self._overs.setdefault(match.decode(), self.loop.time())
         draw = self.random(f"way {number}")
         if (player := self.people.get(recipient)) is not None:
-            self.loop.call_later(draw.random() * 120, player.receive, raw)
+            self._carry(player, raw, draw.random() * 120)
             if self.week.troubles and draw.random() < 0.02:
-                self.loop.call_later(draw.random() * 7200, player.receive, raw)
+                self._carry(player, raw, draw.random() * 7200)
+
+    def _carry(self, player: Player, raw: bytes, seconds: float) -> None:
+        """Let a letter lie in a mailbox after so many seconds."""
+
+        def arrive() -> None:
+            self._under_way -= 1
+            player.receive(raw)
+
+        self._under_way += 1
+        self.loop.call_later(seconds, arrive)
 
     def is_over(self, match: str, at: float) -> bool:
         """Whether the first game of a match was over for somebody who read what had been sent by then."""
@@ -256,7 +268,7 @@ class World:
     async def _begin(self) -> None:
         for player in self.players.values():
             player.begin()
-        while not all(player.registered for player in self.players.values()):
+        while not all(player.registered for player in self.players.values()):  # noqa: ASYNC110 - the state of others
             await asyncio.sleep(600)
         names = [*self.players.values()]
         for at, game in enumerate(self.week.games):
@@ -280,7 +292,7 @@ class World:
                 player.look()
 
     def _waits(self) -> bool:
-        unread = any(player.unread for player in self.players.values())
+        unread = self._under_way or any(player.unread for player in self.players.values())
         return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
 
     def _over(self) -> bool:
