@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
@@ -18,14 +20,23 @@ from simulation.invariants import Broken, check
 from simulation.world import Figures, Week, World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-__all__ = ["Outcome", "read", "run", "said", "shrunk"]
+__all__ = ["Outcome", "Plant", "read", "run", "said", "shrunk"]
 
 TRIES = 60
 """How many smaller weeks are tried at the most."""
 
 SHORTEST = 0.25  # days
+
+
+Plant = Callable[[World], AbstractContextManager[None]]
+"""Puts a fault into the server of a world, as long as its block lasts."""
+
+
+def _nothing(_world: World) -> AbstractContextManager[None]:
+    """No fault."""
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -47,22 +58,20 @@ class Outcome:
         return frozenset(re.sub(r"<\S+>|\bb'.*?'|\S*\d\S*", "#", line.partition(":")[0]) for line in self.broken)
 
 
-def run(seed: int, week: Week, *, story: bool = False) -> Outcome:
-    """Let one week pass, and judge it; the story is kept on demand."""
-    with (
-        tempfile.TemporaryDirectory(prefix="pbem-week-") as folder,
-        World(Path(folder), f"{seed}", week) as world,
-    ):
-        broken: tuple[str, ...] = ()
+def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) -> Outcome:
+    """Let one week pass, with a fault that is planted, and judge it; the story is kept on demand."""
+    broken: tuple[str, ...] = ()
+    with tempfile.TemporaryDirectory(prefix="pbem-week-") as folder:
         try:
-            world.run()
-            check(world)
+            with World(Path(folder), f"{seed}", week) as world, plant(world):
+                world.run()
+                check(world)
         except Broken as error:
             broken = tuple(str(error).splitlines())
         except Exception as error:
             broken = (f"{type(error).__name__}: {error}",)
-        lines = tuple(world.story) if story else ()
-        return Outcome(seed, week, world.figures, world.trace.hexdigest(), lines, broken)
+    lines = tuple(world.story) if story else ()
+    return Outcome(seed, week, world.figures, world.trace.hexdigest(), lines, broken)
 
 
 def shrunk(found: Outcome, again: Callable[[Week], Outcome]) -> Outcome:
