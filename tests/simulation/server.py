@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
-from simulation.disk import Disk
+from simulation.disk import Disk, Faults
 from simulation.loop import Event
 from simulation.mailers import INTAKE, SMARTHOST
 from simulation.players import SERVER
@@ -139,7 +139,7 @@ class Machine:
         error = asyncio.CancelledError() if life.cancelled() else life.exception()
         if self.dead or error is None:
             return
-        if self.disk.faults.full and isinstance(error, StartError):
+        if self.disk.faults != Faults() and isinstance(error, StartError):
             self._life = None
             self._change = self.world.begin(self._begin_again())
         else:

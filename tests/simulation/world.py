@@ -364,14 +364,15 @@ class World:
         return begin
 
     def _full(self, draw: Random) -> Callable[[], None]:
-        """The disk is full, now and then, for some hours."""
+        """The disk is full, or fails to sync, now and then or always, for some hours."""
         length, faults = draw.uniform(600, 3 * 3600), self.machine.disk.faults
+        kind = draw.choice(("full", "sync"))
 
         def begin() -> None:
             self.figures.full += 1
-            self.note("the disk is full now and then", int(length))
-            faults.full = draw.choice((0.02, 0.3, 1.0))
-            self.loop.call_later(length, setattr, faults, "full", 0.0)
+            self.note("disk trouble:", kind, int(length))
+            setattr(faults, kind, draw.choice((0.02, 0.3, 1.0)))
+            self.loop.call_later(length, setattr, faults, kind, 0.0)
 
         return begin
 
