@@ -6,8 +6,11 @@ what happened in between.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections import defaultdict
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from pbem.player.blind import replayed
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
 IN_REPLY_TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
+BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
 
 
@@ -77,13 +81,14 @@ def _kept(world: World, database: Database, inbox: Inbox) -> Iterator[str]:
 
 def _one_effect(world: World) -> Iterator[str]:
     """Promise 1: a letter that was kept has one effect, and one answer."""
-    answers: defaultdict[bytes, set[bytes]] = defaultdict(set)
-    for taken in world.taken:
-        if (found := IN_REPLY_TO.search(taken.raw)) is not None:
-            answers[found[1]].add(_name(taken.raw))
-    for name, letters in answers.items():
+    answers: defaultdict[str, set[bytes]] = defaultdict(set)
+    for raw in {taken.raw for taken in world.taken}:
+        for hashed in _answered(raw):
+            answers[hashed].add(_name(raw))
+    names = {sha256(name).hexdigest(): name.decode() for name in map(_name, [raw for raw, _ in world.answered])}
+    for hashed, letters in sorted(answers.items()):
         if len(letters) > 1:
-            yield f"{len(letters)} answers to {name.decode()}"
+            yield f"{len(letters)} answers to {names.get(hashed, hashed)}"
     for player in world.players.values():
         for sent in player.memory.in_state("ready", "sent"):
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"
@@ -181,6 +186,19 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
                 for match, secret in secrets:
                     if secret in taken.raw and not world.is_over(match, taken.at):
                         yield f"{taken.recipient} read of {match} what is {player.name}'s"
+
+
+def _answered(raw: bytes) -> Iterator[str]:
+    """The hashes of the Message-IDs that a letter answers, by its header and by its bulletin.
+
+    What was received before is answered in short, and in no thread; the bulletin says what it answers.
+    """
+    if (found := IN_REPLY_TO.search(raw)) is not None:
+        yield sha256(found[1]).hexdigest()
+    if (found := BULLETIN.search(raw)) is not None:
+        for item in json.loads(base64.b64decode(b"".join(found[1].split())))["items"]:
+            if item.get("answers"):
+                yield item["answers"]
 
 
 def _name(raw: bytes) -> bytes:
