@@ -134,6 +134,11 @@ class Player:
         self.events += events
         self._plan()
         self.program.hear(events, now)
+        for standing in self.letters.matches:
+            if standing["phase"] == "closed":
+                self.world.note_over(standing["match"])
+            elif standing["phase"] == "playing" and self.world.hurried:
+                self._resign(standing)
         self.program.act(now)
         self._post()
 
@@ -145,16 +150,13 @@ class Player:
                     self.memory.know(f"plan {standing['match']}", f"1 {seed.hex()}")
                     del self._seeds[game, other]
 
-    def resign(self) -> None:
-        """End all games that are not over; for when the week is."""
-        for standing in self.letters.matches:
-            match = standing["match"]
-            if standing["phase"] == "playing":
-                self.letters.say(match, f"resign {match} game {standing['game']}", self.world.now())
-            elif standing["phase"] in {"setup", "proposed"}:
-                self.program._waiting.add(match)
-        self.program.act(self.world.now())
-        self._post()
+    def _resign(self, standing: JsonObject) -> None:
+        """End a game that is not over when the week is."""
+        match = standing["match"]
+        words = f"resign {match} game {standing['game']}"
+        if not self.letters.has_said(match, words):
+            self.letters.say(match, words, self.world.now())
+        self.program._waiting.discard(match)
 
     def _post(self) -> None:
         for sent in self.letters.unsent():
@@ -165,11 +167,13 @@ class Player:
 
     def _be_careless(self, sent: Sent) -> None:
         if self.random.random() < self.habits.double:
-            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * 7200)
+            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * self.world.week.leisure)
         if self.random.random() < self.habits.again:
             marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
             raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
-            self.world.post.post(self.address, sent.to, raw, self.random.random() * 2 * 86_400, once=True)
+            self.world.post.post(
+                self.address, sent.to, raw, self.random.random() * self.world.week.days / 3.5 * 86_400, once=True
+            )
 
     def seeds(self, match: str) -> list[bytes]:
         """By what this player plays a match."""
@@ -202,7 +206,7 @@ class Third:
         """A letter passes by: now and then it is used."""
         if self._world.hurried or self._random.random() >= self._world.week.forged:
             return
-        delay = self._random.random() * 86_400
+        delay = self._random.random() * self._world.week.days / 7 * 86_400
         number = self._random.randrange(10**9)
         match self._random.randrange(3):
             case 0:  # the signed words in a letter of one's own

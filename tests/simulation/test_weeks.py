@@ -25,7 +25,7 @@ GAMES_IN_TURN = tuple(GAMES)
 
 def short(seed: int) -> Week:
     """Some hours of one match, in which as much goes wrong as in days."""
-    return Week(days=0.3, games=(GAMES_IN_TURN[seed % len(GAMES)],), leisure=3600.0, pace="4h", deaths=8)
+    return Week(days=0.25, games=(GAMES_IN_TURN[seed % len(GAMES)],), leisure=1800.0, pace="4h", deaths=6)
 
 
 def kept(outcome: Outcome) -> None:

@@ -1,7 +1,8 @@
 """Two worlds from one seed, which differ in nothing but the secrets of one player: what the other is told of them.
 
-Until the first turn is over nothing of a secret may show: all letters to the other player come at the same time, and
-are the same but for hashes and signatures. What is told later, and may be, is varied by tests/desk/test_secrets.py.
+Until the first turn is over nothing of a secret may show, or until the game begins where setups are open then: all
+letters to the other player come at the same time, and are the same but for hashes and signatures. What is told later,
+and may be, is varied by tests/desk/test_secrets.py.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{8}){2,16}(?![0-9a-f])")
 """Signatures, hashes and salts; Message-IDs and boundaries; tokens."""
 
+OPEN = {"shoot-em-up": b"position.json"}
+"""Of a game whose setups are open once it begins: what shows them first."""
+
 
 def letters_of(reader: str, game: str, secrets: str) -> list[tuple[float, list[bytes]]]:
     """When each letter came to a player until the first turn was over, and what is in it."""
@@ -30,14 +34,15 @@ def letters_of(reader: str, game: str, secrets: str) -> list[tuple[float, list[b
     with tempfile.TemporaryDirectory() as folder, World(Path(folder), f"two worlds {game}", week) as world:
         world.players["ann"].keep_other_secrets(secrets)
         world.run()
-        return list(_until_the_first_turn(world, world.players[reader].address))
+        shows = OPEN.get(game, b"turn-1.json")
+        return list(_until(shows, world, world.players[reader].address))
 
 
-def _until_the_first_turn(world: World, address: str) -> Iterator[tuple[float, list[bytes]]]:
+def _until(shows: bytes, world: World, address: str) -> Iterator[tuple[float, list[bytes]]]:
     for taken in world.taken:
         if taken.recipient == address:
             contents = list(_contents(taken.raw))
-            if b"turn-1.json" in taken.raw:
+            if shows in taken.raw:
                 return
             yield taken.at, contents
     raise AssertionError("no turn was ever over")

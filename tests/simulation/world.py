@@ -130,7 +130,8 @@ class World:
         self.faults: list[str] = []
         """What the server logged that is its own fault."""
         draw = self.random("habits")
-        self.players = {name: Player(self, name, self._habits(draw), folder) for name in ("ann", "bob", "cem")}
+        names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
+        self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
         self.third = Third(self)
         self.machine = Machine(self)
         self._smarthosts = 0
@@ -201,12 +202,12 @@ class World:
         number = len(self.taken)
         self.taken.append(Taken(recipient, raw, self.loop.time()))
         for match in OVER.findall(raw):
-            self._overs.setdefault(match.decode(), self.loop.time())
+            self.note_over(match.decode())
         draw = self.random(f"way {number}")
         if (player := self.people.get(recipient)) is not None:
             self._carry(player, raw, draw.random() * 120)
             if self.week.troubles and draw.random() < 0.02:
-                self._carry(player, raw, draw.random() * 7200)
+                self._carry(player, raw, draw.random() * self.week.leisure)
 
     def _carry(self, player: Player, raw: bytes, seconds: float) -> None:
         """Let a letter lie in a mailbox after so many seconds."""
@@ -221,6 +222,10 @@ class World:
     def is_over(self, match: str, at: float) -> bool:
         """Whether the first game of a match was over for somebody who read what had been sent by then."""
         return at >= self._overs.get(match, float("inf"))
+
+    def note_over(self, match: str) -> None:
+        """Somebody was told that a match is over, and may say so."""
+        self._overs.setdefault(match, self.loop.time())
 
     # The week.
 
@@ -283,7 +288,6 @@ class World:
             assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
             for player in self.players.values():
                 player.look()
-                player.resign()
             await asyncio.sleep(3600)
         while self._waits():
             assert self.loop.time() < give_up, f"something waits for ever: {self.state()}"
