@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from simulation.players import Player
     from simulation.world import World
 
+    from pbem.json_object import JsonObject
     from pbem.store.database import Database
 
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
@@ -47,6 +48,7 @@ def check(world: World) -> None:
             *_sound(database),
             *_kept(world, database, Inbox(database, vault)),
             *_one_effect(world),
+            *_one_use(world),
             *_same_bytes(world, database, Outbox(database, vault)),
             *_one_story(world, database),
             *_proved(world),
@@ -92,6 +94,16 @@ def _one_effect(world: World) -> Iterator[str]:
     for player in world.players.values():
         for sent in player.memory.in_state("ready", "sent"):
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"
+
+
+def _one_use(world: World) -> Iterator[str]:
+    """Promise 4: a reply address is good for one letter."""
+    came = {taken.raw for taken in world.taken if taken.recipient == world.keyless.address}
+    done = {item.get("answers") for raw in came for item in _items(raw) if item.get("outcome") == "done"}
+    uses = Counter(to for to, raw in world.keyless.sent if sha256(_name(raw)).hexdigest() in done)
+    yield from (
+        f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
+    )
 
 
 def _same_bytes(world: World, database: Database, outbox: Outbox) -> Iterator[str]:
@@ -195,10 +207,15 @@ def _answered(raw: bytes) -> Iterator[str]:
     """
     if (found := IN_REPLY_TO.search(raw)) is not None:
         yield sha256(found[1]).hexdigest()
-    if (found := BULLETIN.search(raw)) is not None:
-        for item in json.loads(base64.b64decode(b"".join(found[1].split())))["items"]:
-            if item.get("answers"):
-                yield item["answers"]
+    yield from (item["answers"] for item in _items(raw) if item.get("answers"))
+
+
+def _items(raw: bytes) -> list[JsonObject]:
+    """What a letter's bulletin says."""
+    if (found := BULLETIN.search(raw)) is None:
+        return []
+    items: list[JsonObject] = json.loads(base64.b64decode(b"".join(found[1].split())))["items"]
+    return items
 
 
 def _name(raw: bytes) -> bytes:
