@@ -6,8 +6,11 @@ what happened in between.
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from pbem.player.blind import replayed
@@ -23,10 +26,12 @@ if TYPE_CHECKING:
     from simulation.players import Player
     from simulation.world import World
 
+    from pbem.json_object import JsonObject
     from pbem.store.database import Database
 
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
 IN_REPLY_TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
+BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
 
 
@@ -43,6 +48,7 @@ def check(world: World) -> None:
             *_sound(database),
             *_kept(world, database, Inbox(database, vault)),
             *_one_effect(world),
+            *_one_use(world),
             *_same_bytes(world, database, Outbox(database, vault)),
             *_one_story(world, database),
             *_proved(world),
@@ -77,16 +83,27 @@ def _kept(world: World, database: Database, inbox: Inbox) -> Iterator[str]:
 
 def _one_effect(world: World) -> Iterator[str]:
     """Promise 1: a letter that was kept has one effect, and one answer."""
-    answers: defaultdict[bytes, set[bytes]] = defaultdict(set)
-    for taken in world.taken:
-        if (found := IN_REPLY_TO.search(taken.raw)) is not None:
-            answers[found[1]].add(_name(taken.raw))
-    for name, letters in answers.items():
+    answers: defaultdict[str, set[bytes]] = defaultdict(set)
+    for raw in {taken.raw for taken in world.taken}:
+        for hashed in _answered(raw):
+            answers[hashed].add(_name(raw))
+    names = {sha256(name).hexdigest(): name.decode() for name in map(_name, [raw for raw, _ in world.answered])}
+    for hashed, letters in sorted(answers.items()):
         if len(letters) > 1:
-            yield f"{len(letters)} answers to {name.decode()}"
+            yield f"{len(letters)} answers to {names.get(hashed, hashed)}"
     for player in world.players.values():
         for sent in player.memory.in_state("ready", "sent"):
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"
+
+
+def _one_use(world: World) -> Iterator[str]:
+    """Promise 4: a reply address is good for one letter."""
+    came = {taken.raw for taken in world.taken if taken.recipient == world.keyless.address}
+    done = {item.get("answers") for raw in came for item in _items(raw) if item.get("outcome") == "done"}
+    uses = Counter(to for to, raw in world.keyless.sent if sha256(_name(raw)).hexdigest() in done)
+    yield from (
+        f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
+    )
 
 
 def _same_bytes(world: World, database: Database, outbox: Outbox) -> Iterator[str]:
@@ -181,6 +198,24 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
                 for match, secret in secrets:
                     if secret in taken.raw and not world.is_over(match, taken.at):
                         yield f"{taken.recipient} read of {match} what is {player.name}'s"
+
+
+def _answered(raw: bytes) -> Iterator[str]:
+    """The hashes of the Message-IDs that a letter answers, by its header and by its bulletin.
+
+    What was received before is answered in short, and in no thread; the bulletin says what it answers.
+    """
+    if (found := IN_REPLY_TO.search(raw)) is not None:
+        yield sha256(found[1]).hexdigest()
+    yield from (item["answers"] for item in _items(raw) if item.get("answers"))
+
+
+def _items(raw: bytes) -> list[JsonObject]:
+    """What a letter's bulletin says."""
+    if (found := BULLETIN.search(raw)) is None:
+        return []
+    items: list[JsonObject] = json.loads(base64.b64decode(b"".join(found[1].split())))["items"]
+    return items
 
 
 def _name(raw: bytes) -> bytes:

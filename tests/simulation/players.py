@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from domains import Domain
 from machine import settings, words
 
 from pbem.identity import ssh
 from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
-from pbem.player.correspondence import Correspondence, Party
+from pbem.player.correspondence import Correspondence, Impossible, Party
 from pbem.player.limits import Limits
 from pbem.player.memory import Memory
 from pbem.player.program import Program
 from pbem.player.sealed import Vault
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from simulation.world import World
 
     from pbem.json_object import JsonObject
@@ -38,6 +41,7 @@ TOGETHER = 0.4  # of the time until a player looks at the most: at these hours m
 
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
+KEY = Path(__file__).parent.parent / "data" / "signed" / "keys" / "dkim-rsa.key"
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
 
 
@@ -190,6 +194,71 @@ class Player:
 
     def standing(self, match: str) -> JsonObject:
         return self.letters.standing(match)
+
+
+class Keyless:
+    """Somebody without a key, whose letters count by the reply addresses they go to, and who has second thoughts."""
+
+    name = "dan"
+    address = "dan@mail.example"
+    _PAUSE = 86_400.0  # seconds at the most until the next letter
+    _ZONES = ("Europe/Berlin", "Asia/Tokyo", "America/Lima", "Africa/Cairo", "Australia/Perth", "Asia/Kolkata")
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._random = Random(f"{world.seed} keyless")
+        self._memory = Memory(None)
+        party = Party(self.name, self.address, SERVER, TO)
+        self._letters = Correspondence(party, self._memory, None, self._random.randbytes)
+        self._begun = False
+        key = load_pem_private_key(KEY.read_bytes(), None)
+        assert isinstance(key, RSAPrivateKey)
+        self._domain = Domain("mail.example", key=key)
+        self.sent: list[tuple[str, bytes]] = []
+        """To which address each letter went, and its bytes."""
+
+    def close(self) -> None:
+        self._memory.close()
+
+    async def resolve(self, name: str) -> str:
+        """The DNS: there is one key in it, with which the provider of this mailbox signs."""
+        return self._domain.record if name == self._domain.where else ""
+
+    def begin(self) -> None:
+        self._letters.register_mailbox(self._world.now())
+        self._post()
+
+    def receive(self, raw: bytes) -> None:
+        """Read a letter, and write the next one some time later."""
+        self._letters.receive(raw, self._world.now())
+        if self._memory.fact("account") is None:
+            self._letters.confirm(self._world.now())
+            self._post()
+        elif not self._begun:
+            self._begun = True
+            self._world.loop.call_later(self._random.random() * self._PAUSE, self._write)
+
+    def _write(self) -> None:
+        if self._world.hurried:
+            return
+        self._world.loop.call_later(self._random.random() * self._PAUSE, self._write)
+        with suppress(Impossible):  # there is nothing to answer now
+            self._letters.tell(f"set timezone {self._random.choice(self._ZONES)}", self._world.now())
+            self._post()
+
+    def _post(self) -> None:
+        for sent in self._letters.unsent():
+            self._bring(sent.to, sent.raw, 0)
+            self._letters.has_left(sent)
+            if sent.command == "set" and self._random.random() < 0.5:
+                # To the address of which the first letter made use: it changes nothing.
+                other = re.sub(rb"(set timezone) \S+", rb"\1 UTC", sent.raw)
+                other = re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <other.", other, count=1)
+                self._bring(sent.to, other, self._random.random() * 2 * self._PAUSE)
+
+    def _bring(self, to: str, raw: bytes, delay: float) -> None:
+        self.sent.append((to, raw))
+        self._world.post.post(self.address, to, self._domain.sign(raw, self._world.now()), delay)
 
 
 class Third:

@@ -47,6 +47,8 @@ MAILBOX = f"pbem@{SERVER}"
 LONGEST_WAIT = 1200.0  # seconds that the server waits at the most until it looks again, so that weeks are short
 REST = 600.0  # seconds at the most until a machine that died begins again
 STALLS = 0.002  # of the times when others may come, how often a desk stands still until it is held dead
+IN_HAND = {"letter leased": 0.02, "letter read": 0.02}
+"""And how often where it has a letter in hand, which another takes up then."""
 DEATHS = 400  # points passed at the most between two deaths
 
 
@@ -125,7 +127,7 @@ class Machine:
             random=self.octets,
             place=self._place,
             reader=InProcess,
-            resolve=_no_name,
+            resolve=self.world.keyless.resolve,
             environment={},
             points=self.passed,
             disk=self.disk.process(),
@@ -427,7 +429,7 @@ class Desk:
         """Let others come before this desk goes on; so many, perhaps, that it is held dead."""
         machine, draw = self._machine, self._machine.draw
         chance = draw.random()
-        if chance < STALLS and machine.deaths > 0:
+        if chance < IN_HAND.get(point, STALLS) and machine.deaths > 0:
             self._stall(point)
         elif chance < 0.2:
             self._loop.pause(draw.random() * (20 if chance < 0.03 else 0.2))
@@ -445,8 +447,3 @@ class Desk:
     def _look(self) -> None:
         if self._machine.dead:
             raise Killed("the machine")
-
-
-async def _no_name(_name: str) -> str:
-    """Nobody publishes a key in this world's DNS."""
-    return ""

@@ -22,7 +22,7 @@ import structlog
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
-from simulation.players import Habits, Player, Third
+from simulation.players import Habits, Keyless, Player, Third
 from simulation.server import Machine
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ class World:
         draw = self.random("habits")
         names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
         self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
+        self.keyless = Keyless(self)
         self.third = Third(self)
         self.machine = Machine(self)
         self._smarthosts = 0
@@ -204,6 +205,8 @@ class World:
         for match in OVER.findall(raw):
             self.note_over(match.decode())
         draw = self.random(f"way {number}")
+        if recipient == self.keyless.address:
+            self.loop.call_later(draw.random() * 120, self.keyless.receive, raw)
         if (player := self.people.get(recipient)) is not None:
             self._carry(player, raw, draw.random() * 120)
             if self.week.troubles and draw.random() < 0.02:
@@ -250,6 +253,7 @@ class World:
         """Leave nothing open."""
         for player in self.players.values():
             player.close()
+        self.keyless.close()
         self.machine.disk.close()
         self.loop.end()
 
@@ -273,6 +277,7 @@ class World:
     async def _begin(self) -> None:
         for player in self.players.values():
             player.begin()
+        self.keyless.begin()
         while not all(player.registered for player in self.players.values()):  # noqa: ASYNC110 - the state of others
             await asyncio.sleep(600)
         names = [*self.players.values()]
