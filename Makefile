@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock manual bench clean
+.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock manual bench clean
 
 venv: .venv/ready
 
@@ -39,6 +39,15 @@ test: check
 # Minutes, not seconds: everything in `test` and what is marked long; and no letter of the desk's tests accuses it.
 test-long: check
 	$(BIN)/pytest --accused -m "not browser"
+
+# Weeks of a server in one thread, with power cuts, seed after seed: docs/simulation.md. FROM=17 SEEDS=1 WEEK='{"days": 2}' STORY=1
+SEEDS ?= 100
+FROM ?= 1
+WEEK ?=
+STORY ?=
+
+simulate: venv
+	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --from $(FROM) $(if $(WEEK),--week '$(WEEK)') $(if $(STORY),--story)
 
 # The store and the desk on PostgreSQL: Debian's, installed if there is none, in a temporary folder; gone afterwards.
 # MARKS=long: five hundred faults that befall three servers and their database, and two hundred matches over three servers.

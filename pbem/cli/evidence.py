@@ -34,7 +34,7 @@ def witness_keys(texts: Sequence[str]) -> list[VerifierKey]:
 
 
 def kept_letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
-    """The letters of these places, as many as are looked at; raises click.UsageError."""
+    """The letters of these places, up to the limit; raises click.UsageError."""
     count = octets = 0
     for place in places:
         try:

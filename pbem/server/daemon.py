@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from functools import partial
@@ -40,12 +39,13 @@ from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
 from pbem.server.witness_asker import WitnessAsker
-from pbem.smtp.delivery import Deliverer, Smarthost
+from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.server import Intake, Place, Refusal
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
+from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, LockedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from pbem.server.desk_process import OpenDesk, OpenPlace
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
+    from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
@@ -115,6 +116,8 @@ class Daemon:
         environment: Mapping[str, str] = os.environ,
         points: Failpoints = passing,
         roles: frozenset[Role] = ALL,
+        disk: Disk = THIS_DISK,
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self._config = config
         self._now = now
@@ -122,7 +125,7 @@ class Daemon:
         self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
         """By what this server is known among those that share its store."""
         self._roles = roles
-        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles)
+        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles, disk, longest_wait)
         self._open_place = place
         self._open_reader = reader
         self._transport = transport
@@ -131,6 +134,8 @@ class Daemon:
         self._ready = ready
         self._environment = environment
         self._points = points
+        self._disk = disk
+        self._longest_wait = longest_wait
         self._quick = False
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
@@ -144,7 +149,8 @@ class Daemon:
 
         Raises `StartError`, and the error of any task that ended unexpectedly.
         """
-        asyncio.get_running_loop().set_exception_handler(Complaints())
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(Complaints(loop.time))
         async with AsyncExitStack() as stack:
             try:
                 await self._serve(stack)
@@ -178,7 +184,8 @@ class Daemon:
         places = [*await self._listen(intake), *await self._give_figures(metrics)]
         turn = stack.enter_context(WriteTurn())
         number = (config.desks or usual()) if Role.DESK in self._roles else int(Role.CLOCK in self._roles)
-        self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters)
+        clock = asyncio.get_running_loop().time
+        self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters, clock)
         stack.push_async_callback(self._desks.close)
         keys = self._open_store(stack, turn, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
@@ -207,20 +214,29 @@ class Daemon:
             run=self._post,
             settled=self.wake,
             points=self._points,
+            longest_wait=self._longest_wait,
         )
-        asker = Asker(Lookups(self._post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
+        asker = Asker(
+            Lookups(self._post_base),
+            self._resolve,
+            now=self._now,
+            run=self._post,
+            settled=self.wake,
+            longest_wait=self._longest_wait,
+        )
         await intake.open()
         await metrics.open()
         await self._work(deliverer, asker, intake, places)
 
     async def _locked(self, store: Path) -> Lock:
         """The lock of the store; if its daemon is dead but the desk is not yet, the lock is free in a moment."""
-        end = time.monotonic() + LAST_MOMENTS
+        clock = asyncio.get_running_loop().time
+        end = clock() + LAST_MOMENTS
         while True:
             try:
-                return Lock(store)
+                return Lock(store, self._disk)
             except LockedError:
-                if _lives(Lock.holder(store)) or time.monotonic() > end:
+                if _lives(Lock.holder(store)) or clock() > end:
                     raise
             await asyncio.sleep(0.01)
 
@@ -252,18 +268,19 @@ class Daemon:
                 own_keys.check(database, found[0])
 
         if new and isinstance(config.store, Path):
-            self._lock = stack.enter_context(Lock(config.store))
-        first = Database(config.store, points=self._points, turn=turn, approve=approve)
+            self._lock = stack.enter_context(Lock(config.store, self._disk))
+        disk = self._disk
+        first = Database(config.store, points=self._points, turn=turn, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
         if new and self._lock:
             self._lock.cover()
-        keys = found[0] if found else own_keys.make(*files, self._random)
+        keys = found[0] if found else own_keys.make(*files, self._random, disk)
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
-        doorstep = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        doorstep = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))
         doorstep.commit_lightly()  # somebody waits for it
         self._inbox = Inbox(doorstep, keys.vault)
-        self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))
         return keys
 
     async def _work(self, deliverer: Deliverer, asker: Asker, intake: Intake, places: Sequence[Place]) -> None:
@@ -448,7 +465,8 @@ class Daemon:
         if room is not None and room < self._config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
         a_day = self._config.limits.letters_per_day
-        began = time.monotonic()
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             # To hand a commit to a thread and back costs more than a quick disk's fsync.
             if not self._quick:
@@ -456,7 +474,7 @@ class Daemon:
             rows = self._inbox.put_all(letters, self._now(), a_day, wait=False)
         except BusyError:
             rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
-        self._quick = time.monotonic() - began < QUICK
+        self._quick = clock() - began < QUICK
         self._desks.came(len(letters))
         return [row is not None for row in rows]
 

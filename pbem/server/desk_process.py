@@ -40,6 +40,7 @@ from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database
+from pbem.store.disk import THIS_DISK
 from pbem.store.errors import StoreError
 from pbem.store.operator import Generation
 from pbem.store.vault import KeyFileError
@@ -53,22 +54,26 @@ if TYPE_CHECKING:
     from pbem.config import Config, Limits
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
+    from pbem.store.disk import Disk
     from pbem.store.vault import Vault
 
 __all__ = [
     "DeskError",
     "DeskLike",
     "DeskPlace",
+    "Event",
     "OpenDesk",
     "OwnProcess",
     "OwnThread",
     "Process",
     "Supplies",
     "Told",
+    "Work",
     "main",
     "now",
     "open_composer",
     "open_desk",
+    "opened",
     "received",
     "serve",
     "started",
@@ -101,6 +106,22 @@ class DeskLike(Protocol):
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what the clock demands; returns when to be called again, None if nothing is timed."""
+
+
+class Event(Protocol):
+    """What somebody waits for, as `threading.Event` has it."""
+
+    def is_set(self) -> bool:
+        """Whether it happened."""
+
+    def set(self) -> None:
+        """It happens; whoever waits goes on."""
+
+    def clear(self) -> None:
+        """From now on it has not happened."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it happens, for so many seconds at the most; whether it did."""
 
 
 class OpenDesk(Protocol):
@@ -168,6 +189,14 @@ class Supplies:
     server: str = ""
     """The name of this server among those that share a store; "" where it has one of its own."""
     roles: frozenset[Role] = ALL
+    disk: Disk = THIS_DISK
+    longest_wait: float = LONGEST_WAIT
+    process: Callable[[], int] = os.getpid
+    """The number of the process in which the desk is."""
+    event: Callable[[], Event] = threading.Event
+    """Makes what a desk waits for that has nothing to do."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds that go by, whatever the time is said to be."""
 
     def owner(self, process: int) -> str:
         """The mark of what a desk in a process has in hand."""
@@ -224,36 +253,45 @@ class OpenPlace(Protocol):
         """A place in which the desk is not open yet."""
 
 
-class _Work:
+class Work:
     """Letter after letter, and the clock between them; other threads may call it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
         self,
         desk: DeskLike,
         database: Database,
         now: Callable[[], datetime],
         worked: Callable[[], None],
         rests: Callable[[], None],
+        *,
         roles: frozenset[Role] = ALL,
+        event: Callable[[], Event] = threading.Event,
+        clock: Callable[[], float] = time.monotonic,
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self._desk = desk
         self._roles = roles
+        self._clock = clock
+        self._longest_wait = longest_wait
         self._database = database
         self._now = now
         self._worked = worked
         self._rests = rests
         self._told = database.changes
-        self._woken = threading.Event()
-        self._stopping = threading.Event()
+        self._woken = event()
+        self._stopping = event()
         self._eased = 0.0
 
     def wake(self) -> None:
+        """Look at the inbox and the clock now."""
         self._woken.set()
 
     def ease(self) -> None:
-        self._eased = time.monotonic() + EASED
+        """Rest more than work, for a moment: letters pour in."""
+        self._eased = self._clock() + EASED
 
     def stop(self) -> None:
+        """Begin no further letter."""
         self._stopping.set()
         self._woken.set()
 
@@ -279,12 +317,12 @@ class _Work:
         """Handle some letters, and look at the clock after the last; returns the seconds until there is more work."""
         since_tick = handled = 0
         while Role.DESK in self._roles and since_tick < LETTERS_PER_TICK:
-            began = time.monotonic()
+            began = self._clock()
             if not (handled := self._desk.handle_next(self._now())):
                 break
             self._tell()
             since_tick += handled
-            self._rest(time.monotonic() - began)
+            self._rest(self._clock() - began)
             if self._stopping.is_set():
                 return 0.0
         following = self._desk.tick(self._now()) if Role.CLOCK in self._roles else None
@@ -292,7 +330,7 @@ class _Work:
 
     def _rest(self, worked: float) -> None:
         """Leave the processor to others after this many seconds of work, while letters pour in."""
-        if (rest := min(worked * RESTED, self._eased - time.monotonic())) > 0:
+        if (rest := min(worked * RESTED, self._eased - self._clock())) > 0:
             self._stopping.wait(rest)
 
     def _tell(self) -> None:
@@ -304,19 +342,25 @@ class _Work:
     def _until(self, time: datetime | None) -> float:
         """Seconds to wait for a time, never so few that a late desk keeps the processor busy."""
         if time is None:
-            return LONGEST_WAIT
-        return min(max((time - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+            return self._longest_wait
+        return min(max((time - self._now()).total_seconds(), 0.05), self._longest_wait)
 
 
 @contextmanager
-def _opened(
+def opened(
     supplies: Supplies, turn: WriteTurn, worked: Callable[[], None], rests: Callable[[], None]
-) -> Iterator[_Work]:
+) -> Iterator[Work]:
+    """A desk over a store that is there, ready for its work; raises what `DeskPlace.open` raises but `DeskError`."""
     config = supplies.config
     keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
     with (
         Database(
-            config.store, migrate=False, points=supplies.points, turn=turn, owner=supplies.owner(os.getpid())
+            config.store,
+            migrate=False,
+            points=supplies.points,
+            turn=turn,
+            disk=supplies.disk,
+            owner=supplies.owner(supplies.process()),
         ) as database,
         closing(supplies.reader(config.limits)) as reader,
     ):
@@ -324,7 +368,17 @@ def _opened(
         desk = supplies.open_desk(
             config, database, keys.vault, keys.signing, composer, supplies.random, reader, supplies.points
         )
-        yield _Work(desk, database, supplies.now, worked, rests)
+        yield Work(
+            desk,
+            database,
+            supplies.now,
+            worked,
+            rests,
+            roles=supplies.roles,
+            event=supplies.event,
+            clock=supplies.clock,
+            longest_wait=supplies.longest_wait,
+        )
 
 
 class OwnThread:
@@ -338,7 +392,7 @@ class OwnThread:
         self._told = told
         self._thread = ThreadPoolExecutor(1, "desk")
         self._stack = ExitStack()
-        self._work: _Work | None = None
+        self._work: Work | None = None
 
     async def open(self, turn: WriteTurn, _lock: Sequence[int]) -> None:
         """Open the desk in its thread."""
@@ -350,8 +404,8 @@ class OwnThread:
         def rests() -> None:
             loop.call_soon_threadsafe(self._rests)
 
-        opened = _opened(self._supplies, turn, worked, rests)
-        self._work = await loop.run_in_executor(self._thread, self._stack.enter_context, opened)
+        made = opened(self._supplies, turn, worked, rests)
+        self._work = await loop.run_in_executor(self._thread, self._stack.enter_context, made)
 
     async def work(self) -> None:
         """Handle letters until `stop`."""
@@ -618,7 +672,7 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
             line.sendall(word)
 
     try:
-        with _opened(supplies, turn, worked, partial(tell, RESTS)) as work:
+        with opened(supplies, turn, worked, partial(tell, RESTS)) as work:
             threading.Thread(target=_listen, args=(line, work, here), daemon=True).start()
             tell(READY)
             work()
@@ -628,7 +682,7 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
     return 0
 
 
-def _listen(line: socket.socket, work: _Work, here: Callable[[], None]) -> None:
+def _listen(line: socket.socket, work: Work, here: Callable[[], None]) -> None:
     """Listen to the daemon; without one, what is in hand is no longer ours."""
     while said := _heard(line):
         if EASE in said:

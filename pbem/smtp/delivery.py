@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pbem.config import Smarthost as SmarthostConfig
     from pbem.store.outbox import Outbox, OutboxRow
 
-__all__ = ["Deliverer", "Permanent", "Run", "Smarthost", "Temporary", "Transport", "retry_time"]
+__all__ = ["LONGEST_WAIT", "Deliverer", "Permanent", "Run", "Smarthost", "Temporary", "Transport", "retry_time"]
 
 REPLY = 500  # characters of a reply that are kept
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
@@ -197,6 +197,7 @@ class Deliverer:
         run: Run,
         settled: Callable[[], None] = lambda: None,
         points: Failpoints = passing,
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self.wake = asyncio.Event()
         self._outbox = outbox
@@ -208,6 +209,7 @@ class Deliverer:
         self._run = run
         self._settled = settled
         self._points = points
+        self._longest_wait = longest_wait
         self._ahead = LETTERS_AHEAD * schedule.concurrency
         self._in_hand: deque[OutboxRow] = deque()
         self._fates: list[_Fate] = []
@@ -258,9 +260,9 @@ class Deliverer:
         But if letters take long, each outcome is put on disk soon: until then, a crash would send the letter again.
         """
         if len(self._in_hand) <= self._ahead // 2:
-            return 0.0 if self._fates or not self._in_hand else LONGEST_WAIT
+            return 0.0 if self._fates or not self._in_hand else self._longest_wait
         if not self._fates:
-            return LONGEST_WAIT
+            return self._longest_wait
         return max(self._since + SOON - asyncio.get_running_loop().time(), 0.0)
 
     async def _exchange(self) -> float:
@@ -291,8 +293,8 @@ class Deliverer:
             self._in_hand.extend(leased.rows)
         self._send()
         if self._in_hand or leased.due is None or (not room and not full):
-            return LONGEST_WAIT
-        return min(max((leased.due - self._now()).total_seconds(), 0.0), LONGEST_WAIT)
+            return self._longest_wait
+        return min(max((leased.due - self._now()).total_seconds(), 0.0), self._longest_wait)
 
     def _send(self) -> None:
         """Have as many letters under way as allowed."""

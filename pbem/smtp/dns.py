@@ -79,12 +79,14 @@ class Asker:
         now: Callable[[], datetime],
         run: Run,
         settled: Callable[[], None],
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self._lookups = lookups
         self._resolve = resolve
         self._now = now
         self._run = run
         self._settled = settled
+        self._longest_wait = longest_wait
         self._stopping = False
         self._asking: asyncio.Future[list[None]] | None = None
         self.wake = asyncio.Event()
@@ -125,8 +127,8 @@ class Asker:
             return 0.0
         following = await self._run(self._lookups.next_due)
         if following is None:
-            return LONGEST_WAIT
-        return min(max((following - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+            return self._longest_wait
+        return min(max((following - self._now()).total_seconds(), 0.05), self._longest_wait)
 
     async def _ask(self, lookup: Lookup) -> None:
         record: str | None = None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from pbem.failpoints import Failpoints, passing
 from pbem.store.decision import Answer, Pending, Read, Script, Write, made, meanwhile, puts_off
+from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import (
     BusyError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.store.decision import Parameters
+    from pbem.store.disk import Disk
     from pbem.store.engine import Cursor, Engine
     from pbem.store.write_turn import WriteTurn
     from pbem.store_place import Place
@@ -66,7 +68,7 @@ class Database:
     beside a daemon must not do that. `approve` may raise before anything is written.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
         self,
         place: Place | str,
         migrations: Sequence[str] = MIGRATIONS,
@@ -76,6 +78,7 @@ class Database:
         turn: WriteTurn | threading.Lock | None = None,
         owner: str | None = None,
         approve: Callable[[Database], object] = lambda _: None,
+        disk: Disk = THIS_DISK,
     ) -> None:
         self._turn = turn or threading.Lock()
         self.owner = owner or str(os.getpid())
@@ -95,7 +98,7 @@ class Database:
 
         What was read, or put off, in one of them may be kept in mind until the next.
         """
-        self.engine = _connected(place, make=migrate)
+        self.engine = _connected(place, disk, make=migrate)
         self.place = self.engine.place
         self._reaches = Reaches(self.engine.columns)
         try:
@@ -454,7 +457,7 @@ def is_there(place: Place) -> bool:
     """Whether there is, or may be, a store at a place; raises `StoreError` if that cannot be found out."""
     if isinstance(place, Path):
         return place.exists()
-    engine = _connected(place, make=False)
+    engine = _connected(place, THIS_DISK, make=False)
     try:
         return engine.version > 0
     finally:
@@ -463,20 +466,20 @@ def is_there(place: Place) -> bool:
 
 def standby_of(place: Place) -> bool | None:
     """Whether commits of a store wait for a standby; None if none is seen. Raises `StoreError`."""
-    engine = _connected(place, make=False)
+    engine = _connected(place, THIS_DISK, make=False)
     try:
         return engine.standby()
     finally:
         engine.close()
 
 
-def _connected(place: Place | str, *, make: bool) -> Engine:
-    """A connection to the engine of a place; `make` allows an empty place."""
+def _connected(place: Place | str, disk: Disk, *, make: bool) -> Engine:
+    """A connection to the engine of a place; `make` allows an empty place. A file is on this disk."""
     if isinstance(place, PostgresqlAddress):
         from pbem.store.postgresql import Postgresql
 
         return Postgresql(place)
-    return Sqlite(place, make=make)
+    return Sqlite(place, disk, make=make)
 
 
 _FEW = 16

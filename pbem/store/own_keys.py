@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from pbem.store.disk import THIS_DISK
 from pbem.store.errors import DamagedError, StoreError
 from pbem.store.vault import Sealed, Vault, load_key, load_or_create_key
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.store.database import Database
+    from pbem.store.disk import Disk
 
 __all__ = ["ForeignKeysError", "OwnKeys", "begun", "check", "load", "make", "note"]
 
@@ -48,10 +50,10 @@ def load(store_key: Path, signing_key: Path, random: Callable[[int], bytes]) -> 
     return OwnKeys(Vault(load_key(store_key), random), Ed25519PrivateKey.from_private_bytes(load_key(signing_key)))
 
 
-def make(store_key: Path, signing_key: Path, random: Callable[[int], bytes]) -> OwnKeys:
+def make(store_key: Path, signing_key: Path, random: Callable[[int], bytes], disk: Disk = THIS_DISK) -> OwnKeys:
     """The keys of a new store, made where a first start that broke off has not made them yet."""
     for path in (store_key, signing_key):
-        load_or_create_key(path, random)
+        load_or_create_key(path, random, disk)
     return load(store_key, signing_key, random)
 
 

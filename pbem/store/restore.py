@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 
 from pbem.store import own_keys
 from pbem.store.database import Database
+from pbem.store.disk import THIS_DISK
+from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import StoreError
 from pbem.store.operator import Generation, Instructions
-from pbem.store.sqlite import sync
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from pbem.store.disk import Disk
     from pbem.store.own_keys import OwnKeys
 
 __all__ = ["Restored", "restore"]
@@ -36,7 +38,7 @@ class Restored:
     aside: Path | None
 
 
-def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime) -> Restored:
+def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime, disk: Disk = THIS_DISK) -> Restored:
     """Put a backup in the place of the store, whose lock the caller holds; raises `StoreError`."""
     store = store.resolve()  # a symlink stays one
     draft = store.with_name(f".{store.name}.restored")
@@ -45,12 +47,12 @@ def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime) ->
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         shutil.copyfile(backup, draft)
         _like_its_folder(draft)
-        generation = _prepare(draft, keys, _highest(store), by, now)
-        sync(draft)
-        _note(store, generation)
-        aside = _put_aside(store, generation)
+        generation = _prepare(draft, keys, _highest(store, disk), by, now, disk)
+        disk.sync(draft)
+        _note(store, generation, disk)
+        aside = _put_aside(store, generation, disk)
         draft.replace(store)
-        sync(store.parent)
+        disk.sync(store.parent)
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{backup} is no sound backup: {error}") from error
     except OSError as error:
@@ -60,12 +62,12 @@ def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime) ->
     return Restored(generation, aside)
 
 
-def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime) -> int:
+def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime, disk: Disk) -> int:
     """Judge the copy of the backup, bring it up to date, and begin its new generation."""
-    with closing(sqlite3.connect(draft)) as copy:
+    with closing(disk.connect(draft, wait=BUSY_SECONDS)) as copy:
         if not copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").fetchone():
             raise StoreError("this file is no backup of a pbem store")
-    with Database(draft) as database:
+    with Database(draft, disk=disk) as database:
         if damage := database.damage():
             raise StoreError(f"the backup is damaged: {damage[0]}")
         own_keys.check(database, keys)
@@ -76,13 +78,13 @@ def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime) -
     return generation
 
 
-def _highest(store: Path) -> int:
+def _highest(store: Path, disk: Disk) -> int:
     """The highest generation that this server ever had, as far as anything here remembers."""
     known = [1]
     with suppress(OSError, ValueError):
         known.append(int(_memory(store).read_text("ascii")))
     if store.exists():
-        with suppress(sqlite3.Error, ValueError, TypeError), closing(sqlite3.connect(store)) as old:
+        with suppress(sqlite3.Error, ValueError, TypeError), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
             known.append(int(old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]))
     return max(known)
 
@@ -92,11 +94,11 @@ def _memory(store: Path) -> Path:
     return store.with_name(f"{store.name}.generation")
 
 
-def _note(store: Path, generation: int) -> None:
+def _note(store: Path, generation: int, disk: Disk) -> None:
     draft = store.with_name(f".{store.name}.generation")
     draft.write_text(f"{generation}\n", "ascii")
     _like_its_folder(draft)
-    sync(draft)
+    disk.sync(draft)
     draft.replace(_memory(store))
 
 
@@ -107,11 +109,11 @@ def _like_its_folder(path: Path) -> None:
         os.chown(path, owner.st_uid, owner.st_gid)
 
 
-def _put_aside(store: Path, generation: int) -> Path | None:
+def _put_aside(store: Path, generation: int, disk: Disk) -> Path | None:
     """Give the old store a second name, with all that belongs to it; its first name is taken over afterwards."""
     if not store.exists():
         return None
-    with suppress(sqlite3.Error), closing(sqlite3.connect(store)) as old:
+    with suppress(sqlite3.Error), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
         old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     aside = store.with_name(f"{store.name}.before-generation-{generation}")
     aside.unlink(missing_ok=True)
@@ -119,7 +121,7 @@ def _put_aside(store: Path, generation: int) -> Path | None:
     for ending in ("-wal", "-shm"):  # left where they are, they would be read as the new store's
         with suppress(FileNotFoundError):
             store.with_name(store.name + ending).replace(aside.with_name(aside.name + ending))
-    sync(store.parent)
+    disk.sync(store.parent)
     return aside
 
 

@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS, Ran
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
 
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     import sqlite_utils
 
     from pbem.store.decision import Parameters, Values
+    from pbem.store.disk import Disk
 
-__all__ = ["Lock", "Sqlite", "sync"]
+__all__ = ["Lock", "Sqlite"]
 
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -46,18 +48,17 @@ class Sqlite:
     failure = sqlite3.DatabaseError
     far = False
 
-    def __init__(self, path: Path | str, *, make: bool) -> None:
+    def __init__(self, path: Path | str, disk: Disk, *, make: bool) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
         self.place = Path(path).resolve()
+        self._disk = disk
         if make:
-            _create(self.place)
+            _create(self.place, disk)
         elif not self.place.is_file():
             raise StoreError(f"there is no store {self.place}")
         _look_at(self.place)
         with _translated():
-            self.connection = sqlite3.connect(
-                self.place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
+            self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -191,8 +192,7 @@ class Sqlite:
 
     def room(self) -> int:
         """How many octets are free on the disk under the store."""
-        found = os.statvfs(self.place.parent)
-        return found.f_bavail * found.f_frsize
+        return self._disk.room(self.place.parent)
 
     def size(self) -> int:
         """How many octets the store has."""
@@ -205,13 +205,13 @@ class Sqlite:
         """
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
-            with _translated(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            with _translated(), closing(self._disk.connect(path, wait=BUSY_SECONDS)) as copy:
                 self.connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, complete in itself
                 if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
                     raise StoreError(f"the copy of {self.place} is damaged; so may be the store: ask `pbem doctor`")
-            sync(path)
-            sync(path.parent)
+            self._disk.sync(path)
+            self._disk.sync(path.parent)
         except BaseException:
             path.unlink()
             raise
@@ -244,14 +244,14 @@ class Lock:
     when another process holds it, and `StoreError` where no file can be made.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, disk: Disk = THIS_DISK) -> None:
         self._store = Path(path).resolve()
         self.files: list[int] = []
         """What holds it; a process that is given these holds it, too, until it ends."""
         note = _note(self._store)
         try:
             self.cover()
-            note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            disk.make_folder(note.parent)
             file = os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._hold(file)
             os.ftruncate(file, 0)
@@ -318,22 +318,13 @@ def _look_at(path: Path) -> None:
             raise FullError(f"{place} cannot be written by this user, or its disk is mounted read-only")
 
 
-def _create(path: Path) -> None:
+def _create(path: Path, disk: Disk) -> None:
     """Make the file before SQLite does, so that nobody else may ever read it, and its name is on disk."""
     if path.exists():
         return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    disk.make_folder(path.parent)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    sync(path.parent)
-
-
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to disk."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+    disk.sync(path.parent)
 
 
 @contextmanager

@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from pbem.store.disk import THIS_DISK
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pbem.store.disk import Disk
 
 __all__ = ["KeyFileError", "Sealed", "Vault", "create_key", "load_key", "load_or_create_key"]
 
@@ -81,37 +85,31 @@ def load_key(path: Path | str) -> bytes:
     return key
 
 
-def create_key(path: Path | str, random: Callable[[int], bytes]) -> bytes:
+def create_key(path: Path | str, random: Callable[[int], bytes], disk: Disk = THIS_DISK) -> bytes:
     """Make a key and keep it in a new file, mode 0600, on disk when this returns; raises FileExistsError."""
     path = Path(path)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    disk.make_folder(path.parent)
     key = random(KEY_BYTES)
     # Written aside and linked into place: a crash leaves either no key file or a whole one.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         os.write(file, key.hex().encode() + b"\n")
-        os.fsync(file)
     finally:
         os.close(file)
     try:
+        disk.sync(draft)
         os.link(draft, path)
     finally:
         draft.unlink()
-    _sync_folder(path.parent)
+    disk.sync(path.parent)
     return key
 
 
-def load_or_create_key(path: Path | str, random: Callable[[int], bytes]) -> bytes:
+def load_or_create_key(path: Path | str, random: Callable[[int], bytes], disk: Disk = THIS_DISK) -> bytes:
     """The key of this file, made on first use."""
-    if Path(path).exists():
-        return load_key(path)
-    return create_key(path, random)
-
-
-def _sync_folder(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+    path = Path(path)
+    if not path.exists():
+        return create_key(path, random, disk)
+    disk.sync(path.parent)  # who made it may have been killed before its name was on disk
+    return load_key(path)

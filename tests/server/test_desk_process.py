@@ -26,7 +26,8 @@ from lives import End, Server, Smarthost, children
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process
 from pbem.server.daemon import StartError
-from pbem.server.desk_process import FILES, OwnProcess, Supplies, open_desk, received, started
+from pbem.server.desk_process import FILES, OwnProcess, Supplies, open_desk, opened, received, started
+from pbem.server.roles import Role
 from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
@@ -253,3 +254,27 @@ def test_what_a_desk_that_stands_still_was_woken_for_is_soon_anothers(
 
     config = configured(tmp_path, desks=2)
     run(config, scene, desk=open_desk, place=OwnProcess, reader=InProcess)
+
+
+@pytest.mark.parametrize("role", [Role.DESK, Role.CLOCK])
+def test_a_desk_does_what_its_roles_are(tmp_path: Path, role: Role) -> None:
+    """One whose server has the clock alone leaves letters to others; one that has letters alone, the clock."""
+    called: list[Role] = []
+
+    class Desk:
+        def handle_next(self, _now: object) -> int:
+            called.append(Role.DESK)
+            return 0
+
+        def tick(self, _now: object) -> None:
+            called.append(Role.CLOCK)
+
+    async def nothing(_house: House) -> None:
+        """The store and its keys are made, and no more."""
+
+    config = configured(tmp_path)
+    run(config, nothing)
+    supplies = Supplies(config, open_desk=lambda *_: Desk(), reader=InProcess, roles=frozenset({role}))
+    with WriteTurn() as turn, opened(supplies, turn, lambda: None, lambda: work.stop()) as work:  # noqa: PLW0108 - it is made here
+        work()
+    assert called == [role]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pbem.server import desk_process
-from pbem.server.desk_process import Supplies, Told, _Work
+from pbem.server.desk_process import Supplies, Told, Work
 from pbem.server.desks import MANY, STRETCH, Desks
 from pbem.store.database import Database
 
@@ -101,7 +101,7 @@ def eased(path: Path) -> Iterator[Desk]:
     """A desk at work while letters pour in."""
     desk = Desk()
     with Database(path) as database:
-        work = _Work(desk, database, lambda: datetime.now(UTC), lambda: None, lambda: None)
+        work = Work(desk, database, lambda: datetime.now(UTC), lambda: None, lambda: None)
         work.ease()
         thread = threading.Thread(target=work)
         thread.start()

@@ -1,0 +1,47 @@
+"""What a store in a file asks of the disk under it: a connection to a file, that a file be on disk, how much is free.
+
+It is handed in, so that a test can hand in a disk that loses what was not synced. Nothing here knows what is in a
+file. Implements reliability.md, promises 1 and 2.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["THIS_DISK", "Disk"]
+
+
+class Disk:
+    """The disk of this machine."""
+
+    def connect(self, path: Path, *, wait: float) -> sqlite3.Connection:
+        """A connection to a database, which waits so many seconds for another's lock; transactions are explicit."""
+        return sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+
+    def sync(self, path: Path) -> None:
+        """Have a file, or the names in a folder, on disk when this returns."""
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+    def make_folder(self, folder: Path) -> None:
+        """Have a folder there, and the names of those that had to be made on disk; a new one is for nobody else."""
+        made = [one for one in (folder, *folder.parents) if not one.exists()]
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for one in reversed(made):
+            self.sync(one.parent)
+
+    def room(self, folder: Path) -> int:
+        """How many octets are free under a folder."""
+        found = os.statvfs(folder)
+        return found.f_bavail * found.f_frsize
+
+
+THIS_DISK = Disk()

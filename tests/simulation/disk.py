@@ -1,0 +1,564 @@
+"""A disk that forgets: what was not synced when the power fails is lost, or part of it, or one page is torn.
+
+Here live the `Disk` of one folder and the processes that write to it. The files of the folder are real, and hold what
+the machine's memory holds; beside them it is kept what of it is durable. Writes to databases come through a virtual
+file system (VFS) of SQLite's, entered by ctypes in the library that Python's own sqlite3 uses, so that the store has
+its usual connections, on the usual engine. Other files are compared when they are synced and when the power fails.
+
+The file system that is played is as bad as POSIX allows: unsynced writes reach the disk in any order or not at all,
+names of files (made, removed, renamed) likewise, until their folder is synced; a sector of 512 octets is whole. Two
+things are believed of SQLite's own code for Unix, and not tried: that it syncs the folder at the first sync of a log
+or journal that it has made, and when it removes a file and is told to.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import sqlite3
+from contextlib import suppress
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+import pbem.store.disk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+__all__ = ["SECTOR", "Disk", "Faults", "Process"]
+
+SECTOR = 512
+
+_FULL, _CANTOPEN = 13, 14
+_IOERR_WRITE, _IOERR_FSYNC, _IOERR_TRUNCATE, _IOERR_DELETE = (10 | number << 8 for number in (3, 4, 6, 10))
+_CREATE = 0x4
+_WITH_NAME = 0x800 | 0x4000 | 0x80000
+"""The kinds of files that are made with their names synced: a main journal, a super-journal, a log."""
+
+
+class Write(NamedTuple):
+    """Octets that were written and not synced."""
+
+    offset: int
+    data: bytes
+
+
+class Length(NamedTuple):
+    """A length that was set and not synced."""
+
+    size: int
+
+
+@dataclass(eq=False)
+class File:
+    """A file, by whatever names: what of it is durable, and what was changed since."""
+
+    held: int
+    """A descriptor without rights: while there is one nobody else is given the number of this file."""
+    mode: int = 0
+    durable: bytearray = field(default_factory=bytearray)
+    changes: list[Write | Length] = field(default_factory=list)
+    watched: bool = False
+    """Whether it is a database's, the changes of which are noted as they are made."""
+    folder: bool = False
+
+    def compare(self, now: bytes) -> None:
+        """Note what must have been written since the last sync."""
+        before = self.durable
+        starts = range(0, len(now), SECTOR)
+        pieces = [(start, now[start : start + SECTOR]) for start in starts]
+        self.changes = [Write(start, piece) for start, piece in pieces if before[start : start + SECTOR] != piece]
+        if len(now) != len(before):
+            self.changes.append(Length(len(now)))
+
+    def sync(self) -> None:
+        """Have all changes durable."""
+        for change in self.changes:
+            _make(self.durable, change)
+        self.changes.clear()
+
+    def fail_to_sync(self, random: Random) -> None:
+        """Forget that some changes are not durable: what Linux could not write it does not try to write again."""
+        for change in self.changes:
+            if random.random() < 0.5:
+                _make(self.durable, change)
+        self.changes.clear()
+
+
+@dataclass
+class Faults:
+    """How probable it is that the disk refuses something."""
+
+    sync: float = 0.0
+    """That a sync fails (EIO): what was to be synced may be lost for ever, though it can still be read."""
+    full: float = 0.0
+    """That a write finds no room; a part of it may be written."""
+
+
+class Disk:
+    """One folder, and what of it is durable; all that is random in it comes from `random`.
+
+    What is there when it is made is durable. When it `fail`s nothing reaches it any more, so that those who die of it
+    may be unwound in peace; after `restart` there are new processes. Use `power_cut` or `kill` where nobody is about.
+    """
+
+    def __init__(self, folder: Path, random: Random) -> None:
+        self.folder = folder.resolve()
+        self.random = random
+        self.faults = Faults()
+        self.room = 1 << 40
+        """How many octets are said to be free."""
+        self.fails_after: int | None = None
+        """After how many more writes, syncs and the like the power fails, just before the next."""
+        self.power_cuts = 0
+        self.lost = 0
+        """How many changes were lost in all power cuts."""
+        self.torn = 0
+        """How many of those were lost in part."""
+        self._files: dict[int, File] = {}
+        self._all: set[File] = set()
+        self._processes: list[Process] = []
+        self._left: dict[Path, tuple[File, bytes]] | None = None
+        self._names = self._there()
+        for path, file in self._names.items():
+            file.durable[:] = self._read(path, file)
+
+    def close(self) -> None:
+        """End all processes; the files stay as they are."""
+        self._end_processes()
+        self._release(self._all)
+
+    @property
+    def down(self) -> bool:
+        """Whether it has failed, and waits for its restart."""
+        return self._left is not None
+
+    def process(self) -> Process:
+        """A process of the machine, with connections of its own; it dies with the machine, or alone."""
+        assert not self.down
+        self._processes.append(Process(self))
+        return self._processes[-1]
+
+    def power_cut(self) -> None:
+        """Let the power fail and come back: whatever was not synced is lost, or kept, or torn."""
+        self.fail(power=True)
+        self.restart()
+
+    def kill(self) -> None:
+        """Let all processes die: what they wrote is in the machine's memory, and not durable yet."""
+        self.fail(power=False)
+        self.restart()
+
+    def fail(self, *, power: bool) -> None:
+        """Let all processes stop here, with the machine or without: nothing of what they still do has an effect."""
+        for process in self._processes:
+            process.alive = False
+        self.fails_after = None
+        names = self._there()
+        if power:
+            names = self._names = self._lose(names)
+            self.power_cuts += 1
+        self._left = {
+            path: (file, bytes(file.durable) if power else self._read(path, file)) for path, file in names.items()
+        }
+
+    def restart(self) -> None:
+        """Let the machine have what was left when it failed, in new files: dead processes have the old ones."""
+        assert self._left is not None
+        self._end_processes()
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._files.clear()
+        made: dict[File, Path] = {}
+        for path, (file, content) in sorted(self._left.items()):
+            place = self.folder / path
+            if file in made:
+                os.link(made[file], place)
+                continue
+            if file.folder:
+                place.mkdir()
+            else:
+                place.write_bytes(content)
+            place.chmod(file.mode)
+            made[file] = place
+            os.close(file.held)
+            file.held = os.open(place, os.O_PATH | os.O_CLOEXEC)
+            self._files[place.stat().st_ino] = file
+        self._release(self._all - made.keys() - set(self._names.values()))
+        self._left = None
+
+    def sync(self, path: Path) -> None:
+        """Have a file, or the names in a folder, durable."""
+        path = path.resolve()
+        if path.is_dir():
+            self._sync_names(path)
+        else:
+            file = self._file(path)
+            if not file.watched:
+                file.compare(path.read_bytes())
+            file.sync()
+
+    def watch(self, path: Path) -> File:
+        """A file that is a database's: its changes are noted from now on, as they are made."""
+        file = self._file(path)
+        if not file.watched:
+            file.compare(path.read_bytes())
+            file.watched = True
+        return file
+
+    def step(self) -> None:
+        """Something is about to be done: let the power fail, if it is time."""
+        if self.fails_after is not None:
+            self.fails_after -= 1
+            if self.fails_after < 0:
+                self.fail(power=True)
+
+    def chance(self, probability: float) -> bool:
+        """Whether something befalls that is so probable; what cannot befall takes no random number."""
+        return probability > 0 and self.random.random() < probability
+
+    def _lose(self, now: dict[Path, File]) -> dict[Path, File]:
+        """What a power cut leaves: of each name what it is the name of, with what is durable from then on."""
+        fate = self.random.choice((0.0, 1.0, self.random.random()))
+        """How probable it is that something reached the disk unasked."""
+        left: dict[Path, File] = {}
+        for path in sorted(now.keys() | self._names.keys()):
+            old, new = self._names.get(path), now.get(path)
+            file = new if old is new or self.chance(fate) else old
+            if file is not None and (path.parent == Path() or path.parent in left):
+                left[path] = file
+        files = list(dict.fromkeys(left.values()))
+        for path, file in now.items():
+            if not file.watched:
+                file.compare(self._read(path, file))
+        tears = sum(len(file.changes) for file in files)
+        torn = self.random.randrange(2 * tears) if tears else 0  # as often as not none is
+        for file in files:
+            for change in file.changes:
+                if torn == 0 and isinstance(change, Write):
+                    self.torn += 1
+                    for sector in _sectors(change):
+                        if self.chance(0.5):
+                            _make(file.durable, sector)
+                elif self.chance(fate):
+                    _make(file.durable, change)
+                else:
+                    self.lost += 1
+                torn -= 1
+            file.changes.clear()
+        return left
+
+    def _there(self) -> dict[Path, File]:
+        """All names that there are, and what each is the name of."""
+        found: dict[Path, File] = {}
+        for folder, folders, files in os.walk(self.folder):
+            for name in sorted((*folders, *files)):
+                path = Path(folder, name)
+                found[path.relative_to(self.folder)] = self._file(path)
+        return found
+
+    def _read(self, path: Path, file: File) -> bytes:
+        return b"" if file.folder else (self.folder / path).read_bytes()
+
+    def _file(self, path: Path) -> File:
+        about = path.lstat()
+        file = self._files.get(about.st_ino)
+        if file is None:
+            held = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            file = self._files[about.st_ino] = File(held, folder=path.is_dir())
+            self._all.add(file)
+        file.mode = about.st_mode & 0o777
+        return file
+
+    def _sync_names(self, folder: Path) -> None:
+        inner = folder.relative_to(self.folder)
+        now = {path.relative_to(self.folder): self._file(path) for path in folder.iterdir()}
+        for gone in {path for path in self._names if path.parent == inner} - now.keys():
+            for path in [path for path in self._names if path == gone or gone in path.parents]:
+                del self._names[path]
+        self._names.update(now)
+
+    def _end_processes(self) -> None:
+        for process in self._processes:
+            process.kill()
+        self._processes.clear()
+
+    def _release(self, files: set[File]) -> None:
+        for file in files:
+            os.close(file.held)
+        self._all = self._all - files
+
+
+class Process(pbem.store.disk.Disk):
+    """The disk as one process has it."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
+        self.alive = True
+        self._connections: list[sqlite3.Connection] = []
+        self._vfs = _library().enter(self)
+
+    def connect(self, path: Path, *, wait: float) -> sqlite3.Connection:
+        """A connection to a database, the files of which are on this disk."""
+        place = f"file:{quote(str(path))}?vfs={self._vfs}"
+        connection = sqlite3.connect(place, timeout=wait, isolation_level=None, check_same_thread=False, uri=True)
+        self._connections.append(connection)
+        return connection
+
+    def sync(self, path: Path) -> None:
+        """Have a file, or the names in a folder, durable; raises OSError."""
+        self.disk.step()
+        if not self.alive or self.disk.chance(self.disk.faults.sync):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        self.disk.sync(path)
+
+    def room(self, folder: Path) -> int:  # noqa: ARG002 - there is one folder
+        """How many octets are said to be free."""
+        return self.disk.room
+
+    def kill(self) -> None:
+        """Let this process die alone: what it has open is closed, and nothing is written any more."""
+        self.alive = False
+        for connection in self._connections:
+            with suppress(sqlite3.Error):
+                connection.rollback()  # while somebody holds a cursor of it, its locks would outlive its closing
+            with suppress(sqlite3.Error):
+                connection.close()
+        self._connections.clear()
+        _library().leave(self._vfs)
+
+
+def _make(content: bytearray, change: Write | Length) -> None:
+    """Make a change; what was never written is zeros."""
+    end = change.size if isinstance(change, Length) else change.offset + len(change.data)
+    content.extend(bytes(max(end - len(content), 0)))
+    if isinstance(change, Length):
+        del content[end:]
+    else:
+        content[change.offset : end] = change.data
+
+
+def _sectors(write: Write) -> Iterator[Write]:
+    """A write by its sectors, which a disk writes whole."""
+    end = write.offset + len(write.data)
+    start = write.offset
+    while start < end:
+        stop = min(end, (start // SECTOR + 1) * SECTOR)
+        yield Write(start, write.data[start - write.offset : stop - write.offset])
+        start = stop
+
+
+# https://www.sqlite.org/c3ref/io_methods.html and vfs.html, as far as it is needed here
+
+_FILE = c_void_p
+_Close = CFUNCTYPE(c_int, _FILE)
+_WriteTo = CFUNCTYPE(c_int, _FILE, c_void_p, c_int, c_int64)
+_Truncate = CFUNCTYPE(c_int, _FILE, c_int64)
+_Sync = CFUNCTYPE(c_int, _FILE, c_int)
+_Open = CFUNCTYPE(c_int, c_void_p, c_void_p, _FILE, c_int, POINTER(c_int))
+_Delete = CFUNCTYPE(c_int, c_void_p, c_char_p, c_int)
+_Sleep = CFUNCTYPE(c_int, c_void_p, c_int)
+
+
+class _Methods(Structure):
+    """sqlite3_io_methods, version 3."""
+
+    _fields_ = [
+        ("version", c_int),
+        ("close", _Close),
+        ("read", c_void_p),
+        ("write", _WriteTo),
+        ("truncate", _Truncate),
+        ("sync", _Sync),
+        *((name, c_void_p) for name in ("size", "lock", "unlock", "check", "control", "sector", "device")),
+        *((name, c_void_p) for name in ("map", "lock_map", "barrier")),
+        ("unmap", _Sync),
+        *((name, c_void_p) for name in ("fetch", "unfetch")),
+    ]
+
+
+class _OpenFile(Structure):
+    """sqlite3_file; what follows is the VFS's own."""
+
+    _fields_ = [("methods", POINTER(_Methods))]
+
+
+class _Vfs(Structure):
+    """sqlite3_vfs, version 3."""
+
+    _fields_ = [
+        ("version", c_int),
+        ("file_size", c_int),
+        ("longest_path", c_int),
+        ("next", c_void_p),
+        ("name", c_char_p),
+        ("data", c_void_p),
+        ("open", _Open),
+        ("delete", _Delete),
+        *((name, c_void_p) for name in ("access", "full_path")),
+        *((name, c_void_p) for name in ("dl_open", "dl_error", "dl_sym", "dl_close", "random")),
+        ("sleep", _Sleep),
+        *((name, c_void_p) for name in ("time", "error", "time64", "set_call", "get_call", "next_call")),
+    ]
+
+
+class _Opened(NamedTuple):
+    """A file that a process has open through SQLite."""
+
+    process: Process
+    methods: _Methods
+    """SQLite's own, for the real file."""
+    file: File
+    made_in: Path | None
+    """The folder that is synced with it the first time."""
+
+    def refused(self) -> bool:
+        """Whether its process is dead, by now."""
+        self.process.disk.step()
+        return not self.process.alive
+
+
+class _Library:
+    """SQLite's library as Python's sqlite3 has it, with a VFS for each process.
+
+    A VFS is never taken out: whatever is still open of a process that died may be closed when nobody thinks of it.
+    """
+
+    def __init__(self) -> None:
+        import _sqlite3  # noqa: PLC0415 - where it is part of Python's program it has no file
+
+        self._library = ctypes.CDLL(_sqlite3.__file__)
+        self._library.sqlite3_vfs_find.restype = POINTER(_Vfs)
+        self._library.sqlite3_vfs_register.argtypes = [POINTER(_Vfs), c_int]
+        self._unix: _Vfs = self._library.sqlite3_vfs_find(None).contents
+        self._kept: list[_Vfs] = []
+        self._processes: dict[str, Process] = {}
+        self._open: dict[int, _Opened] = {}
+        self._tables: dict[int, tuple[_Methods, _Methods]] = {}
+        """By the address of one of SQLite's tables of methods, it and ours in its place."""
+        self._ours: dict[str, Any] = {
+            "close": _Close(self._closed),
+            "write": _WriteTo(self._written),
+            "truncate": _Truncate(self._truncated),
+            "sync": _Sync(self._synced),
+            "unmap": _Sync(self._unmapped),
+        }
+        self._vfs: dict[str, Any] = {
+            "open": _Open(self._opened),
+            "delete": _Delete(self._deleted),
+            "sleep": _Sleep(lambda _, microseconds: microseconds),
+        }
+
+    def enter(self, process: Process) -> str:
+        """Give a process a VFS of its own; its name."""
+        vfs = _Vfs()
+        ctypes.pointer(vfs)[0] = self._unix
+        name = f"pbem-{len(self._kept)}"
+        vfs.name = name.encode()
+        for part, method in self._vfs.items():
+            setattr(vfs, part, method)
+        self._kept.append(vfs)
+        self._processes[name] = process
+        self._library.sqlite3_vfs_register(ctypes.byref(vfs), 0)
+        return name
+
+    def leave(self, name: str) -> None:
+        """Forget a process that is dead."""
+        self._processes.pop(name, None)
+
+    def _opened(self, vfs: int, name: int | None, file: int, flags: int, out: Any) -> int:
+        process = self._process(vfs)
+        if process is None:
+            return _CANTOPEN
+        status = int(self._unix.open(vfs, name, file, flags, out))
+        if status or name is None:
+            return status
+        path = Path(os.fsdecode(ctypes.string_at(name)))
+        if process.disk.folder not in path.parents:
+            return status
+        there = _OpenFile.from_address(file)
+        methods = there.methods.contents
+        base = ctypes.addressof(methods)
+        if base not in self._tables:
+            ours = _Methods()
+            ctypes.pointer(ours)[0] = methods
+            for part, method in self._ours.items():
+                setattr(ours, part, method)
+            self._tables[base] = methods, ours
+        there.methods = ctypes.pointer(self._tables[base][1])
+        with_name = flags & _WITH_NAME and flags & _CREATE
+        self._open[file] = _Opened(process, methods, process.disk.watch(path), path.parent if with_name else None)
+        return status
+
+    def _process(self, vfs: int) -> Process | None:
+        """The process that is about to do something, if it lives."""
+        process = self._processes.get(_Vfs.from_address(vfs).name.decode())
+        if process is not None:
+            process.disk.step()
+        return process if process is not None and process.alive else None
+
+    def _closed(self, file: int) -> int:
+        return int(self._open.pop(file).methods.close(file))
+
+    def _written(self, file: int, data: int, size: int, offset: int) -> int:
+        opened = self._open[file]
+        if opened.refused():
+            return _IOERR_WRITE
+        disk = opened.process.disk
+        full = disk.chance(disk.faults.full)
+        if full:
+            size = disk.random.randrange(size)
+        status = int(opened.methods.write(file, data, size, offset)) if size else 0
+        if not status and size:
+            opened.file.changes.append(Write(offset, ctypes.string_at(data, size)))
+        return _FULL if full else status
+
+    def _truncated(self, file: int, size: int) -> int:
+        opened = self._open[file]
+        if opened.refused():
+            return _IOERR_TRUNCATE
+        status = int(opened.methods.truncate(file, size))
+        if not status:
+            opened.file.changes.append(Length(size))
+        return status
+
+    def _synced(self, file: int, _flags: int) -> int:
+        opened = self._open[file]
+        if opened.refused():
+            return _IOERR_FSYNC
+        disk = opened.process.disk
+        if disk.chance(disk.faults.sync):
+            opened.file.fail_to_sync(disk.random)
+            return _IOERR_FSYNC
+        opened.file.sync()
+        if opened.made_in is not None:
+            disk.sync(opened.made_in)
+            self._open[file] = opened._replace(made_in=None)
+        return 0
+
+    def _unmapped(self, file: int, remove: int) -> int:
+        """A process that died removes nothing."""
+        opened = self._open[file]
+        return int(opened.methods.unmap(file, remove and opened.process.alive))
+
+    def _deleted(self, vfs: int, name: bytes, sync_folder: int) -> int:
+        process = self._process(vfs)
+        if process is None:
+            return _IOERR_DELETE
+        status = int(self._unix.delete(vfs, name, sync_folder))
+        path = Path(os.fsdecode(name))
+        if not status and sync_folder and process.disk.folder in path.parents:
+            process.disk.sync(path.parent)
+        return status
+
+
+@cache
+def _library() -> _Library:
+    return _Library()

@@ -1,0 +1,242 @@
+"""An event loop of virtual time, in which what could come in any order comes in a seeded one.
+
+Time stands still while anything is ready, and then leaps to what is due next. Calls that go to threads elsewhere are
+greenlets here: they run in this thread, and where they wait others go on. Task steps that are ready together are run
+in a seeded order; callbacks of other kinds keep the order that asyncio promises. Nothing here knows pbem.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.base_events import BaseEventLoop
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from greenlet import getcurrent, greenlet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+T = TypeVar("T")
+
+ENDLESS = 200_000
+"""So many callbacks without a moment gone by are a circle."""
+
+
+class Stuck(Exception):
+    """Nothing is due any more, or time stands still for ever."""
+
+
+class Loop(BaseEventLoop):
+    """One thread of virtual time; `network` is who connects (see `simulation.network`)."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__()
+        self._random = random
+        self._now = 0.0
+        self._idle = 0
+        self.main = getcurrent()
+        """The greenlet in which callbacks run."""
+        self._selector = self
+        self._clock_resolution = 1e-9
+        self._ready: deque[asyncio.Handle] = deque()
+        self.network: Any = None
+        self.signals: dict[int, Callable[[], object]] = {}
+        self._calls: dict[int, _Calls] = {}
+        """By executor: what was handed to it."""
+        self._tasks: list[asyncio.Task[Any]] = []
+        self.set_task_factory(self._task)
+
+    # What asyncio asks of a loop of its own.
+
+    def time(self) -> float:
+        return self._now
+
+    def select(self, timeout: float | None) -> list[object]:
+        """Let time go by: as a selector in which nothing ever happens."""
+        if timeout is None:
+            raise Stuck("nothing is due any more")
+        if timeout > 0:
+            # To the very moment, whatever a sum of floats makes of it.
+            self._now = max(self._now, self._scheduled[0]._when)  # type: ignore[attr-defined]
+            self._idle = 0
+        self._idle += 1
+        if self._idle > ENDLESS:
+            raise Stuck("time stands still")
+        return []
+
+    def _process_events(self, event_list: list[object]) -> None:  # noqa: ARG002 - asyncio's
+        self._mix()
+
+    def _mix(self) -> None:
+        """Put steps of tasks that are ready together into a seeded order."""
+        places = [at for at, handle in enumerate(self._ready) if _of_task(handle)]
+        if len(places) > 1:
+            handles = [self._ready[at] for at in places]
+            self._random.shuffle(handles)
+            for at, handle in zip(places, handles, strict=True):
+                self._ready[at] = handle
+
+    def _write_to_self(self) -> None:
+        pass
+
+    def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: object) -> None:
+        self.signals[sig] = lambda: callback(*args)
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        return self.signals.pop(sig, None) is not None
+
+    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **given: Any) -> Any:
+        return self.network.listen(protocol_factory, host, port, **given)
+
+    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **given: Any) -> Any:
+        return await self.network.connect(protocol_factory, host, port, **given)
+
+    def _task(self, _loop: object, coro: Any, **given: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, **given)
+        self._tasks = [*(one for one in self._tasks if not one.done()), task]
+        return task
+
+    @property
+    def tasks(self) -> list[asyncio.Task[Any]]:
+        """All tasks that are not done, the oldest first."""
+        return [task for task in self._tasks if not task.done()]
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """A complaint; not of what was killed, which nobody waits for."""
+        if isinstance(context.get("exception"), Exception | None):
+            super().call_exception_handler(context)
+
+    def end(self) -> None:
+        """Leave nothing of what may still be under way."""
+        self.set_exception_handler(lambda *_: None)
+        for task in self.tasks:
+            task.cancel()
+        self.run_until_complete(asyncio.sleep(0))
+        self.close()
+
+    # Threads that are none.
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
+        """Have it called in a moment, in a greenlet; calls to the same executor one after the other."""
+        done: asyncio.Future[T] = self.create_future()
+        calls = self._calls.setdefault(id(executor), _Calls(self, self._random))
+        calls.add(lambda: func(*args), done)
+        return done
+
+    def forget_calls(self) -> None:
+        """Nothing of what was handed to executors is begun any more."""
+        for calls in self._calls.values():
+            calls.over = True
+        self._calls.clear()
+
+    def pause(self, seconds: float) -> None:
+        """Let time go by, for who runs in a greenlet; nothing for others."""
+        current = getcurrent()
+        if current is not self.main:
+            self.call_later(seconds, self.go_on, current)
+            self.main.switch()
+
+    def go_on(self, who: greenlet) -> None:
+        """Let who runs in a greenlet go on."""
+        if not who.dead:
+            who.switch()
+
+    def spawn(self, call: Callable[[], object]) -> greenlet:
+        """Begin a call in a greenlet of its own, in a moment."""
+        made = greenlet(call, self.main)
+        self.call_later(self._random.random() * 1e-3, self.go_on, made)
+        return made
+
+
+class Event:
+    """What `threading.Event` is, for who runs in a greenlet."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._set = False
+        self._waiting: greenlet | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def set(self) -> None:
+        self._set = True
+        if self._waiting is not None:
+            self._wake_soon()
+
+    def clear(self) -> None:
+        self._set = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        current = getcurrent()
+        if self._set or current is self._loop.main:
+            return self._set
+        self._waiting = current
+        if timeout is not None:
+            self._timer = self._loop.call_later(timeout, self._wake)
+        self._loop.main.switch()
+        return self._set
+
+    def _wake_soon(self) -> None:
+        self._loop.call_soon(self._wake)
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if waiting is not None and not waiting.dead:
+            waiting.switch()
+
+
+class _Calls:
+    """The calls of one executor with one thread: each waits for the one before it, and its own moment."""
+
+    def __init__(self, loop: Loop, random: Random) -> None:
+        self._loop = loop
+        self._random = random
+        self._waiting: deque[tuple[Callable[[], Any], asyncio.Future[Any]]] = deque()
+        self._busy = False
+        self.over = False
+
+    def add(self, call: Callable[[], Any], done: asyncio.Future[Any]) -> None:
+        self._waiting.append((call, done))
+        if not self._busy:
+            self._next()
+
+    def _next(self) -> None:
+        self._busy = bool(self._waiting)
+        if self._busy:
+            call, done = self._waiting.popleft()
+            # A quick disk mostly, and a slow one now and then.
+            slow = 0.5 if self._random.random() < 0.02 else 0.002
+            self._loop.call_later(self._random.random() * slow, self._begin, call, done)
+
+    def _begin(self, call: Callable[[], Any], done: asyncio.Future[Any]) -> None:
+        def run() -> None:
+            try:
+                if self.over or done.cancelled():
+                    done.cancel()
+                    return
+                result = call()
+            except BaseException as error:
+                if not done.cancelled():
+                    done.set_exception(error)
+            else:
+                if not done.cancelled():
+                    done.set_result(result)
+            finally:
+                self._next()
+
+        greenlet(run, self._loop.main).switch()
+
+
+def _of_task(handle: asyncio.Handle) -> bool:
+    callback = handle._callback  # type: ignore[attr-defined]
+    return isinstance(getattr(callback, "__self__", None), asyncio.Task)
+
+
+__all__ = ["Event", "Loop", "Stuck"]

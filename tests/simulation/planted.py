@@ -1,0 +1,99 @@
+"""Faults that are put into the server to see that a simulated week finds them: each is one that people have made.
+
+A plant takes the place of something in pbem while its block lasts. What it does elsewhere would be found by other
+tests, too; here it is what tells whether the weeks, and what is asked after each, are hard enough.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from pbem.store.decision import Later
+from pbem.store.inbox import Inbox
+from pbem.store.outages import Outages
+from pbem.store.outbox import Outbox
+from pbem.store.sqlite import Sqlite
+from pbem.store.tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from simulation.runs import Plant
+    from simulation.world import World
+
+__all__ = ["PLANTED"]
+
+
+@contextmanager
+def commit_without_sync(_world: World) -> Iterator[None]:
+    """A commit is not on disk when it returns: what SQLite advises for write-ahead logging."""
+    prepare = Sqlite.prepare
+
+    def hastily(engine: Sqlite) -> None:
+        prepare(engine)
+        engine.run("PRAGMA synchronous = NORMAL")
+
+    with patch.object(Sqlite, "prepare", hastily):
+        yield
+
+
+@contextmanager
+def unfenced_lease(_world: World) -> Iterator[None]:
+    """A desk settles a letter that was taken out of its hands while it stood still."""
+
+    def settle(inbox: Inbox, row_id: int, outcome: str) -> None:
+        inbox._database.write("UPDATE inbox SET state = 'done', outcome = ? WHERE id = ?", (outcome, row_id))
+
+    with patch.object(Inbox, "done", settle):
+        yield
+
+
+@contextmanager
+def token_good_twice(_world: World) -> Iterator[None]:
+    """A reply address is not used up by the letter that had effect."""
+    with patch.object(Tokens, "use", lambda *_: None):
+        yield
+
+
+@contextmanager
+def miss_in_an_outage(_world: World) -> Iterator[None]:
+    """That the server was away moves no deadline."""
+    with patch.object(Outages, "add", lambda *_: None):
+        yield
+
+
+@contextmanager
+def sent_before_its_commit(world: World) -> Iterator[None]:
+    """A letter leaves as soon as it is written, and not when that is on disk."""
+    put = Outbox.put
+
+    def eagerly(
+        outbox: Outbox, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime
+    ) -> None:
+        letter = raw if isinstance(raw, Later) else Later(partial(bytes, raw), raw)
+
+        def made() -> bytes:
+            world.loop.call_soon(world._take, recipient, letter.made())
+            return letter.made()
+
+        put(outbox, recipient, message_id, Later(made, letter.meanwhile), created)
+
+    with patch.object(Outbox, "put", eagerly):
+        yield
+
+
+PLANTED: dict[str, Plant] = {
+    plant.__name__: plant
+    for plant in (
+        commit_without_sync,
+        unfenced_lease,
+        token_good_twice,
+        miss_in_an_outage,
+        sent_before_its_commit,
+    )
+}
+"""The plants by their names."""

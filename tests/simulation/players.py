@@ -1,0 +1,292 @@
+"""The players of a simulated week: programs of the house at mailboxes of their own, and what careless people do.
+
+A player looks at the mailbox now and then, answers what asks for something, and leaves the bringing to a mail server.
+Careless ones look days later, send letters twice, and send again what was right a turn ago. A third writes in their
+names.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from domains import Domain
+from machine import settings, words
+
+from pbem.identity import ssh
+from pbem.player.agent import Agent
+from pbem.player.blind import Plan, comment
+from pbem.player.correspondence import Correspondence, Impossible, Party
+from pbem.player.limits import Limits
+from pbem.player.memory import Memory
+from pbem.player.program import Program
+from pbem.player.sealed import Vault
+
+if TYPE_CHECKING:
+    from simulation.world import World
+
+    from pbem.json_object import JsonObject
+    from pbem.player.correspondence import Event
+    from pbem.player.memory import Sent
+
+TOGETHER = 0.4  # of the time until a player looks at the most: at these hours many look at once
+
+SERVER = "play.example"
+TO = f"pbem@{SERVER}"
+KEY = Path(__file__).parent.parent / "data" / "signed" / "keys" / "dkim-rsa.key"
+MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
+
+
+class Habits(NamedTuple):
+    """What a player does, and how often, of 1."""
+
+    late: float = 0.0
+    """A look at the mailbox comes days later."""
+    double: float = 0.0
+    """A letter is sent twice, octet for octet."""
+    again: float = 0.0
+    """What was sent is sent once more much later, as another letter."""
+
+    @property
+    def careless(self) -> bool:
+        return any(self)
+
+
+class Player:
+    """One program, and the mailbox that it looks at."""
+
+    def __init__(self, world: World, name: str, habits: Habits, folder: Path) -> None:
+        self.world = world
+        self.name = name
+        self.address = f"{name}@mail.example"
+        self.habits = habits
+        self.came: list[bytes] = []
+        self.events: list[Event] = []
+        self.random = Random(f"{world.seed} player {name}")
+        self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
+        self.memory = Memory(None)
+        party = Party(name, self.address, SERVER, TO)
+        self.letters = Correspondence(party, self.memory, self._sign, self.random.randbytes)
+        agent = Agent(self.letters, Vault(folder / f"{name}.secrets"), self.random.randbytes)
+        # A program asks for octets when it makes a plan, and for nothing else.
+        self._secret = Random(f"{world.seed} secret {name}")
+        ours = settings(name, self.address, level=1, limits=Limits(joins="off"))
+        self.program = Program(agent, ours, self._secret.randbytes, words)
+        self.unread: list[bytes] = []
+        self._looks = False
+        self._seeds: dict[tuple[str, str], bytes] = {}
+        """Of the matches that were proposed here, by game and opponent."""
+
+    def _sign(self, text: bytes, namespace: str) -> str:
+        return ssh.sign(self.key, text, namespace)
+
+    def keep_other_secrets(self, secrets: str) -> None:
+        """Plan all matches otherwise, with all else the same."""
+        self._secret.seed(secrets)
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def begin(self) -> None:
+        public = ssh.public(self.key)
+        self.program.begin(public, ssh.parse(public).fingerprint, self.world.now())
+        self._post()
+
+    @property
+    def registered(self) -> bool:
+        return self.memory.fact("account") is not None
+
+    def propose(self, game: str, other: Player, options: str) -> None:
+        """Propose a match, and say in the proposal that the program plays blind."""
+        seed = self._secret.randbytes(16)
+        self._seeds[game, other.name] = seed
+        plan = Plan(SERVER, self.name, game, 1, seed)
+        self.letters.tell(
+            f"new {game} with {other.name}", self.world.now(), text=f"{options}\n{comment(plan.commitment)}"
+        )
+        self._post()
+
+    def receive(self, raw: bytes) -> None:
+        """A letter lies in the mailbox; it is read at the next look."""
+        self.came.append(raw)
+        self.unread.append(raw)
+        if not self._looks:
+            self._looks = True
+            wait = self.world.week.leisure * self.random.random()
+            if self.random.random() < 0.7:
+                # Many look when others do: at the full hour of the evening, say.
+                hours, now = self.world.week.leisure * TOGETHER, self.world.loop.time()
+                wait = math.ceil((now + wait) / hours) * hours - now
+            if self.random.random() < self.habits.late:
+                wait += timedelta(days=0.5 + 2.5 * self.random.random()).total_seconds()
+            self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
+
+    def look(self) -> None:
+        """Read what came, and answer it."""
+        now = self.world.now()
+        self._looks = False
+        unread, self.unread = self.unread, []
+        events = [event for raw in unread for event in self.letters.receive(raw, now)]
+        self.events += events
+        self._plan()
+        self.program.hear(events, now)
+        for standing in self.letters.matches:
+            if standing["phase"] == "closed":
+                self.world.note_over(standing["match"])
+            elif standing["phase"] == "playing" and self.world.hurried:
+                self._resign(standing)
+        self.program.act(now)
+        self._post()
+
+    def _plan(self) -> None:
+        """Keep in mind how what was proposed here is played."""
+        for standing in self.letters.matches:
+            for (game, other), seed in [*self._seeds.items()]:
+                if standing["rules"] == game and other in standing["players"]:
+                    self.memory.know(f"plan {standing['match']}", f"1 {seed.hex()}")
+                    del self._seeds[game, other]
+
+    def _resign(self, standing: JsonObject) -> None:
+        """End a game that is not over when the week is."""
+        match = standing["match"]
+        words = f"resign {match} game {standing['game']}"
+        if not self.letters.has_said(match, words):
+            self.letters.say(match, words, self.world.now())
+        self.program._waiting.discard(match)
+
+    def _post(self) -> None:
+        for sent in self.letters.unsent():
+            self.world.post.post(self.address, sent.to, sent.raw)
+            self.letters.has_left(sent)
+            if self.habits.careless and not self.world.hurried:
+                self._be_careless(sent)
+
+    def _be_careless(self, sent: Sent) -> None:
+        if self.random.random() < self.habits.double:
+            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * self.world.week.leisure)
+        if self.random.random() < self.habits.again:
+            marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
+            raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
+            self.world.post.post(
+                self.address, sent.to, raw, self.random.random() * self.world.week.days / 3.5 * 86_400, once=True
+            )
+
+    def seeds(self, match: str) -> list[bytes]:
+        """By what this player plays a match."""
+        plan = self.memory.fact(f"plan {match}")
+        return [bytes.fromhex(plan.split()[1])] if plan else []
+
+    def secrets(self, match: str) -> list[tuple[str, bytes]]:
+        """What nobody else may read of a match before it is over, and the match."""
+        setups = [
+            sent.form.partition("\nrev ")[2].partition("\n")[2] for sent in self.memory.prepared("setup", match)
+        ]
+        found = [setup.strip().removesuffix("end").strip().replace("\n", "\r\n").encode() for setup in setups]
+        return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
+
+    def standing(self, match: str) -> JsonObject:
+        return self.letters.standing(match)
+
+
+class Keyless:
+    """Somebody without a key, whose letters count by the reply addresses they go to, and who has second thoughts."""
+
+    name = "dan"
+    address = "dan@mail.example"
+    _PAUSE = 86_400.0  # seconds at the most until the next letter
+    _ZONES = ("Europe/Berlin", "Asia/Tokyo", "America/Lima", "Africa/Cairo", "Australia/Perth", "Asia/Kolkata")
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._random = Random(f"{world.seed} keyless")
+        self._memory = Memory(None)
+        party = Party(self.name, self.address, SERVER, TO)
+        self._letters = Correspondence(party, self._memory, None, self._random.randbytes)
+        self._begun = False
+        key = load_pem_private_key(KEY.read_bytes(), None)
+        assert isinstance(key, RSAPrivateKey)
+        self._domain = Domain("mail.example", key=key)
+        self.sent: list[tuple[str, bytes]] = []
+        """To which address each letter went, and its bytes."""
+
+    def close(self) -> None:
+        self._memory.close()
+
+    async def resolve(self, name: str) -> str:
+        """The DNS: there is one key in it, with which the provider of this mailbox signs."""
+        return self._domain.record if name == self._domain.where else ""
+
+    def begin(self) -> None:
+        self._letters.register_mailbox(self._world.now())
+        self._post()
+
+    def receive(self, raw: bytes) -> None:
+        """Read a letter, and write the next one some time later."""
+        self._letters.receive(raw, self._world.now())
+        if self._memory.fact("account") is None:
+            self._letters.confirm(self._world.now())
+            self._post()
+        elif not self._begun:
+            self._begun = True
+            self._world.loop.call_later(self._random.random() * self._PAUSE, self._write)
+
+    def _write(self) -> None:
+        if self._world.hurried:
+            return
+        self._world.loop.call_later(self._random.random() * self._PAUSE, self._write)
+        with suppress(Impossible):  # there is nothing to answer now
+            self._letters.tell(f"set timezone {self._random.choice(self._ZONES)}", self._world.now())
+            self._post()
+
+    def _post(self) -> None:
+        for sent in self._letters.unsent():
+            self._bring(sent.to, sent.raw, 0)
+            self._letters.has_left(sent)
+            if sent.command == "set" and self._random.random() < 0.5:
+                # To the address of which the first letter made use: it changes nothing.
+                other = re.sub(rb"(set timezone) \S+", rb"\1 UTC", sent.raw)
+                other = re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <other.", other, count=1)
+                self._bring(sent.to, other, self._random.random() * 2 * self._PAUSE)
+
+    def _bring(self, to: str, raw: bytes, delay: float) -> None:
+        self.sent.append((to, raw))
+        self._world.post.post(self.address, to, self._domain.sign(raw, self._world.now()), delay)
+
+
+class Third:
+    """Somebody who reads along, and writes in others' names."""
+
+    address = "mallory@mail.example"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._random = Random(f"{world.seed} third")
+        self.came: list[bytes] = []
+
+    def hear(self, raw: bytes, sender: str) -> None:
+        """A letter passes by: now and then it is used."""
+        if self._world.hurried or self._random.random() >= self._world.week.forged:
+            return
+        delay = self._random.random() * self._world.week.days / 7 * 86_400
+        number = self._random.randrange(10**9)
+        match self._random.randrange(3):
+            case 0:  # the signed words in a letter of one's own
+                found = raw.replace(sender.encode(), self.address.encode())
+                self._world.post.post(self.address, TO, self._numbered(found, number), delay, once=True)
+            case 1:  # the same under the other's name, by somebody else's server
+                self._world.post.post(self.address, TO, self._numbered(raw, number), delay, once=True)
+            case _:  # words that nobody signed
+                text = self._random.choice(("resign m1 game 1", "accept m2", "stop", "withdraw m3"))
+                head = f"From: {sender}\nTo: {TO}\nSubject: x\nMessage-ID: <forged.{number}@mail.example>\n\n{text}\n"
+                self._world.post.post(sender, TO, head.replace("\n", "\r\n").encode(), delay, once=True)
+
+    def _numbered(self, raw: bytes, number: int) -> bytes:
+        return re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <forged.%d." % number, raw, count=1)

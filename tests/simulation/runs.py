@@ -1,0 +1,121 @@
+"""Many weeks: each run from its seed and judged, those that broke a promise made smaller, and what all came to.
+
+A week that broke is tried again with fewer games, fewer days, and fewer of the things that befall a server, as long
+as it breaks in one of the same ways. Nothing here knows what a promise is: see `simulation.invariants`.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from simulation.invariants import Broken, check
+from simulation.world import Figures, Week, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Outcome", "Plant", "read", "run", "said", "shrunk"]
+
+TRIES = 60
+"""How many smaller weeks are tried at the most."""
+
+SHORTEST = 0.25  # days
+
+
+Plant = Callable[[World], AbstractContextManager[None]]
+"""Puts a fault into the server of a world, as long as its block lasts."""
+
+
+def _nothing(_world: World) -> AbstractContextManager[None]:
+    """No fault."""
+    return nullcontext()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one seed came to."""
+
+    seed: int
+    week: Week
+    figures: Figures
+    trace: str
+    """The hash of all that happened, in 64 hex digits."""
+    story: tuple[str, ...]
+    broken: tuple[str, ...]
+    """What did not hold, in a line each."""
+
+    @property
+    def ways(self) -> frozenset[str]:
+        """In which ways it broke, whoever and whatever it was about."""
+        return frozenset(re.sub(r"<\S+>|\bb'.*?'|\S*\d\S*", "#", line.partition(":")[0]) for line in self.broken)
+
+
+def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) -> Outcome:
+    """Let one week pass, with a fault that is planted, and judge it; the story is kept on demand."""
+    broken: tuple[str, ...] = ()
+    with tempfile.TemporaryDirectory(prefix="pbem-week-") as folder:
+        try:
+            with World(Path(folder), f"{seed}", week) as world, plant(world):
+                world.run()
+                check(world)
+        except Broken as error:
+            broken = tuple(str(error).splitlines())
+        except Exception as error:
+            broken = (f"{type(error).__name__}: {error}",)
+    lines = tuple(world.story) if story else ()
+    return Outcome(seed, week, world.figures, world.trace.hexdigest(), lines, broken)
+
+
+def shrunk(found: Outcome, again: Callable[[Week], Outcome]) -> Outcome:
+    """A smaller week that breaks in one of the same ways, or the one that was found where there is none."""
+    tries, smallest = 0, found
+    while True:
+        for week in _smaller(smallest.week):
+            if tries >= TRIES:
+                return smallest
+            tries += 1
+            outcome = again(week)
+            if outcome.ways & found.ways:
+                smallest = outcome
+                break
+        else:
+            return smallest
+
+
+def _smaller(week: Week) -> Iterator[Week]:
+    """Weeks that are smaller by one thing, the smallest first."""
+    for number in range(1, len(week.games)):
+        yield from (replace(week, games=games) for games in combinations(week.games, number))
+    if week.accidents:
+        yield replace(week, accidents=False)
+    if week.troubles:
+        yield replace(week, troubles=False)
+    if week.careless:
+        yield replace(week, careless=0.0)
+    if week.forged:
+        yield replace(week, forged=0.0)
+    yield from (replace(week, deaths=deaths) for deaths in {0, week.deaths // 2, week.deaths - 1} if deaths >= 0)
+    if week.days / 2 >= SHORTEST:
+        yield replace(week, days=week.days / 2)
+
+
+def said(week: Week) -> str:
+    """What is not as usual in a week, as `read` takes it."""
+    usual = Week()
+    differs = {one.name: getattr(week, one.name) for one in fields(week)}
+    return msgspec.json.encode(
+        {name: value for name, value in differs.items() if value != getattr(usual, name)}
+    ).decode()
+
+
+def read(text: str) -> Week:
+    """A week by what is not as usual in it; raises msgspec.ValidationError."""
+    return msgspec.json.decode(text, type=Week, strict=True)

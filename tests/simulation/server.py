@@ -1,0 +1,449 @@
+"""The machine on which the server runs, and the server itself: the daemon as it is wired, in a life that ends again.
+
+A desk that has a process of its own elsewhere is a greenlet here, which others overtake at the points between its
+transactions. A life ends by `kill -9` or with the machine's power, from outside or at a point on the way of a letter;
+of what ran then nothing has an effect any more, and it is unwound. A desk may die alone, or be held dead while it
+lives, as servers hold each other that share a store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from greenlet import getcurrent, greenlet
+from simulation.disk import Disk, Faults
+from simulation.loop import Event
+from simulation.mailers import INTAKE, SMARTHOST
+from simulation.players import SERVER
+
+import pbem.config
+from pbem.config import Config, Duration, Identity, Listen, Listener
+from pbem.desk.reading import InProcess
+from pbem.server.daemon import Daemon, StartError
+from pbem.server.desk_process import opened
+from pbem.store.database import Database
+from pbem.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+    from pathlib import Path
+    from random import Random
+
+    from simulation.world import World
+
+    from pbem.server.desk_process import DeskLike, OpenDesk, Supplies, Told, Work
+    from pbem.store.write_turn import WriteTurn
+
+BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}
+"""Points at which a desk has no transaction open: others may come before it goes on."""
+
+MAILBOX = f"pbem@{SERVER}"
+LONGEST_WAIT = 1200.0  # seconds that the server waits at the most until it looks again, so that weeks are short
+REST = 600.0  # seconds at the most until a machine that died begins again
+STALLS = 0.002  # of the times when others may come, how often a desk stands still until it is held dead
+IN_HAND = {"letter leased": 0.02, "letter read": 0.02}
+"""And how often where it has a letter in hand, which another takes up then."""
+DEATHS = 400  # points passed at the most between two deaths
+
+
+class _Disk(Disk):
+    """A disk whose machine hears of it when it fails."""
+
+    def __init__(self, folder: Path, random: Random, failed: Callable[[bool], None]) -> None:
+        super().__init__(folder, random)
+        self._failed = failed
+
+    def fail(self, *, power: bool) -> None:
+        super().fail(power=power)
+        self._failed(power)
+
+
+class Killed(BaseException):
+    """The process ended there."""
+
+
+class Machine:
+    """The machine: it dies, and begins again."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.loop = world.loop
+        folder = world.folder / "server"
+        folder.mkdir()
+        self.disk = _Disk(folder, world.random("disk"), self._died)
+        self.octets = world.random("server").randbytes
+        self.down_until = 0.0
+        self.deaths = world.week.deaths
+        """How many deaths at points of the way are still to come."""
+        self.dead = False
+        self.draw = world.random("machine")
+        self.config = self._config()
+        self._passings = self._next_death()
+        self._life: asyncio.Task[None] | None = None
+        self._change: asyncio.Task[None] | None = None
+        """What ends a life and begins the next."""
+        self._places: list[Place] = []
+        self._numbers = 1000
+
+    def _config(self) -> Config:
+        folder = self.disk.folder
+        return Config(
+            server=SERVER,
+            operator=f"operator@{SERVER}",
+            desks=self.draw.randint(1, 2),
+            store=folder / "pbem.sqlite",
+            keys=folder / "keys",
+            smtp=Listener(listen=Listen("192.0.2.1", INTAKE)),
+            smarthost=pbem.config.Smarthost(host="smarthost.example", port=SMARTHOST),
+            identity=Identity("mx.play.example"),
+            delivery=pbem.config.Delivery(longest_retry=Duration(hours=1)),
+        )
+
+    def now(self) -> datetime:
+        """What the machine's clock says."""
+        return self.world.now() + self.world.set_by
+
+    def number(self) -> int:
+        """The number of a new process."""
+        self._numbers += 1
+        return self._numbers
+
+    # Its lives.
+
+    def start(self) -> None:
+        """Let the server begin."""
+        self.dead = False
+        self._places = []
+        self.world.note("start")
+        daemon = Daemon(
+            self.config,
+            now=self.now,
+            random=self.octets,
+            place=self._place,
+            reader=InProcess,
+            resolve=self.world.keyless.resolve,
+            environment={},
+            points=self.passed,
+            disk=self.disk.process(),
+            longest_wait=LONGEST_WAIT,
+        )
+        self._life = self.loop.create_task(daemon.run())
+        self._life.add_done_callback(self._ended)
+
+    def _ended(self, life: asyncio.Task[None]) -> None:
+        """A life is over: if nobody ended it, that is a fault."""
+        error = asyncio.CancelledError() if life.cancelled() else life.exception()
+        if self.dead or error is None:
+            return
+        if self.disk.faults != Faults() and isinstance(error, StartError):
+            self._life = None
+            self._change = self.world.begin(self._begin_again())
+        else:
+            self.world.faults.append(f"the server ended by itself: {life}")
+
+    def _place(self, supplies: Supplies, told: Told) -> Place:
+        self._places.append(Place(self, supplies, told))
+        return self._places[-1]
+
+    def store(self) -> Database:
+        """A connection to look at the store, which is to be closed."""
+        return Database(self.config.store, migrate=False)
+
+    def waits(self) -> int:
+        """How many letters are not handled, or not sent."""
+        with self.store() as database:
+            return int(
+                database.scalar(
+                    "SELECT (SELECT count(*) FROM inbox WHERE state IN ('waiting', 'leased'))"
+                    " + (SELECT count(*) FROM outbox WHERE state IN ('waiting', 'leased'))"
+                )
+            )
+
+    @property
+    def runs(self) -> bool:
+        return self._life is not None and not self.dead and self._change is None
+
+    def passed(self, point: str) -> None:
+        """A point of the way of a letter is passed in the server: it may be the last one."""
+        if self.dead:
+            raise Killed(point)
+        if self._is_time():
+            self.world.note("dies at:", point)
+            self.die(power=self.draw.random() < 0.5)
+            raise Killed(point)
+
+    def _is_time(self) -> bool:
+        self._passings -= 1
+        if self._passings > 0 or self.deaths <= 0:
+            return False
+        self.deaths -= 1
+        self._passings = self._next_death()
+        return True
+
+    def _next_death(self) -> int:
+        return self.draw.randint(1, DEATHS)
+
+    def kill(self) -> None:
+        """`kill -9`, from outside."""
+        self.die(power=False)
+
+    def cut_power(self) -> None:
+        """The power fails."""
+        self.die(power=True)
+
+    def die(self, *, power: bool) -> None:
+        """From this moment on nothing that runs there has an effect; it begins again in a while."""
+        if self._life is not None and not self.dead:
+            self.disk.fail(power=power)
+
+    def cut_power_soon(self) -> None:
+        """The power fails in the midst of what the disk does next."""
+        if self._life is not None and not self.dead:
+            self.disk.fails_after = self.draw.randrange(60)
+
+    def _died(self, power: bool) -> None:
+        self.dead = True
+        self.world.note("power cut" if power else "kill")
+        if power:
+            self.world.figures.power_cuts += 1
+        else:
+            self.world.figures.kills += 1
+        self.world.network.unplug()
+        if self._change is not None:
+            self._change.cancel()
+        self._change = self.world.begin(self._bury())
+
+    async def _bury(self) -> None:
+        """Unwind what ran there, and let it begin again."""
+        for place in self._places:
+            place.die()
+        self.loop.forget_calls()
+        while left := [task for task in self.loop.tasks if task not in self.world.own]:
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+        self.disk.restart()
+        await asyncio.sleep(max(self.draw.random() * REST, self.down_until - self.loop.time()))
+        self._change = None
+        self.start()
+
+    def end(self) -> None:
+        """Let the operator stop it, and start it again."""
+        if self.runs and signal.SIGTERM in self.loop.signals:
+            self.world.note("stop")
+            self.world.figures.stops += 1
+            self._change = self.world.begin(self._begin_anew())
+
+    async def _begin_anew(self) -> None:
+        await self._stopped()
+        self._change = None
+        self.start()
+
+    async def _begin_again(self) -> None:
+        """Begin, where the last beginning failed, as whoever watches over services does."""
+        await asyncio.sleep(self.draw.random() * REST)
+        self._change = None
+        self.start()
+
+    async def stop(self) -> None:
+        """Stop it for good, once nothing else befalls it."""
+        while not self.runs:
+            assert self._change is not None
+            await self._change
+        await self._stopped()
+
+    async def _stopped(self) -> None:
+        assert self._life is not None
+        self.loop.signals[signal.SIGTERM]()
+        await self._life
+        self._life = None
+
+
+class Place:
+    """Where a desk works: what `OwnProcess` is to the daemon, without a process."""
+
+    def __init__(self, machine: Machine, supplies: Supplies, told: Told) -> None:
+        self.deaths = 0
+        self.resting = False
+        self._machine = machine
+        self._supplies = supplies
+        self._told = told
+        self._turn: WriteTurn | None = None
+        self._desks: list[Desk] = []
+        """The last of them is the one; others were held dead and live still."""
+        self._stopping = asyncio.Event()
+
+    async def open(self, turn: WriteTurn, _lock: Sequence[int]) -> None:
+        self._turn = turn
+        self._begin()
+
+    def _begin(self) -> None:
+        assert self._turn is not None
+        self._desks = [desk for desk in self._desks if not desk.over]
+        self._desks.append(Desk(self, self._machine, self._supplies, self._turn))
+
+    async def work(self) -> None:
+        while True:
+            desk = self._desks[-1]
+            desk.begin()
+            await desk.ended
+            self.resting = False
+            if self._stopping.is_set():
+                return
+            self.deaths += 1
+            assert self._turn is not None
+            self._turn.mend()
+            try:
+                await self._told.died(desk.owner)
+            except StoreError:
+                continue
+            self._told.worked()
+            await asyncio.sleep(0.1)
+            if self._stopping.is_set():
+                return
+            self._begin()
+
+    def worked(self) -> None:
+        """The desk wrote something."""
+        self._machine.loop.call_soon(self._told.worked)
+
+    def rests(self) -> None:
+        """The desk found nothing more to do."""
+        self.resting = True
+        self._machine.loop.call_soon(self._told.rests)
+
+    def wake(self) -> None:
+        self.resting = False
+        self._desks[-1].work.wake()
+
+    def ease(self) -> None:
+        self._desks[-1].work.ease()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        for desk in self._desks:
+            desk.work.stop()
+
+    async def close(self) -> None:
+        for desk in self._desks:
+            desk.close()
+
+    def die(self) -> None:
+        """The machine is no more."""
+        for desk in self._desks:
+            desk.unwind()
+
+
+class Desk:
+    """One desk from its beginning to its end, in a greenlet."""
+
+    def __init__(self, place: Place, machine: Machine, supplies: Supplies, turn: WriteTurn) -> None:
+        self._place = place
+        self._machine = machine
+        self._loop = machine.loop
+        number = machine.number()
+        self.owner = supplies.owner(number)
+        self.over = False
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        """Done when the daemon holds it to be over."""
+        self._stack = ExitStack()
+        self._thread = greenlet(self._live, self._loop.main)
+        self._process = machine.disk.process()
+        supplies = replace(
+            supplies,
+            random=self._random,
+            open_desk=partial(self._open, supplies.open_desk),
+            points=self._passed,
+            disk=self._process,
+            process=lambda: number,
+            event=partial(Event, self._loop),
+            clock=self._loop.time,
+        )
+        self._database: Database | None = None
+        self.work: Work = self._stack.enter_context(opened(supplies, turn, place.worked, place.rests))
+
+    def _open(self, open_desk: OpenDesk, config: Config, database: Database, *rest: Any) -> DeskLike:
+        self._database = database
+        return open_desk(config, database, *rest)
+
+    def begin(self) -> None:
+        self._loop.call_soon(self._loop.go_on, self._thread)
+
+    def _live(self) -> None:
+        try:
+            self.work()
+        except Killed:
+            pass
+        finally:
+            self.over = True
+            self.close()
+            self._say_ended()
+
+    def _say_ended(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def close(self) -> None:
+        """Leave nothing open; a desk that died closes nothing itself."""
+        self._stack.close()
+        self._process.kill()
+
+    def unwind(self) -> None:
+        """It was killed with the machine: let its frames end."""
+        if self._thread and not self._thread.dead:
+            self._thread.throw(Killed("the machine"))
+        self.close()
+
+    def _passed(self, point: str) -> None:
+        """A point is passed: all may end here, or this desk alone, or others come before it goes on."""
+        machine, draw = self._machine, self._machine.draw
+        if getcurrent() is not self._thread:
+            machine.passed(point)  # it is being opened, and without it the server does not begin
+            return
+        if machine.dead:
+            raise Killed(point)
+        if machine._is_time():
+            if draw.random() < 0.3:
+                machine.world.figures.desk_deaths += 1
+                machine.world.note("a desk dies at:", point)
+                raise Killed(point)
+            machine.world.note("dies at:", point)
+            machine.die(power=draw.random() < 0.5)
+            raise Killed(point)
+        if point in BETWEEN:
+            self._let_others(point)
+
+    def _random(self, length: int) -> bytes:
+        """Chance; others may come while an answer is written after it was decided, and before that is on disk."""
+        if getcurrent() is self._thread and self._database is not None and not self._database.in_transaction:
+            self._let_others("random")
+        return self._machine.octets(length)
+
+    def _let_others(self, point: str) -> None:
+        """Let others come before this desk goes on; so many, perhaps, that it is held dead."""
+        machine, draw = self._machine, self._machine.draw
+        chance = draw.random()
+        if chance < IN_HAND.get(point, STALLS) and machine.deaths > 0:
+            self._stall(point)
+        elif chance < 0.2:
+            self._loop.pause(draw.random() * (20 if chance < 0.03 else 0.2))
+            self._look()
+
+    def _stall(self, point: str) -> None:
+        """Stand still so long that others hold this desk dead, and then go on."""
+        self._machine.world.figures.stalls += 1
+        self._machine.world.note("a desk stands still at:", point)
+        self.work.stop()  # what it has in hand is the last
+        self._say_ended()
+        self._loop.pause(self._machine.draw.random() * 60)
+        self._look()
+
+    def _look(self) -> None:
+        if self._machine.dead:
+            raise Killed("the machine")

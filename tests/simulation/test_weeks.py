@@ -1,0 +1,80 @@
+"""Weeks of a server that dies, of a network that fails, and of people who are careless: every promise is kept.
+
+Many more are run by `make simulate`; see docs/simulation.md.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from simulation.runs import run
+from simulation.two_worlds import letters_of
+from simulation.world import GAMES, Week
+
+if TYPE_CHECKING:
+    from simulation.runs import Outcome
+
+TESTS = Path(__file__).parents[1]
+GAMES_IN_TURN = tuple(GAMES)
+
+
+def short(seed: int) -> Week:
+    """Some hours of one match, in which as much goes wrong as in days."""
+    return Week(days=0.25, games=(GAMES_IN_TURN[seed % len(GAMES)],), leisure=1800.0, pace="4h", deaths=6)
+
+
+def kept(outcome: Outcome) -> None:
+    assert not outcome.broken, f"make simulate FROM={outcome.seed} SEEDS=1, trace {outcome.trace}:\n" + "\n".join(
+        outcome.broken
+    )
+
+
+@pytest.mark.parametrize("seed", range(1, 51))
+def test_a_short_week(seed: int) -> None:
+    outcome = run(seed, short(seed))
+    kept(outcome)
+    assert outcome.figures.matches == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1, 1001, 50))
+def test_whole_weeks(first: int) -> None:
+    for seed in range(first, first + 50):
+        kept(run(seed, Week()))
+
+
+def test_the_same_seed_is_the_same_story() -> None:
+    """Octet for octet, whatever ran in this process before: else no failing seed could be looked at."""
+    first, again = (run(7, short(7), story=True) for _ in range(2))
+    assert first.story == again.story
+    assert first.trace == again.trace
+    assert first.figures.kills + first.figures.power_cuts > 0
+    assert run(8, short(8)).trace != first.trace
+
+
+def test_another_process_tells_it_as_well() -> None:
+    """With another order of what has none."""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", "from simulation.test_weeks import short, run; print(run(7, short(7)).trace)"],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": number, "PYTHONPATH": str(TESTS)},
+        ).stdout.strip()
+        for number in ("1", "2")
+    }
+    assert told == {run(7, short(7)).trace}
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
+    """Two worlds from one seed: what one of two players keeps secret differs, and the other cannot tell."""
+    one, other = (letters_of("bob", game, secrets) for secrets in ("one", "other"))
+    assert len(one) > 5
+    assert one == other

@@ -1,0 +1,61 @@
+"""Two worlds from one seed, which differ in nothing but the secrets of one player: what the other is told of them.
+
+Until the first turn is over nothing of a secret may show, or until the game begins where setups are open then: all
+letters to the other player come at the same time, and are the same but for hashes and signatures. What is told later,
+and may be, is varied by tests/desk/test_secrets.py.
+"""
+
+from __future__ import annotations
+
+import email
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bulletins import FIELD, unpacked
+from simulation.world import Week, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{8}){2,16}(?![0-9a-f])")
+"""Signatures, hashes and salts; Message-IDs and boundaries; tokens."""
+
+OPEN = {"shoot-em-up": b"position.json"}
+"""Of a game whose setups are open once it begins: what shows them first."""
+
+
+def letters_of(reader: str, game: str, secrets: str) -> list[tuple[float, list[bytes]]]:
+    """When each letter came to a player until the first turn was over, and what is in it."""
+    week = Week(
+        days=0.3, games=(game,), leisure=3600.0, careless=0.0, forged=0.0, deaths=0, accidents=False, troubles=False
+    )
+    with tempfile.TemporaryDirectory() as folder, World(Path(folder), f"two worlds {game}", week) as world:
+        world.players["ann"].keep_other_secrets(secrets)
+        world.run()
+        shows = OPEN.get(game, b"turn-1.json")
+        return list(_until(shows, world, world.players[reader].address))
+
+
+def _until(shows: bytes, world: World, address: str) -> Iterator[tuple[float, list[bytes]]]:
+    for taken in world.taken:
+        if taken.recipient == address:
+            contents = list(_contents(taken.raw))
+            if shows in taken.raw:
+                return
+            yield taken.at, contents
+    raise AssertionError("no turn was ever over")
+
+
+def _contents(raw: bytes) -> Iterator[bytes]:
+    """The headers and the parts of a letter, without the digits of hashes and of chance."""
+    for part in email.message_from_bytes(raw).walk():
+        headers = "".join(f"{name}: {value}\n" for name, value in part.items() if name != FIELD)
+        yield DIGITS.sub(b"#", headers.encode())
+        if part[FIELD]:
+            yield DIGITS.sub(b"#", unpacked(part[FIELD]))
+        if not part.is_multipart():
+            content = part.get_payload(decode=True)
+            assert isinstance(content, bytes)
+            yield DIGITS.sub(b"#", content)

@@ -1,0 +1,411 @@
+"""A week of a server in one thread: the daemon as it is wired, its players, the post, and what befalls them all.
+
+All that is random comes from the seed; what happens is written into a trace, so that the same seed tells the same
+story, octet for octet. What must hold afterwards is said in `simulation.invariants`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import hashlib
+import logging
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any, Self
+
+import structlog
+from simulation.loop import Loop
+from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
+from simulation.network import Network, Troubles
+from simulation.players import Habits, Keyless, Player, Third
+from simulation.server import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, MutableMapping
+    from pathlib import Path
+
+    from pbem.proof.verify import Proved
+
+START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+DAY = 86_400.0
+OVER = re.compile(rb'name="?(m[0-9]+)[^"]*\.pbem\.zip')
+"""Of the part that brings the proof of a match."""
+
+GAMES = {
+    "spaceships": "fleet: cost:3",
+    "dueling-masters": "max_turns: 30",
+    "shoot-em-up": "board: 7x7",
+}
+
+
+@dataclass(frozen=True)
+class Week:
+    """What a simulated week is like."""
+
+    days: float = 7.0
+    games: tuple[str, ...] = tuple(GAMES)
+    leisure: float = 10 * 3600.0
+    """Seconds that pass at the most until a player looks at a letter that came."""
+    pace: str = "1d"
+    careless: float = 0.5
+    """How probable it is that a player is careless, of 1."""
+    forged: float = 0.03
+    deaths: int = 12
+    """About how many deaths of the machine, of the server and of a desk there are."""
+    accidents: bool = True
+    """Whether there are outages of days, and clocks that are set."""
+    troubles: bool = True
+    """Whether the network and other people's servers have any."""
+
+
+@dataclass
+class Figures:
+    """What a week came to."""
+
+    kills: int = 0
+    power_cuts: int = 0
+    desk_deaths: int = 0
+    stalls: int = 0
+    stops: int = 0
+    outages: int = 0
+    steps: int = 0
+    full: int = 0
+    letters_in: int = 0
+    letters_out: int = 0
+    attempts: int = 0
+    seconds: float = 0.0
+    turns: int = 0
+    matches: int = 0
+
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+
+
+@dataclass
+class Taken:
+    """A letter that the smarthost took."""
+
+    recipient: str
+    raw: bytes
+    at: float
+
+
+class World:
+    """One seed."""
+
+    def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:
+        self.folder = folder
+        self.seed = seed
+        self.week = week or Week()
+        self.figures = Figures()
+        self.loop = Loop(self.random("loop"))
+        troubles = Troubles() if self.week.troubles else Troubles(0, 0, 0, 0)
+        self.network = self.loop.network = Network(self.loop, seed, troubles)
+        self.moods = Moods() if self.week.troubles else Moods(0, 0, 0, 0)
+        self.post = Post(self.loop, self.network, seed, self._brought)
+        self.trace = hashlib.sha256()
+        self.story: list[str] = []
+        """The trace in words."""
+        self.hurried = False
+        """Whether the week is over, and what is left is brought to its end."""
+        self.set_by = timedelta()
+        """How far the server's clock is wrong."""
+        self.answered: dict[tuple[bytes, str], None] = {}
+        """Letters that were answered with 250, and who sent them."""
+        self.refused: dict[tuple[bytes, str], None] = {}
+        """Letters that were given up after one attempt, which was answered with 4xx."""
+        self.proved: dict[bytes, Proved] = {}
+        """Bundles that were verified."""
+        self.closed: set[str] = set()
+        """The matches that they are of."""
+        self.taken: list[Taken] = []
+        self._overs: dict[str, float] = {}
+        """When the first letter was sent that brings the proof of a match."""
+        self.own: set[asyncio.Task[Any]] = set()
+        self.faults: list[str] = []
+        """What the server logged that is its own fault."""
+        draw = self.random("habits")
+        names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
+        self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
+        self.keyless = Keyless(self)
+        self.third = Third(self)
+        self.machine = Machine(self)
+        self._smarthosts = 0
+        self._under_way = 0
+        """How many letters are on their way to a mailbox."""
+        self.network.listen(self._smarthost, "smarthost.example", SMARTHOST).serving = True
+
+    def random(self, name: str) -> Random:
+        return Random(f"{self.seed} {name}")
+
+    def _habits(self, draw: Random) -> Habits:
+        careless = draw.random() < self.week.careless
+        rates = draw.random() * 0.1, draw.random() * 0.2, draw.random() * 0.2
+        return Habits(*rates) if careless else Habits()
+
+    def now(self) -> datetime:
+        """What time it is."""
+        return START + timedelta(seconds=self.loop.time())
+
+    def begin(self, what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """A task of the world's own: it lives on when the machine dies."""
+        task = self.loop.create_task(what)
+        self.own.add(task)
+        return task
+
+    def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
+        """Something was logged by the server."""
+        if method in {"error", "exception", "critical"} and not self.machine.dead:
+            words = {name: value for name, value in event.items() if name != "event"}
+            error = words.pop("exc_info", None)
+            if error is True:
+                error = sys.exc_info()[1]
+            if error is not None:
+                words["error"] = repr(error)
+            if "FullError" not in str(words):  # no fault of the server's, and of nothing else
+                self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
+
+    def note(self, *words: object) -> None:
+        """Write a line of the story."""
+        line = f"{self.loop.time():.6f} {' '.join(map(str, words))}"
+        self.trace.update(line.encode() + b"\n")
+        self.story.append(line)
+
+    # The post.
+
+    def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
+        self.figures.attempts += 1
+        self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
+        if given_up and reply.startswith("4"):
+            self.refused[raw, sender] = None
+        if reply.startswith("250") and (raw, sender) not in self.answered:
+            self.answered[raw, sender] = None
+            self.figures.letters_in += 1
+            if sender in self.people:
+                self.third.hear(raw, sender)
+
+    @property
+    def people(self) -> dict[str, Player]:
+        return {player.address: player for player in self.players.values()}
+
+    def _smarthost(self) -> Smarthost:
+        self._smarthosts += 1
+        return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take)
+
+    def _take(self, recipient: str, raw: bytes) -> None:
+        self.note("taken", recipient, hashlib.sha256(raw).hexdigest()[:16])
+        self.figures.letters_out += 1
+        number = len(self.taken)
+        self.taken.append(Taken(recipient, raw, self.loop.time()))
+        for match in OVER.findall(raw):
+            self.note_over(match.decode())
+        draw = self.random(f"way {number}")
+        if recipient == self.keyless.address:
+            self.loop.call_later(draw.random() * 120, self.keyless.receive, raw)
+        if (player := self.people.get(recipient)) is not None:
+            self._carry(player, raw, draw.random() * 120)
+            if self.week.troubles and draw.random() < 0.02:
+                self._carry(player, raw, draw.random() * self.week.leisure)
+
+    def _carry(self, player: Player, raw: bytes, seconds: float) -> None:
+        """Let a letter lie in a mailbox after so many seconds."""
+
+        def arrive() -> None:
+            self._under_way -= 1
+            player.receive(raw)
+
+        self._under_way += 1
+        self.loop.call_later(seconds, arrive)
+
+    def is_over(self, match: str, at: float) -> bool:
+        """Whether the first game of a match was over for somebody who read what had been sent by then."""
+        return at >= self._overs.get(match, float("inf"))
+
+    def note_over(self, match: str) -> None:
+        """Somebody was told that a match is over, and may say so."""
+        self._overs.setdefault(match, self.loop.time())
+
+    # The week.
+
+    def run(self) -> Figures:
+        """Let the week pass, and what is left of it come to its end."""
+        gc.disable()  # what is collected may be heard of, and when that is is not the seed's
+        try:
+            with _logs(self):
+                self.loop.run_until_complete(self.begin(self._run()))
+        finally:
+            gc.enable()
+        self.figures.seconds = self.loop.time()
+        return self.figures
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave nothing open."""
+        for player in self.players.values():
+            player.close()
+        self.keyless.close()
+        self.machine.disk.close()
+        self.loop.end()
+
+    async def _run(self) -> None:
+        machine = self.machine
+        machine.start()
+        accidents = self.begin(self._accidents())
+        await self._begin()
+        await asyncio.sleep(max(self.week.days * DAY - self.loop.time(), 0))
+        accidents.cancel()
+        self.hurried = True
+        machine.deaths, machine.disk.fails_after = 0, None
+        self.set_by = timedelta()
+        self.network.troubles = Troubles(0, 0, 0, 0)
+        self.moods = Moods(0, 0, 0, 0)
+        self.network.door(SMARTHOST).serving = True
+        machine.down_until = 0
+        await self._settle()
+        await machine.stop()
+
+    async def _begin(self) -> None:
+        for player in self.players.values():
+            player.begin()
+        self.keyless.begin()
+        while not all(player.registered for player in self.players.values()):  # noqa: ASYNC110 - the state of others
+            await asyncio.sleep(600)
+        names = [*self.players.values()]
+        for at, game in enumerate(self.week.games):
+            first, other = names[at % len(names)], names[(at + 1) % len(names)]
+            settle = self.random(f"settle {at}").choice(("settle: 0", "settle: 10m"))
+            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}")
+
+    async def _settle(self) -> None:
+        """Until all matches are closed, and all letters are where they belong."""
+        give_up = self.loop.time() + 60 * DAY
+        while not self._over():
+            assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
+            for player in self.players.values():
+                player.look()
+            await asyncio.sleep(3600)
+        while self._waits():
+            assert self.loop.time() < give_up, f"something waits for ever: {self.state()}"
+            await asyncio.sleep(3600)
+            for player in self.players.values():
+                player.look()
+
+    def _waits(self) -> bool:
+        unread = self._under_way or any(player.unread for player in self.players.values())
+        return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
+
+    def _over(self) -> bool:
+        standings = [one for player in self.players.values() for one in player.letters.matches]
+        return len(standings) == 2 * len(self.week.games) and all(one["phase"] == "closed" for one in standings)
+
+    def state(self) -> str:
+        """What is known of a world that stands still."""
+        standings = [
+            (player.name, one["match"], one["phase"], one.get("turn"), one["asked"])
+            for player in self.players.values()
+            for one in player.letters.matches
+        ]
+        return f"{standings} {self.post.waiting} {self.faults[-3:]} {self.machine.waits()}"
+
+    async def _accidents(self) -> None:
+        """What befalls the operator: each at its time."""
+        draw = self.random("accidents")
+        week = self.week.days * DAY
+        befall: list[tuple[float, Callable[[], Any]]] = []
+        for _ in range(self.week.deaths // 2):
+            machine = self.machine
+            kind = draw.choice(
+                (machine.kill, machine.cut_power, machine.cut_power_soon, machine.cut_power_soon, machine.end)
+            )
+            befall.append((draw.random() * week, kind))
+        if self.week.accidents:
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.6, self._outage(draw)))
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.7, self._step(draw)))
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.7, self._silence(draw)))
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.7, self._full(draw)))
+        for time, what in sorted(befall, key=lambda one: one[0]):
+            await asyncio.sleep(max(time - self.loop.time(), 0))
+            what()
+
+    def _outage(self, draw: Random) -> Callable[[], None]:
+        length = draw.uniform(2 * 3600, 3 * DAY)
+
+        def begin() -> None:
+            self.figures.outages += 1
+            self.note("outage", int(length))
+            self.machine.down_until = self.loop.time() + length
+            self.machine.kill()
+
+        return begin
+
+    def _step(self, draw: Random) -> Callable[[], None]:
+        step = timedelta(seconds=draw.choice((-1, 1)) * draw.uniform(600, DAY))
+        back = draw.uniform(600, 2 * DAY)
+
+        def begin() -> None:
+            self.figures.steps += 1
+            self.note("clock set by", step)
+            self.set_by = step
+            self.loop.call_later(back, end)
+
+        def end() -> None:
+            self.note("clock set right")
+            self.set_by = timedelta()
+
+        return begin
+
+    def _full(self, draw: Random) -> Callable[[], None]:
+        """The disk is full, or fails to sync, now and then or always, for some hours."""
+        length, faults = draw.uniform(600, 3 * 3600), self.machine.disk.faults
+        kind = draw.choice(("full", "sync"))
+
+        def begin() -> None:
+            self.figures.full += 1
+            self.note("disk trouble:", kind, int(length))
+            setattr(faults, kind, draw.choice((0.02, 0.3, 1.0)))
+            self.loop.call_later(length, setattr, faults, kind, 0.0)
+
+        return begin
+
+    def _silence(self, draw: Random) -> Callable[[], None]:
+        """The smarthost is out of reach."""
+        length = draw.uniform(3600, DAY)
+
+        def begin() -> None:
+            self.note("smarthost out of reach", int(length))
+            door = self.network.door(SMARTHOST)
+            door.serving = False
+            self.loop.call_later(length, setattr, door, "serving", True)
+
+        return begin
+
+
+@contextlib.contextmanager
+def _logs(world: World) -> Iterator[None]:
+    """Let what is logged be heard by the world, and nobody else."""
+
+    def hear(_logger: object, method: str, event: MutableMapping[str, Any]) -> Any:
+        world.hear(method, event)
+        raise structlog.DropEvent
+
+    logging.disable(logging.CRITICAL)
+    structlog.configure(processors=[hear])
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+        logging.disable(logging.NOTSET)
