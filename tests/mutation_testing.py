@@ -6,9 +6,9 @@ changed lines run, quickest first, until one fails. What tests reach, and how lo
 once. What survived can be tried again, by all tests that reach its module: one test reaches a line for another now
 and then, as what it made is kept.
 
-No mutants are made of annotations, docstrings, decorators and decorated functions (by mutmut), nor of what compiles
-to the same byte code, and none of what runs once, when a module is imported: tables, and the fields of classes. The
-letters of words for people are left alone, too.
+No mutants are made of annotations, casts, docstrings, decorators and decorated functions (by mutmut), nor of what
+compiles to the same byte code, and none of what runs once, when a module is imported: tables, and the fields of
+classes. The letters of words for people are left alone, too.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import math
 import os
 import random
 import resource
+import runpy
 import signal
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,13 +34,14 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
 import coverage
+import libcst
 import pytest
-from libcst import SimpleString
+from libcst.matchers import Call, Name, findall
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.file_mutation import create_mutations, deep_replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from libcst import FunctionDef, Module
     from mutmut.mutation.file_mutation import Mutation
@@ -52,7 +54,9 @@ FOLDER = ROOT / ".mutation"
 QUICKEST = 5
 """How many tests of each file come first, before all others."""
 
-KILLED, SURVIVED, NOT_REACHED, THE_SAME = "killed", "survived", "not reached", "the same"
+KILLED, SURVIVED, NOT_REACHED = OUTCOMES = "killed", "survived", "not reached"
+THE_SAME, AT_IMPORT = "the same", "at import"
+"""What is no mutant: its byte code is the same, or only what runs once, at import, comes by."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class Source:
         self.text = path.read_text("utf-8")
         module, mutations, *_ = create_mutations(self.name, self.text)
         self._module: Module = module
+        casts = [node for node in findall(module, Call(func=Name("cast"))) if isinstance(node, libcst.Call)]
+        self._types = {id(node) for cast in casts for node in (cast, cast.args[0].value)}
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         self._positions = wrapper.resolve(PositionProvider)
         self.mutations = [found for found in mutations if self._is_in_a_body(found)]
@@ -87,7 +93,7 @@ class Source:
         function = mutation.contained_by_top_level_function
         if function is None or type(function).__name__ != "FunctionDef" or mutation.original_node is function:
             return False
-        if _is_a_sentence(mutation.original_node):
+        if _is_a_sentence(mutation.original_node) or id(mutation.original_node) in self._types:
             return False
         return bool(self.lines(mutation)[0] >= self._positions[function.body].start.line)
 
@@ -115,7 +121,7 @@ class Source:
 
 def _is_a_sentence(node: object) -> bool:
     """Words for people, whose letters say nothing of what the code does; the catalogues' test reads them."""
-    return isinstance(node, SimpleString) and " " in node.value.strip("\"' ")
+    return isinstance(node, libcst.SimpleString) and " " in node.value.strip("\"' ")
 
 
 @dataclass(frozen=True)
@@ -141,25 +147,26 @@ class Reach:
     tests that use it reach what it reaches.
     """
 
-    def __init__(self, items: Sequence[pytest.Item], sources: Iterable[Path]) -> None:
+    def __init__(self, items: Sequence[pytest.Item], sources: Sequence[Path]) -> None:
         self._kept, self._database = FOLDER / "reach.json", FOLDER / "coverage"
         state = {str(path.relative_to(ROOT)): _hash(path.read_bytes()) for path in sources}
         kept = json.loads(self._kept.read_text("utf-8")) if self._kept.exists() else {}
         if kept.get("sources") != state:
-            kept = {"sources": state, "seconds": {}, "failed": []}
+            kept = {"sources": state, "seconds": {}, "shared": {}, "failed": []}
             self._database.unlink(missing_ok=True)
         self.seconds: dict[str, float] = kept["seconds"]
+        self.shared: dict[str, float] = kept["shared"]
         self.failed: list[str] = kept["failed"]
         missing = [item for item in items if item.nodeid not in self.seconds]
         if missing:
             _say(f"measuring what {len(missing)} of {len(items)} tests reach")
-            _in_a_child(lambda: self._measure(missing))
+            _in_a_child(lambda: self._measure(missing, sources))
             measured = json.loads((FOLDER / "measured.json").read_text("utf-8"))
             self.seconds |= measured["seconds"]
+            self.shared |= measured["shared"]
             self.failed += measured["failed"]
-            self._kept.write_text(
-                json.dumps({"sources": state, "seconds": self.seconds, "failed": self.failed}), "utf-8"
-            )
+            kept = {"sources": state, "seconds": self.seconds, "shared": self.shared, "failed": self.failed}
+            self._kept.write_text(json.dumps(kept), "utf-8")
         if self.failed:
             _say(f"left out, as they fail without any mutant: {' '.join(self.failed)}")
         self._data = coverage.CoverageData(str(self._database))
@@ -171,7 +178,7 @@ class Reach:
                     self._users[context].append(item)
         self._lines: dict[str, dict[int, list[str]]] = {}
 
-    def _measure(self, items: Sequence[pytest.Item]) -> None:
+    def _measure(self, items: Sequence[pytest.Item], sources: Sequence[Path]) -> None:
         seconds: dict[str, float] = {}
         failed: list[str] = []
         measured = coverage.Coverage(
@@ -184,11 +191,14 @@ class Reach:
         items[0].config.pluginmanager.register(watcher)
         measured.start()
         for at, item in enumerate(items):
-            started, watcher.shared, watcher.context = _processor_time(), 0.0, item.nodeid
+            started, watcher.spent, watcher.context = _processor_time(), 0.0, item.nodeid
             measured.switch_context(item.nodeid)
             following = items[at + 1] if at + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            seconds[item.nodeid] = round(_processor_time() - started - watcher.shared, 4)
+            seconds[item.nodeid] = round(_processor_time() - started - watcher.spent, 4)
+        measured.switch_context(AT_IMPORT)
+        for path in sources:
+            runpy.run_path(str(path), run_name="once more")
         measured.stop()
         measured.save()
         total = coverage.CoverageData(str(self._database))
@@ -196,23 +206,43 @@ class Reach:
             total.read()
         total.update(measured.get_data())
         total.write()
-        (FOLDER / "measured.json").write_text(json.dumps({"seconds": seconds, "failed": failed}), "utf-8")
+        (FOLDER / "measured.json").write_text(
+            json.dumps({"seconds": seconds, "shared": watcher.shared, "failed": failed}), "utf-8"
+        )
 
-    def tests(self, path: Path, first: int, last: int) -> list[pytest.Item]:
-        """The tests that reach any of the lines, in the order in which they are worth a try."""
-        name = str(path)
-        if name not in self._lines:
-            self._lines[name] = self._data.contexts_by_lineno(name)
-        lines = self._lines[name]
-        contexts = {context for line in range(first, last + 1) for context in lines.get(line, ())}
+    def tests(self, path: Path, from_: int, to: int) -> list[pytest.Item]:
+        """The tests that reach any of the lines, in the order in which they are worth a try.
+
+        First those of the module itself; then the quickest of each file, those of the room first; then the others.
+        """
+        contexts = self.contexts(path, from_, to)
         found = {item.nodeid: item for context in contexts for item in self._users.get(context, ())}
         by_file: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in sorted(found.values(), key=lambda item: (self.seconds[item.nodeid], item.nodeid)):
             by_file[item.nodeid.partition("::")[0]].append(item)
-        files = sorted(by_file.values(), key=lambda tests: sum(self.seconds[t.nodeid] for t in tests) / len(tests))
-        return [item for tests in files for item in tests[:QUICKEST]] + [
-            item for tests in files for item in tests[QUICKEST:]
+        inner = path.relative_to(ROOT / "pbem")
+        own, room = str("tests" / inner.with_name(f"test_{path.name}")), f"tests/{inner.parts[0]}/"
+        first = by_file.pop(own, [])
+        others = list(by_file.values())
+        others.sort(key=lambda tests: (not tests[0].nodeid.startswith(room), self._price(tests)))
+        return [
+            *first,
+            *(item for tests in others for item in tests[:QUICKEST]),
+            *(item for tests in others for item in tests[QUICKEST:]),
         ]
+
+    def contexts(self, path: Path, first: int, last: int) -> set[str]:
+        """What reaches any of the lines: tests, shared fixtures, `AT_IMPORT`."""
+        name = str(path)
+        if name not in self._lines:
+            self._lines[name] = self._data.contexts_by_lineno(name)
+        return {context for line in range(first, last + 1) for context in self._lines[name].get(line, ())}
+
+    def _price(self, tests: Sequence[pytest.Item]) -> float:
+        """What a first answer costs in a file: a test, and what it shares with others."""
+        shared = {context for item in tests[:QUICKEST] for context in _shared_fixtures(item)}
+        some = sum(self.seconds[item.nodeid] for item in tests) / len(tests)
+        return some + sum(self.shared.get(context, 0.0) for context in shared)
 
 
 def _shared_fixtures(item: pytest.Item) -> Iterator[str]:
@@ -229,19 +259,22 @@ class _Watcher:
 
     def __init__(self, measured: coverage.Coverage, failed: list[str]) -> None:
         self._measured, self._failed = measured, failed
-        self.context, self.shared = "", 0.0
+        self.context, self.spent = "", 0.0
+        self.shared: dict[str, float] = {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
         if fixturedef.scope == "function":
             return (yield)
-        before, shared, started = self.context, self.shared, _processor_time()
+        before, spent, started = self.context, self.spent, _processor_time()
         self.context = _context(fixturedef)
         self._measured.switch_context(self.context)
         try:
             return (yield)
         finally:
-            self.context, self.shared = before, shared + _processor_time() - started
+            took = _processor_time() - started
+            self.shared[self.context] = round(took, 4)
+            self.context, self.spent = before, spent + took
             self._measured.switch_context(before)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -259,6 +292,7 @@ class Trial:
     def __init__(self, chosen: Sequence[Mutant], patience: float, whole: bool) -> None:
         self._chosen, self._patience, self._whole = chosen, patience, whole
         self._pipe = -1
+        self._noticed: Counter[tuple[str, str]] = Counter()
 
     def pytest_collection(self) -> None:
         """Of what a mutant does wrong no smallest example is sought: the first will do."""
@@ -271,6 +305,7 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         reach = Reach(session.items, [path for room in ROOMS for path in modules(room)])
         live = _live_functions()
+        _warm_up(session.items, reach)
         gc.freeze()
         started = time.monotonic()
         with (FOLDER / "verdicts.jsonl").open("a", encoding="utf-8") as out:
@@ -305,13 +340,17 @@ class Trial:
             first, last = 1, len(source.text)
         tests = reach.tests(source.path, first, last) if functions else []
         if not tests:
-            return verdict(NOT_REACHED)
+            at_import = AT_IMPORT in reach.contexts(source.path, first, last)
+            return verdict(AT_IMPORT if at_import else NOT_REACHED)
+        # Who noticed others here is asked first.
+        tests.sort(key=lambda item: self._noticed[source.name, item.nodeid], reverse=True)
         spent, enough = 0.0, 0
         while enough < len(tests) and spent < self._patience:
             spent += reach.seconds[tests[enough].nodeid]
             enough += 1
         started = time.monotonic()
         by = self._fork(functions, new, tests[:enough], reach)
+        self._noticed[source.name, by] += 1
         seconds = round(time.monotonic() - started, 2)
         return verdict(KILLED if by else SURVIVED, by, enough, len(tests), seconds)
 
@@ -350,6 +389,37 @@ class Trial:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and self._pipe >= 0:
             os._exit(1)
+
+
+def _warm_up(items: Sequence[pytest.Item], reach: Reach) -> None:
+    """Run a test of each folder, so that not each fork loads libraries and compiles templates anew.
+
+    What the rooms' own code made on the way is forgotten again: a mutant would not make the same.
+    """
+    from referee import Openings  # noqa: PLC0415  only now: pytest rewrites its plug-ins
+
+    for folder in TESTS:
+        found = sorted(
+            (
+                item
+                for item in items
+                if item.nodeid.startswith(f"tests/{folder}/") and item.nodeid not in reach.failed
+            ),
+            key=lambda item: reach.seconds[item.nodeid],
+        )
+        item = found[len(found) // 2]
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+    rooms = tuple(str(ROOT / "pbem" / room) for room in ROOMS)
+    for thing in gc.get_objects():
+        if isinstance(thing, Openings):
+            thing.forget()
+        elif type(thing).__name__ == "_lru_cache_wrapper" and isinstance(thing.__wrapped__, FunctionType):
+            code = thing.__wrapped__.__code__
+            if code.co_filename.startswith(rooms) or (
+                code.co_filename.startswith(str(ROOT / "tests"))
+                and code.co_name not in {"_templates", "_empty_store"}
+            ):
+                thing.cache_clear()
 
 
 def _silence() -> None:
@@ -499,7 +569,7 @@ def report(verdicts: Sequence[Verdict]) -> None:
             print(f"  {verdict.tests} of {verdict.reached} tests\n{verdict.diff}")
     print()
     for room in ROOMS:
-        tried = [v for v in verdicts if v.path.startswith(f"pbem/{room}/") and v.outcome != THE_SAME]
+        tried = [v for v in verdicts if v.path.startswith(f"pbem/{room}/") and v.outcome in OUTCOMES]
         if tried:
             killed = sum(v.outcome == KILLED for v in tried)
             low, high = interval(killed, len(tried))
