@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock manual bench clean
+.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons coverage mutation check catalogue lock manual bench clean
 
 venv: .venv/ready
 
@@ -93,6 +93,16 @@ coverage: venv
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include="pbem/games/*,pbem/match/*" --fail-under=100
 
+# Whether a test notices if the code is a little wrong: mutants of the rooms' functions, so many by a seed, or all of them.
+# Of one room or some modules alone: OF="--room match", OF=pbem/games/squares.py. What survives stands in docs/mutation.md.
+SAMPLE ?= 300
+SEED ?= 1
+OF ?=
+
+mutation: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-mutation.lock
+	nice $(BIN)/python tests/mutation_testing.py --sample $(SAMPLE) --seed $(SEED) $(OF)
+
 # A few minutes on a quiet machine; with Debian's postfix there are more to measure beside. PARTS="intake turn" runs those.
 bench: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
@@ -108,6 +118,8 @@ lock:
 		--constraint requirements.lock --group bench -o requirements-bench.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group coverage -o requirements-coverage.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group mutation -o requirements-mutation.lock
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv
@@ -124,4 +136,4 @@ manual: venv
 	$(BIN)/python -m pbem.cli.manual > docs/pbem.1
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .mutation

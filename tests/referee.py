@@ -236,6 +236,11 @@ class Openings:
             self._played.pop(next(iter(self._played))).store.close()
         self._played[key] = opening
 
+    def forget(self) -> None:
+        """Have all of them played anew."""
+        while self._played:
+            self._played.popitem()[1].store.close()
+
 
 def known(match: Match, seat: int | None) -> str:
     """All that a seat knows of a position, in the order in which templates find it."""

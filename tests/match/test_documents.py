@@ -220,7 +220,7 @@ TRACE = Trace("play.example", "m17", 2, 5, "ab" * 32, dict.fromkeys(PATHS, "77" 
 def test_a_trace_is_read_strictly(old: str, new: str) -> None:
     assert Trace.read(TRACE.text()) == TRACE
     assert old in TRACE.text()
-    with pytest.raises(NotADocument):
+    with pytest.raises(NotADocument, match="trace"):
         Trace.read(TRACE.text().replace(old, new))
 
 

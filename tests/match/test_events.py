@@ -19,6 +19,7 @@ from pbem.match.events import (
     agreed,
     agreements,
     extended,
+    forfeited,
     halted,
     keys,
     moved,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from referee import Mailbox
 
     from pbem.match.state import Submission
+    from pbem.match.step import Document
     from pbem.match.transcript import Entry
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -78,6 +80,7 @@ class Table:
         self.now = START
         self.die = Die()
         self.entries: list[Entry] = []
+        self.papers: list[Document] = []
         self.kinds: list[tuple[str, int]] = []
 
     def step(self) -> Step:
@@ -87,6 +90,7 @@ class Table:
         progress.advance(step)
         self.match = step.match
         self.entries += step.entries
+        self.papers += step.papers
         self.kinds = [(notice.kind, notice.seat) for notice in step.notices]
 
     def agree(self) -> Table:
@@ -154,11 +158,17 @@ class Table:
         return [entry.type for entry in self.entries]
 
 
-def refused(event: Any, *arguments: Any, **named: Any) -> list[str]:
-    """The faults' rules of an event that may not be."""
+def faults(event: Any, *arguments: Any, **named: Any) -> list[tuple[str, str | None]]:
+    """What is wrong with an event that may not be: the rule, and what was written that breaks it."""
     with pytest.raises(Refused) as caught:
         event(*arguments, **named)
-    return [fault.rule for fault in caught.value.faults]
+    assert all(fault.message for fault in caught.value.faults)
+    return [(fault.rule, fault.token) for fault in caught.value.faults]
+
+
+def refused(event: Any, *arguments: Any, **named: Any) -> list[str]:
+    """The faults' rules of an event that may not be."""
+    return [rule for rule, _ in faults(event, *arguments, **named)]
 
 
 class TestPhases:
@@ -251,6 +261,36 @@ class TestPhases:
         table.begin()
         assert table.match.turn == 1
         assert refused(table.order, 1, "Rv1", prev=old) == ["prev"]
+
+
+class TestPapers:
+    """With which game a paper is laid open, and who may see it before."""
+
+    def test_setups_and_orders(self) -> None:
+        table = Table().agree().begin()
+        assert {(paper.path, paper.game, paper.seat) for paper in table.papers if paper.game == 1} == {
+            *((f"openings/game-1-seat-{seat}.txt", 1, seat) for seat in (1, 2)),
+            *((f"letters/game-1-setup-seat-{seat}.eml", 1, seat) for seat in (1, 2)),
+            ("traces/game-1-setup.txt", 1, None),
+        }
+        table.papers.clear()
+        for seat in (1, 2):
+            table.order(seat, "")
+        found = {paper.path: (paper.game, paper.seat) for paper in table.papers}
+        for seat in (1, 2):
+            assert found[f"receipts/game-1-turn-1-seat-{seat}.txt"] == (1, seat)
+            assert found[f"letters/game-1-turn-1-seat-{seat}.eml"] == (1, seat)
+
+    def test_a_sentence_belongs_to_the_game_in_which_it_was_said(self) -> None:
+        """What is said before a game begins betrays nothing of it, and is open with what was before."""
+
+        def papers(table: Table) -> list[tuple[int, int | None]]:
+            step = table.step()
+            extended.extend(step, 1, 3600, here(table.match, 1, 1), signed(b"extend"))
+            return [(paper.game, paper.seat) for paper in step.papers]
+
+        assert papers(Table().agree()) == [(0, 1)]
+        assert papers(Table().agree().begin()) == [(1, 1)]
 
 
 class TestRevisions:
@@ -663,7 +703,7 @@ class TestSentencesOutOfPlace:
     def test_nobody_is_named_twice(self) -> None:
         table = Table().agree()
         table.nominate(1, 1)
-        assert refused(table.nominate, 1, 1, 2) == ["substitute"]
+        assert faults(table.nominate, 1, 1, 2) == [("substitute", "carl")]
 
     def test_nobody_is_named_for_two_seats(self) -> None:
         table = Table("shoot-em-up", *THREE).agree()
@@ -675,11 +715,35 @@ class TestSentencesOutOfPlace:
         table.nominate(1, 1)
         assert refused(table.take, 1) == ["substitute"]
 
+    def test_nobody_takes_a_seat_for_which_nobody_was_named(self) -> None:
+        table = Table().agree()
+        assert faults(table.take, 1) == [("substitute", "m1")]
+
+    def test_no_sentence_is_obeyed_twice(self) -> None:
+        table = Table().agree().begin()
+        for rev in (1, 2):
+            step, form = table.step(), here(table.match, 1, rev)
+            extended.extend(step, 1, 3600, form, signed(b"extend"))
+            table.done(step)
+            form = replace(form, prev=table.match.prev)
+            again = (table.step(), 1, 3600, form, signed(b"extend"))
+            assert faults(extended.extend, *again) == [("rev", f"rev {rev}")]
+
+    def test_nobody_loses_who_was_not_silent(self) -> None:
+        table = Table(miss="forfeit").agree().begin()
+        for seats in ([1], [1, 2], []):
+            assert refused(forfeited.forfeit, table.step(), seats) == ["forfeit"]
+
     def test_no_default_orders_are_withdrawn_where_there_are_none(self) -> None:
         table = Table(miss="default").agree().begin()
         form = table.form(1, "", turn=stored_orders.DEFAULT)
         clear = (table.step(), 1, stored_orders.DEFAULT, form, signed(b"clear"))
         assert refused(advance_orders.withdraw, *clear) == ["clear"]
+
+    def test_default_orders_are_stored_only_where_they_are_played(self) -> None:
+        table = Table().agree().begin()
+        form = table.form(1, "", turn=stored_orders.DEFAULT)
+        assert refused(advance_orders.store, table.step(), 1, form, signed(b"orders")) == ["default"]
 
 
 class TestWhoIsOut:
@@ -729,6 +793,13 @@ def test_the_last_key_is_not_revoked() -> None:
     with pytest.raises(ValueError, match="another must be left"):
         change.after(Player("ann", (KEYS[0],)), "1" * 64)
     assert change.after(Player("ann", tuple(KEYS)), "1" * 64).keys == (KEYS[1],)
+
+
+def test_keys_are_revoked_one_by_one() -> None:
+    third = {"format": "ssh", "fingerprint": "third", "public": "third"}
+    change = KeyChange("revoked", "signed", revoked=("one", "two"), letters={"old": b"old"})
+    with pytest.raises(ValueError, match="one key is revoked"):
+        change.after(Player("ann", (*KEYS, third)), "1" * 64)
 
 
 def test_orders_by_the_mailbox_count_no_longer_once_there_is_a_key() -> None:

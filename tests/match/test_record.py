@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pbem.match.record import Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
+from pbem.match.record import LONGEST, Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -195,6 +195,38 @@ def test_structure_and_options_are_errors_of_turn_0_and_no_seat(text: str) -> No
 )
 def test_which_fault_is_named(text: str, expected: Any) -> None:
     assert refused(text) == expected
+
+
+OVER = GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n"
+"""Ann has won in turn 1."""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (GAME.replace('setup = "LG Bz5"', ""), "the setup of this seat is missing, or no text"),
+        (GAME + "\n[[turn]]\n1 = ''\n2 = 5\n", "the orders of this seat are missing, or no text"),
+        (OVER + TURN, "the game was over before this turn"),
+        (GAME + TURN + "[[resigned]]\nseat = 1\nturn = 3\n", "turn 3, in which this seat resigned, never came"),
+        (GAME + TURN + "[[resigned]]\nseat = 1\nturn = 2\n", "the others do not play on when this seat resigns"),
+        (GAME + TURN + "[result]\nwinner = 0\nscores = [1, 1]", "the rules have not ended the game"),
+        (OVER + "[result]\nwinner = 2\nscores = [1, 0]", "the result is winner 1, scores [1, 0]"),
+        (OVER + "[result]\nwinner = 1\nscores = [1, 0]\nreason = 'forfeit'", "the rules had ended the game before"),
+        (
+            GAME + TURN + "[result]\nwinner = 3\nscores = [1, 1]\nreason = 'forfeit'",
+            "the winner is no seat of this game",
+        ),
+        (
+            GAME + TURN + "[result]\nwinner = 2\nscores = [1, 2]\nreason = 'forfeit'",
+            "the scores of the position are [1, 1]",
+        ),
+        (GAME.replace("LG Bz5", "x" * (LONGEST + 1)), "longer than any letter"),
+    ],
+)
+def test_why_it_is_refused_is_said(text: str, says: str) -> None:
+    with pytest.raises(Illegal) as caught:
+        replay(read(text))
+    assert says in str(caught.value.message)
 
 
 def test_a_game_that_ended_from_outside() -> None:

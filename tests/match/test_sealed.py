@@ -227,13 +227,16 @@ def test_a_reveal_must_open_all_that_was_committed_to() -> None:
     before = table.match
     last = max(anna.orders)
     cases = [
-        ("seed", lambda _, text: (("0" * 64,), text), "not those that you committed to"),
-        ("setup", lambda words, _: (words, "MD Rv1 Rv2 Rv3"), "seed and setup are not those"),
-        ("orders", lambda words, _: (words, "sRv1"), "the orders of turn 1 are not those"),
+        ("seed", lambda _, text: (("0" * 64,), text), "not those that you committed to", "setup"),
+        ("setup", lambda words, _: (words, "MD Rv1 Rv2 Rv3"), "seed and setup are not those", "setup"),
+        ("orders", lambda words, _: (words, "sRv1"), "the orders of turn 1 are not those", "orders 1"),
     ]
-    for name, change, says in cases:
+    for name, change, says, token in cases:
         anna.lie = changed(name, change)
-        assert says in refused(lambda: table.reveal(anna))
+        with pytest.raises(Refused) as caught:
+            table.reveal(anna)
+        assert says in str(caught.value)
+        assert (caught.value.faults[0].rule, caught.value.faults[0].token) == ("reveal", token)
     anna.lie = changed("", None)
     kept = anna.orders.pop(last)
     assert f"the orders of turn {last} are missing" in refused(lambda: table.reveal(anna))

@@ -73,8 +73,11 @@ def test_defaults() -> None:
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
     lines: dict[str, Any] = {key: text} if key == "kind" else {"kind": "scored", key: text}
-    assert getattr(propose(**lines), field) == value
+    terms = propose(**lines)
+    assert getattr(terms, field) == value
     assert key in OPTIONS
+    again: dict[str, Any] = terms.lines()
+    assert propose(**again) == terms
 
 
 def test_every_option_is_tried_above() -> None:
@@ -122,6 +125,36 @@ def test_every_option_is_tried_above() -> None:
 )
 def test_every_fault(lines: dict[str, Any], rules: list[str]) -> None:
     assert faults(**lines) == rules
+
+
+@pytest.mark.parametrize(
+    ("lines", "token", "says"),
+    [
+        ({"kind": "Best of  three"}, "best of three", "kind is one of: single, scored, continued"),
+        ({"kind": "scored", "games": "0"}, "0", "games is a number from 1 to 9999"),
+        ({"games": "2"}, None, "a single game has neither a number of games nor a target"),
+        ({"rules": "2"}, "2", "no such edition of the rulings"),
+        ({"settle": "8d"}, "8d", "settle is a time such as 10m, 2h or 1d, at most 7d, or 0"),
+        ({"grace": "91d"}, "91d", "grace is a time such as 10m, 2h or 1d, at most 90d, or 0"),
+        ({"bank": "367d"}, "367d", "bank is a time such as 10m, 2h or 1d, at most 366d, or 0"),
+        ({"pace": "91d"}, "91d", "pace is a time such as 10m, 2h or 1d, at least 1h and at most 90d, or none"),
+        ({"sealed": "yes", "keys": "optional"}, "optional", "in a sealed match, keys is demanded"),
+        ({"sealed": "yes", "miss": "pass"}, "pass", "in a sealed match, miss is wait or forfeit"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_and_what_would_be_right_is_said(lines: dict[str, Any], token: str | None, says: str) -> None:
+    with pytest.raises(Refused) as caught:
+        propose(**lines)
+    assert [(fault.token, str(fault.message)) for fault in caught.value.faults] == [(token, says)]
+
+
+def test_a_sealed_match_is_for_two() -> None:
+    with pytest.raises(Refused) as caught:
+        propose(("ann", "bob", "cy"), "shoot-em-up", sealed="yes")
+    assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
+        ("sealed", "yes", "a sealed match is for 2 players")
+    ]
 
 
 def test_a_single_game_may_say_that_it_is_one() -> None:

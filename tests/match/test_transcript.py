@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.match.transcript import BEFORE, BrokenChain, Entry, canonical, follow, sha256_hex, statement
+from pbem.match.replay import _compare
+from pbem.match.transcript import (
+    BEFORE,
+    BrokenChain,
+    Entry,
+    TranscriptError,
+    canonical,
+    follow,
+    sha256_hex,
+    statement,
+)
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
 VALUES = st.recursive(
@@ -134,3 +144,21 @@ def test_every_broken_link_is_found(at: int) -> None:
     if at:
         swapped = [*entries[: at - 1], entries[at], entries[at - 1], *entries[at + 1 :]]
         assert broken(swapped) == at
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"body": {"turn": 2}}, "turn: `turn` is not what follows from the letters and the rules"),
+        ({"body": {"turn": 2, "seat": 1}}, "turn: `seat`, `turn` is not what follows"),
+        ({"time": "2026-03-01T12:00:01Z"}, "turn: its number, time or place in the chain is not what follows"),
+        ({"prev": "1" * 64}, "turn: its number, time or place in the chain is not what follows"),
+        ({"type": "ended"}, "`turn` should stand here, not `ended`"),
+    ],
+)
+def test_it_is_said_in_what_an_entry_differs_from_what_follows(changed: dict[str, Any], says: str) -> None:
+    (made,) = chain(1)
+    _compare(made, replace(made))
+    with pytest.raises(TranscriptError) as caught:
+        _compare(made, replace(made, **changed))
+    assert says in str(caught.value)

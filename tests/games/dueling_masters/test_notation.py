@@ -72,6 +72,78 @@ def test_all_faults_of_an_order() -> None:
     assert faults(JUDGE.order, state, 1, "H A2-A3") == [("9", "H A2-A3", None), ("4", "H A2-A3", None)]
 
 
+def messages(judge: Callable[..., object], *arguments: Any) -> list[str]:
+    with pytest.raises(Refused) as refused:
+        judge(*arguments)
+    return [str(fault.message) for fault in refused.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("* I2", "* A1", "A1 is not in your half"),
+        ("* I2", "* J10", "J10: asteroids and home planets must stand alone"),
+        ("* I2", "* F2 I2", "F1: there are only 7 asteroids"),
+        ("* I2", "*", "place 7 asteroids, not 6"),
+        ("J6 J7", "J6 J7 F5", "F5 is one square too many for X"),
+        ("\nH J1", "", "H is not placed"),
+        ("\nZ G2 G4 G6 G8", "\nZ G2 G4 G6", "Z4 is not placed"),
+        ("\nH J1", "\nH J1\nW J9", "W is placed twice"),
+        ("J6 J7", "J6 W1 J7", "W1 is read as a piece only at the start of a line"),
+        ("\nH J1", "\nH J1\nZ5 J9", "there is no piece Z5"),
+        ("\nH J1", "\nH J1\nQ9", "`Q9` is neither a piece nor a square"),
+    ],
+)
+def test_what_is_wrong_with_a_setup_is_said(old: str, new: str, says: str) -> None:
+    assert old in BOB
+    assert says in messages(JUDGE.setup, STANDARD, 2, BOB.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("order", "rule", "says"),
+    [
+        ("Z1 D2-D3 Z2 D4-D5", "8", "a turn is one order"),
+        ("Z1 D2", "37", "`Z1 D2` is not an order; write for example Z2 A1-C3"),
+        ("Z1 D2-D3 now", "8", "a turn is one order"),
+        ("Z5 D2-D3", "36", "there is no piece `Z5`"),
+        ("Z1 D3-D4", "9", "Z1 does not stand on D3"),
+        ("H A1-A2", "4", "H does not move"),
+        ("Z1 D2-J10", "4", "Z1 does not move from D2 to J10"),
+        ("X1 A6-A1", "5", "A1: no move passes over or ends on your own home planet"),
+        ("X2 A7-J7", "6", "B7: no move passes over your own asteroid"),
+    ],
+)
+def test_what_is_wrong_with_an_order_is_said(order: str, rule: str, says: str) -> None:
+    with pytest.raises(Refused) as refused:
+        JUDGE.order(start(), 1, order)
+    assert (rule, says) in [(fault.rule, str(fault.message)) for fault in refused.value.faults]
+
+
+def test_an_order_for_a_later_turn_is_for_a_turn_of_ones_own_and_of_this_game() -> None:
+    found = [JUDGE.ahead(start(), 2, turn, "Z1 G2-G3") for turn in (0, 2, 3, 400, 401, 402)]
+    assert [[(fault.rule, fault.token) for fault in faults] for faults in found] == [
+        *([], [], [("8", "turn 3")], []),
+        *([("8", "turn 401"), ("28", "turn 401")], [("28", "turn 402")]),
+    ]
+    assert [str(fault.message) for fault in found[4]] == [
+        "players move in turn, and that turn is your opponent's",
+        "the game has at most 400 turns",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ({"homes": 2}, "option homes: 1 or 3"),
+        ({"mobile_home": 1}, "option mobile_home: true or false"),
+        ({"max_turns": 0}, "option max_turns: a whole number from 1 to 9999"),
+        ({"planets": 1}, "there is no option planets"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_said(raw: Mapping[str, Any], says: str) -> None:
+    assert messages(JUDGE.options, raw, 2) == [says]
+
+
 @pytest.mark.parametrize(
     "raw",
     [{"homes": 2}, {"homes": True}, {"mobile_home": 1}, {"max_turns": 0}, {"max_turns": 10_000}, {"planets": 1}],

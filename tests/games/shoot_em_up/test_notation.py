@@ -98,6 +98,53 @@ def test_faults_of_orders(text: str, found: Any) -> None:
     assert faults(RULES.order, state(), 1, text) == found
 
 
+@pytest.mark.parametrize(
+    ("judge", "text", "says"),
+    [
+        (
+            "setup",
+            "A b1\nB e1 W\nC h1 S",
+            "write a ship, a square and a facing, such as `A c1 N`, on a line of its own",
+        ),
+        ("setup", f"{SETUP}\nD b9 N", "D is not your ship: you have A, B and C"),
+        ("setup", f"{SETUP}\nA d1 N", "A has a line already"),
+        ("setup", "A b1 N\nB e1 W\nC b1 S", "A starts on b1 already"),
+        ("setup", "A b1 N\nB e1 W", "C has no line"),
+        ("setup", SETUP.replace("h1", "j1"), "there is no j1 on a board of 9x9"),
+        ("setup", SETUP.replace("h1", "i1"), "i1 is not in your home zone, the south edge without its corners"),
+        (
+            "order",
+            "A: FM\nB: LRL\nC: MMM",
+            "write a ship and three of L R F M S, such as `A: FMS`, on a line of its own",
+        ),
+        ("order", f"{ORDERS}\nA: FFF", "A has a line already"),
+        ("order", "A: FMS\nB: LRL", "C has no line"),
+        ("order", f"{ORDERS}\nG: FFF", "G is not your ship"),
+    ],
+)
+def test_what_is_wrong_is_said(judge: str, text: str, says: str) -> None:
+    place = {"setup": (OPTIONS, 1), "order": (state(), 1)}[judge]
+    with pytest.raises(Refused) as refused:
+        getattr(RULES, judge)(*place, text)
+    assert says in [str(fault.message) for fault in refused.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("raw", "seats", "says"),
+    [
+        ({"board": "4x9"}, 2, 'option board: columns x rows, 5 to 26 each, such as "9x9"'),
+        ({"board": "9x27"}, 2, 'option board: columns x rows, 5 to 26 each, such as "9x9"'),
+        ({"max_turns": 0}, 2, "option max_turns: a whole number from 1"),
+        ({"ships": 4}, 2, "there is no option ships"),
+        *(({}, seats, "Shoot 'em up Spaceships is a game for two, three or four") for seats in (1, 5, True, 2.0)),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_said(raw: Mapping[str, Any], seats: Any, says: str) -> None:
+    with pytest.raises(Refused) as refused:
+        RULES.options(raw, seats)
+    assert [str(fault.message) for fault in refused.value.faults] == [says]
+
+
 @pytest.mark.parametrize("text", ["A" + " " * 200_000, " " * 200_000 + "A: FM", ("A" + " " * 500 + ":\n") * 400])
 def test_blanks_cost_no_more_than_their_number(text: str) -> None:
     assert faults(RULES.order, state(), 1, text)
