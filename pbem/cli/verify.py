@@ -106,13 +106,13 @@ def verify(
     \b
     Exit status:
       0  everything holds, and every letter about the match agrees
-            1  the bundle does not hold, a letter contradicts it,
-           or a program saw more than its letters
+      1  the bundle does not hold, a letter contradicts it,
+         or a program saw more than its letters
       2  a file cannot be read, or is larger than what is looked at,
          or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
          or none of the letters has anything to compare,
-         or it cannot be said whether a program played blind
+         or it cannot be said whether a program saw only its letters
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
