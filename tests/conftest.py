@@ -7,15 +7,28 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 from hypothesis import settings
 from material import EXAMPLES, ODD, SIGNED, mails
 from stores import NEEDS_POSTGRESQL
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # No deadlines: tests are never timed. The same examples in each run, so that a green suite stays green.
 settings.register_profile("pbem", deadline=None, derandomize=True)
 settings.load_profile("pbem")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """A command that a test runs in this process configures logs, and would silence those of the tests after it."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

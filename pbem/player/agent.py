@@ -72,7 +72,6 @@ class Agent:
         self.vault = vault
         self._random = random
         self._at = failpoint
-        self._code: Code | None = None
         self._games: dict[str, tuple[JsonObject, ToldGame]] = {}
         """By match the file that told of its game last, and what that says."""
         self._passed: dict[str, ToldGame] = {}
@@ -83,20 +82,22 @@ class Agent:
     @property
     def words(self) -> str:
         """The six words under which notes are sealed: those of this account, or new ones, kept from now on."""
-        return self._known_code().words
+        with self.vault.alone():
+            return self._code().words
 
     def use_words(self, words: str) -> None:
         """Take six words that were drawn elsewhere; raises `BadNote` for what is none."""
-        self._code = Code(words, self._random)
-        self.vault.keep_code(self._code.words)
+        code = Code(words, self._random)
+        with self.vault.alone():
+            self.vault.keep_code(code.words)
 
-    def _known_code(self) -> Code:
-        if self._code is None:
-            known = self.vault.code()
-            self._code = Code(known, self._random) if known else Code.drawn(self._random)
-            if not known:
-                self.vault.keep_code(self._code.words)
-        return self._code
+    def _code(self) -> Code:
+        """The code of this account, or a new one; nobody else may draw one meanwhile."""
+        if known := self.vault.code():
+            return Code(known, self._random)
+        code = Code.drawn(self._random)
+        self.vault.keep_code(code.words)
+        return code
 
     # Letters in.
 
@@ -104,11 +105,11 @@ class Agent:
         """Check what came of sealed matches; what contradicts itself is an event of its own, and stops the match."""
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
-            standing = self.letters.standing(match)
-            if not standing.get("sealed") or self._accusation(match):
+            if not self.letters.standing(match).get("sealed") or self._accusation(match):
                 continue
             try:
-                self._check(standing)
+                with self.memory.transaction():  # `pbem play` may take letters in beside the agent
+                    self._check(self.letters.standing(match))
             except Impossible as missing:
                 log.info("%s: %s", match, missing)
             except Contradiction as wrong:
@@ -201,11 +202,11 @@ class Agent:
         """Prepare all that needs nobody's decision."""
         prepared = []
         for standing in self.letters.matches:
-            if not standing.get("sealed") or standing["phase"] not in {"setup", "playing"} or not self.owes(standing):
+            if not self._is_due(standing):
                 continue
             try:
                 with self.vault.alone():
-                    sent = self._act(standing, now)
+                    sent = self._act(self.letters.standing(standing["match"]), now)
             except (Impossible, Contradiction) as error:
                 log.warning("%s: %s", standing["match"], error)
                 continue
@@ -213,7 +214,12 @@ class Agent:
                 prepared.append(sent)
         return prepared
 
+    def _is_due(self, standing: JsonObject) -> bool:
+        return bool(standing.get("sealed") and standing["phase"] in {"setup", "playing"} and self.owes(standing))
+
     def _act(self, standing: JsonObject, now: datetime) -> Sent | None:
+        if not self._is_due(standing):
+            return None  # another program of the same player's was first
         self._demand_unaccused(standing["match"])
         if standing["phase"] == "setup":
             secrets = self._setup_to_send(standing)
@@ -225,6 +231,8 @@ class Agent:
             return self._reveal(standing, now) if self._is_over(standing) else None
         game = self._checked(standing)
         secrets = self._demanded(standing, game)
+        if secrets != self.vault.secrets(standing["match"], standing["game"]):
+            self._keep(secrets)  # another machine went on, and its note came back
         found = game.letter(secrets, standing["prev"])
         if not isinstance(found, NextLetter):
             return None
@@ -234,9 +242,9 @@ class Agent:
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
         """Choose the setup of the game that begins, and commit to it. Raises `Refused`, `Impossible`."""
         judged = self.letters.judge_setup(match, text)
-        standing = self.letters.standing(match)
         self._demand_unaccused(match)
         with self.vault.alone():
+            standing = self.letters.standing(match)
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
@@ -258,9 +266,9 @@ class Agent:
 
     def order(self, match: str, text: str, now: datetime) -> Sent:
         """Decide on the orders of the turn that is due, and say what is due with them. Raises as `judge_orders`."""
-        standing = self.letters.standing(match)
         self._demand_unaccused(match)
         with self.vault.alone():
+            standing = self.letters.standing(match)
             game = self._checked(standing)
             secrets = self._demanded(standing, game)
             asked = self._asking(standing, game, secrets)
@@ -327,12 +335,12 @@ class Agent:
 
         Raises `Impossible`, `Contradiction`.
         """
-        standing = self.letters.standing(match)
         self._demand_unaccused(match)
-        if self.owes(standing)[:1] != ["reveal"]:
-            raise Impossible(f"Nothing is to be revealed in {match} now.")
-        self._check(standing)
         with self.vault.alone():
+            standing = self.letters.standing(match)
+            if self.owes(standing)[:1] != ["reveal"]:
+                raise Impossible(f"Nothing is to be revealed in {match} now.")
+            self._check(standing)
             return self._reveal(standing, now)
 
     def _committed(self, standing: JsonObject) -> Sent | None:
@@ -368,7 +376,7 @@ class Agent:
     # Secrets.
 
     def _note(self, secrets: Secrets) -> str | None:
-        note = self._known_code().note(secrets)
+        note = self._code().note(secrets)
         if note is None:
             log.warning("%s: the game is too long for a note: keep a copy of its secrets", secrets.match)
         return note
@@ -398,17 +406,15 @@ class Agent:
         if kept is not None and game.agrees(kept):
             return kept
         noted = self._noted(standing, game.told.note)
-        if noted is not None and game.agrees(noted):
-            self._keep(noted)
-            return noted
-        return None
+        return noted if noted is not None and game.agrees(noted) else None
 
     def _noted(self, standing: JsonObject, note: str | None) -> Secrets | None:
-        if not note:
+        words = self.vault.code()
+        if not note or not words:
             return None
         place = {name: standing[name] for name in ("match", "game", "seat", "player")}
         try:
-            return self._known_code().opened(note, {**place, "server": self._server})
+            return Code(words, self._random).opened(note, {**place, "server": self._server})
         except BadNote as error:
             log.warning("%s: %s", standing["match"], error)
             return None

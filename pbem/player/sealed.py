@@ -93,8 +93,12 @@ class Secrets(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, orders=orders)
 
     def committed(self, turn: int, head: str) -> Secrets:
-        """The same, once the paper of a turn is made after this head; those of turns before are open by now."""
-        return msgspec.structs.replace(self, after={str(turn): head})
+        """The same, once the paper of a turn is made after this head.
+
+        That of the turn before may be opened in the same letter: until it left, both may have to be made again.
+        """
+        after = {number: known for number, known in self.after.items() if int(number) >= turn - 1}
+        return msgspec.structs.replace(self, after={**after, str(turn): head})
 
     @property
     def by_turn(self) -> dict[int, str]:
@@ -221,7 +225,8 @@ class Vault:
     def keep(self, secrets: Secrets) -> None:
         """Keep them: they are on the disk when this returns, all of them, whatever happens meanwhile.
 
-        Raises `BadSecrets`: then nothing may leave that they are needed for.
+        Only while this program is `alone`: another would write what it read before. Raises `BadSecrets`: then nothing
+        may leave that they are needed for.
         """
         path = self._path(secrets.match, secrets.game)
         draft = path.with_suffix(".new")
@@ -251,7 +256,7 @@ class Vault:
             raise BadSecrets(f"{path}: {error}") from error
 
     def keep_code(self, words: str) -> None:
-        """Keep the six words of this account."""
+        """Keep the six words of this account; only while this program is `alone`."""
         self._make()
         draft = self._folder / "code.new"
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:

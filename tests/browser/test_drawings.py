@@ -18,5 +18,5 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_draws_what_the_letters_draw(game: str, opened: Callable[[str], Page]) -> None:
-    tab = opened(page("page", "drawings", ("board.js", f"replay/{game}.js")))
+    tab = opened(page("page", "drawings", ("say.js", "board.js", f"replay/{game}.js")))
     compare_drawings(game, tab.evaluate, 20)

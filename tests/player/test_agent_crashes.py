@@ -46,7 +46,7 @@ def play(referee: Referee, folder: Path, death: Death, game: str = SPACESHIPS) -
     return ann
 
 
-def check(ann: Owner) -> None:
+def check(ann: Owner, verdict: str = "honest; seat 2: honest") -> None:
     """The match went as it would have gone: each letter left with one content, and each step was said once."""
     assert ann.letters.standing("m1")["phase"] == "closed"
     assert not ann.accusations
@@ -54,7 +54,7 @@ def check(ann: Owner) -> None:
     proof = prove(ann.memory, "m1")
     assert proof is not None
     assert proof.holds, proof.checks[-1]
-    assert "honest; seat 2: honest" in " ".join(check.found for check in proof.checks)
+    assert verdict in " ".join(check.found for check in proof.checks)
     contents = defaultdict(set)
     for sent in ann.memory.in_state("ready", "sent", "done", "refused", "asked", "bounced"):
         contents[sent.command, sent.place].add(sent.raw)
@@ -71,6 +71,21 @@ def test_one_death(referee: Referee, tmp_path: Path, point: str, number: int) ->
     try:
         assert death.deaths == {point: 1}
         check(ann)
+    finally:
+        ann.close()
+
+
+@pytest.mark.parametrize("number", [3, 4, 5])
+def test_secrets_on_the_disk_suffice(
+    referee: Referee, tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped before the letter was made that opens one turn and commits to the next; no note comes back."""
+    monkeypatch.setattr("pbem.player.sealed._NOTE", 0)
+    death = Death("secrets kept", number)
+    ann = play(referee, tmp_path, death, "shoot-em-up")
+    try:
+        assert death.deaths == {"secrets kept": 1}
+        check(ann, "the record replays")  # there is nothing that could be hidden until the end
     finally:
         ann.close()
 

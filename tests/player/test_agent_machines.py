@@ -95,3 +95,31 @@ def test_two_agents_on_one_account_say_one_thing(referee: Referee, owners: list[
     assert not other.accusations
     assert other.sent
     other.close()
+
+
+def test_who_only_looks_changes_nothing(referee: Referee, owners: list[Owner]) -> None:
+    """`pbem play` may look while the agent keeps what it is about to say: it would write what is older over that."""
+    ann = owners[0]
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        if len(ann.sent) >= 7:
+            break
+    newest = ann.agent.vault.secrets("m1", 1)
+    assert newest is not None
+    older = newest.without_orders(max(newest.by_turn))
+    ann.agent.vault.keep(older)
+    ann.receive()
+    ann.agent.asks("m1")
+    assert ann.agent.shown("m1").turn > 1
+    assert ann.agent.vault.secrets("m1", 1) == older
+    for _ in live(owners):
+        pass
+    both_honest(owners)
+
+
+def test_words_taken_over_meanwhile_are_those_from_then_on(owners: list[Owner]) -> None:
+    ann = owners[0]
+    ann.agent.vault.keep_code("lusab babad gutih tugad mudof sakat")
+    assert ann.agent.words == "lusab babad gutih tugad mudof sakat"
+    ann.agent.vault.keep_code("sakat mudof tugad gutih babad lusab")
+    assert ann.agent.words == "sakat mudof tugad gutih babad lusab"

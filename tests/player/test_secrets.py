@@ -101,7 +101,9 @@ def test_nobody_else_changes_secrets_meanwhile(tmp_path: Path) -> None:
 
 def test_orders_replaced_forget_the_head_of_what_they_replace() -> None:
     assert MINE.with_orders(2, "Rv3").after == {}
-    assert MINE.committed(3, "cd" * 32).after == {"3": "cd" * 32}
+    third = MINE.committed(3, "cd" * 32)
+    assert third.after == {"2": "ab" * 32, "3": "cd" * 32}  # the letter with the third may open the second
+    assert third.committed(4, "ef" * 32).after == {"3": "cd" * 32, "4": "ef" * 32}
     assert MINE.with_orders(10, "x").by_turn == {1: "Rv1", 2: "", 10: "x"}
 
 
