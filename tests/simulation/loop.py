@@ -111,9 +111,11 @@ class Loop(BaseEventLoop):
     def end(self) -> None:
         """Leave nothing of what may still be under way."""
         self.set_exception_handler(lambda *_: None)
-        for task in self.tasks:
-            task.cancel()
-        self.run_until_complete(asyncio.sleep(0))
+        self._idle = 0
+        while left := self.tasks:
+            for task in left:
+                task.cancel()
+            self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self.close()
 
     # Threads that are none.

@@ -254,8 +254,9 @@ class World:
         for player in self.players.values():
             player.close()
         self.keyless.close()
-        self.machine.disk.close()
+        self.machine.leave()
         self.loop.end()
+        self.machine.disk.close()
 
     async def _run(self) -> None:
         machine = self.machine
