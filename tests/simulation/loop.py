@@ -39,7 +39,7 @@ class Loop(BaseEventLoop):
         self.main = getcurrent()
         """The greenlet in which callbacks run."""
         self._selector = self
-        self._clock_resolution = 1e-9
+        self._clock_resolution = 1e-6
         self._ready: deque[asyncio.Handle] = deque()
         self.network: Any = None
         self.signals: dict[int, Callable[[], object]] = {}

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
+LONGEST = 60 * DAY
+"""So long nothing takes that comes to its end at all."""
 OVER = re.compile(rb'name="?(m[0-9]+)[^"]*\.pbem\.zip')
 """Of the part that brings the proof of a match."""
 
@@ -280,6 +282,7 @@ class World:
             player.begin()
         self.keyless.begin()
         while not all(player.registered for player in self.players.values()):  # noqa: ASYNC110 - the state of others
+            assert self.loop.time() < LONGEST, f"not everybody is registered: {self.state()}"
             await asyncio.sleep(600)
         names = [*self.players.values()]
         for at, game in enumerate(self.week.games):
@@ -289,7 +292,7 @@ class World:
 
     async def _settle(self) -> None:
         """Until all matches are closed, and all letters are where they belong."""
-        give_up = self.loop.time() + 60 * DAY
+        give_up = self.loop.time() + LONGEST
         while not self._over():
             assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
             for player in self.players.values():
