@@ -287,8 +287,9 @@ class World:
         names = [*self.players.values()]
         for at, game in enumerate(self.week.games):
             first, other = names[at % len(names)], names[(at + 1) % len(names)]
-            settle = self.random(f"settle {at}").choice(("settle: 0", "settle: 10m"))
-            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}")
+            draw = self.random(f"settle {at}")
+            settle, grace = draw.choice(("settle: 0", "settle: 10m")), draw.choice(("", "\ngrace: 1h"))
+            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}{grace}")
 
     async def _settle(self) -> None:
         """Until all matches are closed, and all letters are where they belong."""
