@@ -281,7 +281,7 @@ class World:
         for player in self.players.values():
             player.begin()
         self.keyless.begin()
-        while not all(player.registered for player in self.players.values()):  # noqa: ASYNC110 - the state of others
+        while not all(player.registered for player in self.players.values()):
             assert self.loop.time() < LONGEST, f"not everybody is registered: {self.state()}"
             await asyncio.sleep(600)
         names = [*self.players.values()]
