@@ -272,6 +272,8 @@ class Daemon:
         disk = self._disk
         first = Database(config.store, points=self._points, turn=turn, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
+        if not first.settle_log():
+            log.warning("the store's log stays as it is: somebody reads the store")
         if new and self._lock:
             self._lock.cover()
         keys = found[0] if found else own_keys.make(*files, self._random, disk)

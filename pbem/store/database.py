@@ -125,6 +125,10 @@ class Database:
         """Close the connection; an open transaction is rolled back."""
         self.engine.close()
 
+    def settle_log(self) -> bool:
+        """Bring what earlier processes wrote on disk for good, before more is written; False while others read it."""
+        return self.engine.settle_log()
+
     def commit_lightly(self) -> None:
         """Leave checkpoints to other connections: a commit here only puts its own transaction on disk."""
         self.engine.leave_log()

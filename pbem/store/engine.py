@@ -83,6 +83,13 @@ class Engine(Protocol):
     def leave_log(self) -> None:
         """Leave checkpoints of the log to other connections, unless they leave them, too."""
 
+    def settle_log(self) -> bool:
+        """Bring all that the log holds into the store, on disk, so that it begins anew; False while others read it.
+
+        What could not be synced by a process that was killed is read as if it were on disk, and behind it nothing
+        more would be: the power fails, and what was committed later is lost with it.
+        """
+
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
 

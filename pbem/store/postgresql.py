@@ -162,6 +162,10 @@ class Postgresql:
     def leave_log(self) -> None:
         """The checkpointer is a process of its own."""
 
+    def settle_log(self) -> bool:
+        """PostgreSQL ends itself when a sync fails, and writes its log again."""
+        return True
+
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
         self.connection.execute(_tables_of_postgresql(script).encode())

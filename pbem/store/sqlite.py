@@ -110,6 +110,12 @@ class Sqlite:
         """Make no checkpoint while those who write beside this connection do (theirs: after a thousand pages)."""
         self.run(f"PRAGMA wal_autocheckpoint = {LONG_LOG}")
 
+    def settle_log(self) -> bool:
+        """Make a checkpoint of all, after which the log is empty."""
+        # Linux tells of a failed fsync once, and holds the pages to be clean: who opens the log finds them in memory.
+        busy: int = self.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not busy
+
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
         # Within a transaction sqlite-utils runs a script statement by statement; the sqlite3

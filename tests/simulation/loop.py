@@ -39,7 +39,7 @@ class Loop(BaseEventLoop):
         self.main = getcurrent()
         """The greenlet in which callbacks run."""
         self._selector = self
-        self._clock_resolution = 1e-9
+        self._clock_resolution = 1e-6
         self._ready: deque[asyncio.Handle] = deque()
         self.network: Any = None
         self.signals: dict[int, Callable[[], object]] = {}
@@ -111,9 +111,11 @@ class Loop(BaseEventLoop):
     def end(self) -> None:
         """Leave nothing of what may still be under way."""
         self.set_exception_handler(lambda *_: None)
-        for task in self.tasks:
-            task.cancel()
-        self.run_until_complete(asyncio.sleep(0))
+        self._idle = 0
+        while left := self.tasks:
+            for task in left:
+                task.cancel()
+            self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self.close()
 
     # Threads that are none.

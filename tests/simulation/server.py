@@ -44,7 +44,7 @@ BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed
 """Points at which a desk has no transaction open: others may come before it goes on."""
 
 MAILBOX = f"pbem@{SERVER}"
-LONGEST_WAIT = 1200.0  # seconds that the server waits at the most until it looks again, so that weeks are short
+LONGEST_WAIT = 3000.0  # seconds that the server waits at the most until it looks again, so that weeks are short
 REST = 600.0  # seconds at the most until a machine that died begins again
 STALLS = 0.002  # of the times when others may come, how often a desk stands still until it is held dead
 IN_HAND = {"letter leased": 0.02, "letter read": 0.02}
@@ -232,6 +232,15 @@ class Machine:
         await asyncio.sleep(max(self.draw.random() * REST, self.down_until - self.loop.time()))
         self._change = None
         self.start()
+
+    def leave(self) -> None:
+        """Leave it as it is, where a week broke off: nothing of what is unwound then has an effect."""
+        if self._life is None or self.dead:
+            return
+        self.dead = True
+        Disk.fail(self.disk, power=False)
+        for place in self._places:
+            place.die()
 
     def end(self) -> None:
         """Let the operator stop it, and start it again."""

@@ -20,7 +20,7 @@ from simulation.disk import Disk, Faults, Process
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.decision import Later
-from pbem.store.errors import StoreError
+from pbem.store.errors import FullError, StoreError
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.operator import Generation
 from pbem.store.outbox import Outbox, Sent
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
-PLANTED = range(20)
+PLANTED = range(10)
 """Within so many seeds each planted fault is to be found; of a hundred, 74 and 36 found those that there are."""
 
 
@@ -69,6 +69,7 @@ class Letters:
             for database in (door, desk):
                 database.execute(f"PRAGMA wal_autocheckpoint = {self.random.choice((3, 20, 1000))}")
                 self._plant(database)
+            assert door.settle_log()  # as the daemon does
             vault = Vault(bytes(32), self.random.randbytes)
             self._inbox, self._outbox = Inbox(desk, vault), Outbox(desk, vault)
             self._door, self._desk = Inbox(door, vault), desk
@@ -78,6 +79,9 @@ class Letters:
             self._disk.fails_after, self._disk.faults = steps, self._faults
             works = (self._keep, self._keep, self._decide, self._send)
             while not self._disk.down:
+                if self.random.random() < 0.02:
+                    self._disk.fail(power=False)
+                    break
                 try:
                     self.random.choice(works)()
                 except StoreError:
@@ -155,7 +159,7 @@ def play(letters: Letters, lives: int) -> None:
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(40), pytest.param(range(40, 1000), marks=pytest.mark.long)],
+    [range(20), pytest.param(range(20, 1000), marks=pytest.mark.long)],
     ids=["few", "many"],
 )
 def test_case_3_what_was_said_to_be_on_disk_is_there_after_power_loss(
@@ -167,9 +171,30 @@ def test_case_3_what_was_said_to_be_on_disk_is_there_after_power_loss(
         with of_seed(tmp_path, seed, empty) as (disk, path):
             play(Letters(path, disk, faults=Faults(sync=0.02, full=0.02) if seed % 2 else Faults()), 4)
             cuts, lost, torn = cuts + disk.power_cuts, lost + disk.lost, torn + disk.torn
-    assert cuts == 4 * len(seeds)
+    assert cuts > 2 * len(seeds)
     assert lost > cuts
     assert torn > cuts / 10
+
+
+def test_what_failed_to_sync_takes_nothing_with_it_that_came_later(tmp_path: Path, empty: bytes) -> None:
+    """A commit failed, and its server was killed: who reads the log finds it in memory, and not on the disk."""
+    for seed in range(10):
+        with of_seed(tmp_path, seed, empty) as (disk, path):
+            with Database(path, disk=disk.process()) as database:
+                with database.transaction():
+                    database.set_meta("first", "1")
+                disk.faults.sync = 1.0
+                with pytest.raises(FullError), database.transaction():
+                    database.set_meta("failed", "1")
+                disk.faults.sync = 0.0
+                disk.kill()
+            with Database(path, disk=disk.process()) as database:
+                assert database.settle_log()
+                with database.transaction():
+                    database.set_meta("later", "1")
+                disk.power_cut()
+            with Database(path, disk=disk.process()) as database:
+                assert (database.meta("first"), database.meta("later")) == ("1", "1")
 
 
 def off(database: Database) -> None:
@@ -198,7 +223,7 @@ def test_a_store_that_does_not_sync_is_found_out(
 def test_a_key_that_was_made_is_there_whenever_the_power_fails(tmp_path: Path) -> None:
     """Or there is none, or a whole one, which the next start takes; who was killed before may not have synced it."""
     said = set()
-    for seed in range(60):
+    for seed in range(30):
         with of_seed(tmp_path, seed) as (disk, path):
             place = path.parent / "keys" / "store.key"
             disk.fails_after = disk.random.randrange(5)
@@ -269,7 +294,7 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
                 database.backup(backup)
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     seen, steps = set(), 0
-    for seed in range(60):
+    for seed in range(50):
         with of_seed(tmp_path, seed, old.read_bytes()) as (disk, path):
             # Mostly near the end, where names change hands.
             disk.fails_after = 1000 if not steps else steps - disk.random.randrange(4 ** disk.random.randrange(1, 4))

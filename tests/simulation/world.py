@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
+LONGEST = 60 * DAY
+"""So long nothing takes that comes to its end at all."""
 OVER = re.compile(rb'name="?(m[0-9]+)[^"]*\.pbem\.zip')
 """Of the part that brings the proof of a match."""
 
@@ -254,8 +256,9 @@ class World:
         for player in self.players.values():
             player.close()
         self.keyless.close()
-        self.machine.disk.close()
+        self.machine.leave()
         self.loop.end()
+        self.machine.disk.close()
 
     async def _run(self) -> None:
         machine = self.machine
@@ -278,17 +281,19 @@ class World:
         for player in self.players.values():
             player.begin()
         self.keyless.begin()
-        while not all(player.registered for player in self.players.values()):  # noqa: ASYNC110 - the state of others
+        while not all(player.registered for player in self.players.values()):
+            assert self.loop.time() < LONGEST, f"not everybody is registered: {self.state()}"
             await asyncio.sleep(600)
         names = [*self.players.values()]
         for at, game in enumerate(self.week.games):
             first, other = names[at % len(names)], names[(at + 1) % len(names)]
-            settle = self.random(f"settle {at}").choice(("settle: 0", "settle: 10m"))
-            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}")
+            draw = self.random(f"settle {at}")
+            settle, grace = draw.choice(("settle: 0", "settle: 10m")), draw.choice(("", "\ngrace: 1h"))
+            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}{grace}")
 
     async def _settle(self) -> None:
         """Until all matches are closed, and all letters are where they belong."""
-        give_up = self.loop.time() + 60 * DAY
+        give_up = self.loop.time() + LONGEST
         while not self._over():
             assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
             for player in self.players.values():
