@@ -51,8 +51,8 @@ ROOMS = ("games", "match", "proof")
 TESTS = ("games", "match", "proof", "letters", "desk", "cli")
 """The folders of tests that come through those rooms: as `make coverage` has them."""
 FOLDER = ROOT / ".mutation"
-QUICKEST = 5
-"""How many tests of each file come first, before all others."""
+QUICKEST, QUICK = 5, 0.3
+"""How many tests of each file come first, before all others; and those of a module itself that take no longer."""
 
 KILLED, SURVIVED, NOT_REACHED = OUTCOMES = "killed", "survived", "not reached"
 THE_SAME, AT_IMPORT = "the same", "at import"
@@ -222,8 +222,9 @@ class Reach:
             by_file[item.nodeid.partition("::")[0]].append(item)
         inner = path.relative_to(ROOT / "pbem")
         own, room = str("tests" / inner.with_name(f"test_{path.name}")), f"tests/{inner.parts[0]}/"
-        first = by_file.pop(own, [])
-        others = list(by_file.values())
+        first = [item for item in by_file.get(own, ()) if self.seconds[item.nodeid] < QUICK]
+        by_file[own] = [item for item in by_file.get(own, ()) if self.seconds[item.nodeid] >= QUICK]
+        others = [tests for tests in by_file.values() if tests]
         others.sort(key=lambda tests: (not tests[0].nodeid.startswith(room), self._price(tests)))
         return [
             *first,

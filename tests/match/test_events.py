@@ -29,6 +29,7 @@ from pbem.match.events import (
     substituted,
     vacation,
 )
+from pbem.match.events.step import take
 from pbem.match.keys import KeyChange, Player
 from pbem.match.signed import Signed, SignedForm, here
 from pbem.match.state import Match, seated
@@ -744,6 +745,10 @@ class TestSentencesOutOfPlace:
         table = Table().agree().begin()
         form = table.form(1, "", turn=stored_orders.DEFAULT)
         assert refused(advance_orders.store, table.step(), 1, form, signed(b"orders")) == ["default"]
+
+    def test_there_are_no_steps_where_nothing_is_sealed(self) -> None:
+        table = Table().agree().begin()
+        assert faults(take, table.step(), 1, table.form(1, ""), signed(b"step")) == [("step", "m1")]
 
 
 class TestWhoIsOut:

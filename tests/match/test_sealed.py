@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,9 @@ from pbem.match.events.agreements import agree
 from pbem.match.events.claimed import claim
 from pbem.match.events.nominated import nominate
 from pbem.match.events.operator import pause, resume, stop
+from pbem.match.events.reveal import reveal
 from pbem.match.record import read, replay
+from pbem.match.sealed import seal
 from pbem.match.signed import SignedForm, here
 from pbem.match.submissions import clear, order, setup
 
@@ -218,6 +221,41 @@ def test_a_seal_is_replaced_until_the_game_begins() -> None:
     table.proved()
 
 
+def test_the_same_seal_again_changes_nothing() -> None:
+    table = small()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "seal", "game 1", [anna.begin(table.match)], "rev 1\n")
+    step = table.step()
+    first = seal(step, 1, said, signed)
+    table.done(step)
+    step = table.step()
+    assert seal(step, 1, said, signed) is first
+    assert step.match is table.match
+
+
+def test_a_letter_brings_what_is_due() -> None:
+    table = small()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "seal", "game 1", [], "rev 1\n")
+    assert "the line `commitment HASH` is missing" in refused(lambda: seal(table.step(), 1, said, signed))
+    table.begin()
+    said, signed = table.letter(anna, "step", "game 1 turn 1", [("open", ("0" * 64,) * 3, "sGx1")])
+    assert "what is due from you: `commit`" in refused(lambda: table.take(anna, said, signed))
+    table.play()
+    for section in (("seed", (anna.seed.hex(),), ""), ("setup", (), anna.setup)):
+        said, signed = table.letter(anna, "reveal", "game 1", [section])
+        assert "`seed` and `setup` are due" in refused(partial(reveal, table.step(), 1, said, signed))
+
+
+def test_a_reveal_is_said_at_its_place() -> None:
+    table = over()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "reveal", "game 1", anna.reveals())
+    wrong = said_otherwise(said, "prev", "0" * 64)
+    assert "wrong `prev`" in refused(lambda: reveal(table.step(), 1, wrong, signed))
+    reveal(table.step(), 1, said, signed)
+
+
 # How it ends
 
 
@@ -229,6 +267,7 @@ def test_a_reveal_must_open_all_that_was_committed_to() -> None:
     cases = [
         ("seed", lambda _, text: (("0" * 64,), text), "not those that you committed to", "setup"),
         ("setup", lambda words, _: (words, "MD Rv1 Rv2 Rv3"), "seed and setup are not those", "setup"),
+        ("setup", lambda words, _: (words, "no ship"), "seed and setup are not those", "setup"),
         ("orders", lambda words, _: (words, "sRv1"), "the orders of turn 1 are not those", "orders 1"),
     ]
     for name, change, says, token in cases:

@@ -157,6 +157,15 @@ def test_a_sealed_match_is_for_two() -> None:
     ]
 
 
+def test_a_game_that_cannot_be_played_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.match.terms.sealed_rules", lambda _: None)
+    with pytest.raises(Refused) as caught:
+        propose(sealed="yes")
+    assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
+        ("sealed", "yes", "Spaceships cannot be played sealed")
+    ]
+
+
 def test_a_single_game_may_say_that_it_is_one() -> None:
     assert propose(games="1").games == 1
 

@@ -49,6 +49,9 @@ def blamed(table: Table, seat: int, step: str, text: str) -> set[str]:
     try:
         SEALED.judge(table, seat, step, text)
     except Refused as refused:
+        for fault in refused.faults:
+            assert str(fault.message)
+            assert "None" not in str(fault.message)
         return {fault.rule for fault in refused.faults}
     return set()
 

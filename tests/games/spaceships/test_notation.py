@@ -38,6 +38,12 @@ def faults(judge: Callable[..., object], *arguments: Any) -> list[tuple[str, str
     return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
 
 
+def messages(judge: Callable[..., object], *arguments: Any) -> list[str]:
+    with pytest.raises(Refused) as refused:
+        judge(*arguments)
+    return [str(fault.message) for fault in refused.value.faults]
+
+
 def setup_faults(text: str, options: Options = STANDARD) -> list[tuple[str, str | None, int | None]]:
     return faults(RULES.setup, options, 2, text)
 
@@ -211,6 +217,44 @@ def test_ways_to_write_orders(text: str, canonical: str) -> None:
 )
 def test_faults_of_orders(text: str, expected: Any) -> None:
     assert order_faults(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("foo", "`foo` is not an order"),
+        ("Rv1 Rv2 Rv3 Rv4 Rv5 Rw1 Rw2 Rw3", "that is one too many: you have 7 conventional strikes this turn"),
+        ("sRv1 sRv2", "that is one too many: you have one scan this turn"),
+        ("m Rv1", "which missile? Name at least one of its letters and digits, even if only one is left"),
+        ("mR Rv1", "you have no unfired missile at R"),
+        ("mG Rv1", "3 of your unfired missiles match G"),
+        ("mGx3 Rv1 mGx4 Rv2", "MD has only one missile strike a turn"),
+        ("kRv5 Rv1", "you have no ship at Rv5"),
+        ("kRy3 Rv1", "a death star never flies a kamikaze strike"),
+        ("kRv1 Rv1", "a light scout never flies a kamikaze strike"),
+        ("kYv1 Rv1", "KC may not fly a kamikaze strike this turn"),
+        ("bRv1Rv2", "Rv1 and Rv2 are not the ends of a line of three cells"),
+        ("bRv1Rv3(DS2)", "you have no DS2 that can fire along this line"),
+        ("bRv1Rv3 bRv1Rv3", "DS fires its beam only once a turn"),
+    ],
+)
+def test_what_is_wrong_with_orders_is_said(text: str, says: str) -> None:
+    assert says in messages(RULES.order, state(), 2, text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("FS", "KC", "there are 2 KC: number them from KC1"),
+        ("FS", "KC", "KC has 4 cells; a kill cruiser has 6"),
+        ("LS Rv1", "LS2 Rv1", "LS2: the numbers of LS go up to 1"),
+        ("LS Rv1", "LS1 Rv1\nLS1 Rv2", "there are two LS1"),
+        ("Gx3 Gx4 Gx5", "Gx3 Gx4 Gv5", "the cells of MD do not have the shape of a missile destroyer"),
+        ("LS Rv1", "LG Rv1", "these ships cost 22; they are not the standard fleet"),
+    ],
+)
+def test_what_is_wrong_with_a_setup_is_said(old: str, new: str, says: str) -> None:
+    assert says in messages(RULES.setup, STANDARD, 2, BOB.replace(old, new))
 
 
 def test_beams_name_their_ship_just_where_they_must() -> None:

@@ -49,6 +49,9 @@ def blamed(position: Table, seat: int, step: str, text: str) -> set[str]:
     try:
         SEALED.judge(position, seat, step, text.replace("/", " "))
     except Refused as refused:
+        for fault in refused.faults:
+            assert str(fault.message)
+            assert "None" not in str(fault.message)
         return {fault.rule for fault in refused.faults}
     return set()
 

@@ -1,0 +1,27 @@
+"""What a square shows, said in words, for those who have their boards read to them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pbem.games.spaceships.words import _named
+from pbem.games.squares import Square
+
+
+@pytest.mark.parametrize(
+    ("square", "own", "said"),
+    [
+        (Square("M", "ship"), True, "MD"),
+        (Square("M2", "ship"), True, "MD2"),
+        (Square("M2-", "fired"), True, "MD2, fired"),
+        (Square("m", "lost"), True, "MD, destroyed"),
+        (Square("X", "sunk"), False, "ship, destroyed"),
+        (Square("#", "ship"), False, "ship"),
+        (Square("o", "empty"), True, "searched, empty"),
+        (Square("o", "empty"), False, "no ship"),
+        (Square("m", "lost", fresh=True), True, "MD, destroyed, struck last turn"),
+        (Square("o", "empty", fresh=True), False, "no ship, shot at last turn"),
+    ],
+)
+def test_what_a_square_shows(square: Square, *, own: bool, said: str) -> None:
+    assert str(_named(square, own=own)) == said
