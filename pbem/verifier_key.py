@@ -41,7 +41,7 @@ class VerifierKey:
             name, given, encoded = parts
             content = base64.b64decode(encoded, validate=True)
         except (ValueError, binascii.Error) as error:
-            raise ValueError("a key is written name+hash+key") from error
+            raise ValueError(f'"{text}" is no key of a log or a witness, written name+hash+key') from error
         if not _NAME.fullmatch(name) or len(content) != 33 or content[0] not in {LOG, COSIGNATURE}:
             raise ValueError("no Ed25519 key of a log or a witness")
         found = cls(name, content[0], content[1:])

@@ -41,12 +41,21 @@ class Terminal:
 
     def run(self, *words: str, typed: str = "", status: int = 0) -> str:
         """What the terminal shows of `pbem`, in the same way."""
-        for raw in self.ann.letters.came[self.came :]:
-            self.maildir.add(raw.replace(b"\r\n", b"\n"))
-        self.came = len(self.ann.letters.came)
+        self.bring()
         environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
         result: Result = CliRunner().invoke(main, list(words), input=typed, env=environment)
         assert result.exit_code == status, result.output
+        self.post()
+        return result.output
+
+    def bring(self) -> None:
+        """Put the letters that have come into the Maildir."""
+        for raw in self.ann.letters.came[self.came :]:
+            self.maildir.add(raw.replace(b"\r\n", b"\n"))
+        self.came = len(self.ann.letters.came)
+
+    def post(self) -> None:
+        """Send the drafts that lie ready."""
         for draft in sorted(self.drafts.glob("*.eml")) if self.drafts.exists() else ():
             raw = draft.read_bytes()
             assert raw.startswith(b"X-Unsent: 1\r\n")
@@ -59,7 +68,6 @@ class Terminal:
                 raw = self.provider.sign(raw.removeprefix(b"X-Unsent: 1\r\n"), self.referee.now)
             self.referee.deliver(raw, self.ann.address, to)
             draft.unlink()
-        return result.output
 
     @property
     def ways(self) -> tuple[str, ...]:

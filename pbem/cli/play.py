@@ -371,12 +371,16 @@ def _list(table: Table) -> None:
     account = table.account
     click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
     rows = letters.matches
-    for standing in rows:
-        click.echo(f"  {standing['match']:5} {_title(letters, standing):34} {_whose(table, standing)}".rstrip())
+    _rows(table, rows)
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {_line(alarm.said)}", err=True)
+
+
+def _rows(table: Table, standings: Sequence[JsonObject]) -> None:
+    for standing in standings:
+        click.echo(f"  {standing['match']:5} {_title(table.letters, standing):34} {_whose(table, standing)}".rstrip())
 
 
 def _title(letters: Correspondence, standing: JsonObject) -> str:
@@ -731,7 +735,11 @@ def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
     opponents = [word for word in words if ":" not in word]
     options = "\n".join(word for word in words if ":" in word)
     head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
+    with troubles():
+        table.fetch()
+    known = {standing["match"] for standing in table.letters.matches}
     _tell(table, head, yes, text=options)
+    _rows(table, [standing for standing in table.letters.matches if standing["match"] not in known])
 
 
 @play.command()

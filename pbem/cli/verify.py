@@ -7,6 +7,7 @@ describes what `--json` prints.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from pbem.proof.verify import Check
     from pbem.verifier_key import VerifierKey
 
+_KEY = re.compile(r"[0-9a-fA-F]{64}")
+
 _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
 _NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
@@ -50,6 +53,13 @@ _SAID: dict[Standing, tuple[str, str]] = {
     ),
 }
 """How the letters are summed up: one, and several."""
+
+
+def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """A key that is none would make an honest server look false."""
+    if value is not None and not _KEY.fullmatch(value):
+        raise click.BadParameter("a server's key has 64 hex digits")
+    return value and value.lower()
 
 
 @click.command()
@@ -76,7 +86,12 @@ _SAID: dict[Standing, tuple[str, str]] = {
     metavar="KEY",
     help="Who is believed to have seen the server's log: name+hash+key. Needs the letters of --against.",
 )
-@click.option("--server-key", metavar="HEX", help="The server's Ed25519 key as you know it, 64 hex digits.")
+@click.option(
+    "--server-key",
+    metavar="HEX",
+    callback=_server_key,
+    help="The server's Ed25519 key as you know it, 64 hex digits.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: docs/verification.md.")
 def verify(
     bundle: Path,

@@ -34,6 +34,9 @@ __all__ = ["SHORT", "write", "write_short"]
 SHORT = Phrase("[pbem] Your letter")
 """The subject of an answer that repeats nothing."""
 
+_ONE_MORE_STEP = Phrase("[pbem] One more step")
+"""The same, where it asks for something."""
+
 _ANSWER = 1024 * 1024
 """How many octets an answer may have with what is attached; of the rest it is said that it was left out."""
 
@@ -56,10 +59,17 @@ class _Told:
 
 
 def write(
-    desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[Command, Reply]], *, last: bool = False
+    desk: Desk,
+    caller: Caller,
+    reading: Reading,
+    replies: Sequence[tuple[Command, Reply]],
+    *,
+    due: Reply | None = None,
+    last: bool = False,
 ) -> None:
     """One letter with every command echoed and its answer below; separate letters go before it.
 
+    `due`: what a letter without a command is told of the player's matches.
     `last`: letters that change nothing get no more answers today.
     """
     letter_writer = desk.letters
@@ -84,6 +94,7 @@ def write(
         items += _items(caller.letter.message_id, command, reply, partial(letter_writer.write, language=language))
         echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
         told.append(_Told(echo, draft, partial(letter_writer.write, language=language)))
+    in_words = partial(letter_writer.write, language=language)
     ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
     out.bulletin = [*out.bulletin, *items]
     out.language = language
@@ -94,6 +105,7 @@ def write(
         ignored=ignored,
         stopped=reading.optout,
         html_only=reading.meant is not None,
+        due=due and _Told("", letter_writer.draft(f"answers/{due.template}.txt", **due.facts), in_words),
         last=last,
         player=caller.player is not None,
         games=titles(),
@@ -168,7 +180,10 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
             told.append(_Told("", draft, write))
             out.bulletin += _items(caller.letter.message_id, command, reply, write)
             out.reply_to = reply.reply_to
+    asked = any(reply.outcome == "asked" for _, reply in replies)
+    if asked and out.subject == SHORT:
+        out.subject = _ONE_MORE_STEP
     out.language = caller.language
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)
-    out.text = out.text or desk.letters.draft("letters/short.txt", told=told, most=EACH)
+    out.text = out.text or desk.letters.draft("letters/short.txt", told=told, asked=asked, most=EACH)
     desk.letters.send(caller.address, out, caller.now)

@@ -20,7 +20,8 @@ from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import seat_at
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
-from pbem.mail.commands import COMMANDS, OF_ANY_PLACE, asked_by_subject
+from pbem.mail.commands import COMMANDS, OF_ANY_PLACE, Command, asked_by_subject
+from pbem.match.state import standing
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command, Reading
+    from pbem.mail.commands import Reading
 
 __all__ = ["carry_out", "to_answer"]
 
@@ -120,8 +121,17 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         answer_letter.write_short(desk, caller, replies)
     else:
         reading = msgspec.structs.replace(reading, ignored=[*reading.ignored, *left_out])
-        answer_letter.write(desk, caller, reading, replies, last=idle == _IDLE)
+        due = None if replies or reading.optout else _overview(desk, caller)
+        answer_letter.write(desk, caller, reading, replies, due=due, last=idle == _IDLE)
     return outcome
+
+
+def _overview(desk: Desk, caller: Caller) -> Reply | None:
+    """What is due in all matches of a player whose letter has no command; None for somebody else."""
+    if caller.player is None:
+        return None
+    reply = _reply(desk, caller, Command("status", "status", "", 1), None, ())
+    return reply if reply.outcome == "done" else None
 
 
 def _obeyed(command: Command, reply: Reply) -> bool:
@@ -240,9 +250,18 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
             form = proposing(command, desk.config.server, caller.player.name)
     told = [escaped(fault) for fault in faults]
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
-    sealed = at is not None and at.match.terms.sealed
-    facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "sealed": sealed}
+    stands = at is not None and _stands(at, command.name)
+    facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": stands}
     return Reply("refused", facts, at=at, outcome="refused")
+
+
+def _stands(at: SeatContext, name: str) -> bool:
+    """Whether the seat has submitted before what this command submits, and it stands, or is stored for later."""
+    match, seat = at.match, at.seat
+    if name == "setup":
+        return match.phase == "setup" and standing(match.setups, seat) is not None
+    stored = any(of == seat for of, _ in match.stored)
+    return name == "orders" and match.phase == "playing" and (stored or standing(match.orders, seat) is not None)
 
 
 def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:

@@ -62,6 +62,6 @@ def refusal(command: Command, message: Phrase, reply_to: str | None = None) -> R
         "shift": 0,
         "command": command,
         "form": None,
-        "sealed": False,
+        "stands": False,
     }
     return Reply("refused", facts, reply_to=reply_to, outcome="refused")

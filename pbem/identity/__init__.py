@@ -67,6 +67,9 @@ _SMART = str.maketrans(
 )
 """What programs that mean well make of quotes, dashes and dots."""
 
+_HASH = re.compile(r"[0-9a-f]{64}")
+"""What makes a line of a form long that nobody wrapped."""
+
 _DETACHED_TYPES: dict[str, Format] = {
     "application/pgp-signature": "openpgp",
     "application/pkcs7-signature": "smime",
@@ -321,7 +324,7 @@ def _causes(text: str, marks: tuple[str, ...]) -> list[tuple[bool, Phrase]]:
         (text.translate(_SMART) != text, Phrase("quotes, dashes or dots were replaced by typographic ones")),
         (any(line.rstrip() == "--" or set(line) == {"_"} for line in lines), Phrase("a footer was added into it")),
         ("flowed" in marks, Phrase("your program sends format=flowed, which moves line ends and blanks")),
-        (any(66 <= len(line) <= 79 for line in lines), Phrase("its lines were wrapped")),
+        (any(66 <= len(line) <= 79 and not _HASH.search(line) for line in lines), Phrase("its lines were wrapped")),
         ("html" in marks, Phrase("your program wrote it as HTML too, and changed blanks and line ends")),
     ]
 

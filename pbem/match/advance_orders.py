@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
+from pbem.match.state import not_played
 from pbem.match.step import again
 from pbem.match.stored_orders import DEFAULT, TakenUp, taken_up
 from pbem.match.submissions import receipted, refuse_secrets, submit, withdrawn
@@ -35,7 +36,7 @@ def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     match = step.match
     refuse_secrets(match, "orders")
     if match.phase != "playing" or match.position is None:
-        raise Refused(Fault("orders", None, Phrase("no turn is being played")))
+        raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))

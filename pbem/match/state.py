@@ -41,6 +41,7 @@ __all__ = [
     "Match",
     "Nomination",
     "Submission",
+    "not_played",
     "only_one_without",
     "seated",
     "standing",
@@ -54,6 +55,17 @@ used leaves a trace."""
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""
+
+_NOT_PLAYED = {
+    "open": Phrase("the match has not begun: not everybody has accepted"),
+    "proposed": Phrase("the match has not begun: not everybody has accepted"),
+    "declined": Phrase("the match was declined"),
+    "withdrawn": Phrase("the proposal of the match was withdrawn"),
+    "closed": Phrase("the match is over"),
+}
+"""Why nothing is asked in a match that is not running."""
+
+_SETUPS = Phrase("no turn is being played: setups are due")
 
 PHASES: Mapping[str, Phrase] = {
     "proposed": Phrase("proposed"),
@@ -318,6 +330,11 @@ class _Shown(Sequence[Told]):
         if isinstance(at, slice):
             return [self._match.show(self._seat, turn.reports) for turn in self._match.turns[at]]
         return self._match.show(self._seat, self._match.turns[at].reports)
+
+
+def not_played(match: Match) -> Phrase:
+    """Why there is no turn of this match to say anything about."""
+    return _NOT_PLAYED.get(match.phase, _SETUPS)
 
 
 def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
-from pbem.match.state import RUNNING, Submission, standing
+from pbem.match.state import RUNNING, Submission, not_played, standing
 from pbem.match.step import again
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.traces import SetAside
@@ -76,7 +76,7 @@ def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     match = step.match
     refuse_secrets(match, "orders")
     if match.phase != "playing" or match.position is None:
-        raise Refused(Fault("orders", None, Phrase("no turn is being played")))
+        raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     before = match.orders.get(seat)
     faults = step.misplaced(form, seat, before, in_advance=True, turn=match.turn)

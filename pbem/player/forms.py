@@ -52,5 +52,8 @@ def checked(form: str) -> str:
         raise Unfit("; ".join(faults))
     ignored = [line for run in reading.ignored for line in run.splitlines() if not line.startswith("#")]
     if len(reading.commands) != 1 or ignored or reading.optout:
-        raise Unfit("that would be more, or less, than one command: no line of it may begin with a command's name")
+        if not reading.commands:
+            first = (form.split() or ["nothing"])[0]
+            raise Unfit(f"`{first}` is no command of the server's: `pbem play ask help` lists them")
+        raise Unfit("that would be more than one command: no other line of it may begin with a command's name")
     return form

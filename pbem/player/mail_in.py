@@ -68,7 +68,10 @@ class Maildir:
         """Those in `new` and `cur`, oldest first; a mail program changes a name only after its colon."""
         try:
             if not (self._path / "new").is_dir():
-                raise NoMail(f"{self._path} is no Maildir: it has no folder `new`")
+                raise NoMail(
+                    f"{self._path} is no Maildir yet: it has no folder `new`. Most mail servers make one with the"
+                    " first letter; otherwise make it, with `cur`, `new` and `tmp` in it"
+                )
             files = [path for part in ("new", "cur") for path in (self._path / part).glob("[!.]*")]
             for path in sorted(files, key=lambda path: path.name):
                 handle = path.name.partition(":")[0]

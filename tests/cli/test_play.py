@@ -337,6 +337,25 @@ def test_what_is_missing_is_said(terminal: Terminal, words: tuple[str, ...], sai
     assert said in terminal(*words, *made, status=1)
 
 
+def test_a_question_that_is_no_command_is_told_how_to_ask(terminal: Terminal) -> None:
+    terminal.register()
+    shown = terminal("ask", "how", "do", "I", "win?", status=1)
+    assert "`how` is no command of the server's: `pbem play ask help` lists them" in shown
+
+
+def test_a_proposal_is_told_with_the_number_of_its_match(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(terminal)
+
+    def meanwhile(_: float) -> None:
+        terminal.post()
+        terminal.bring()
+
+    monkeypatch.setattr("pbem.cli.play.time.sleep", meanwhile)
+    proposed = terminal("--wait", "9", "new", "dueling-masters", "bob", "--yes")
+    assert "\n  m2    Dueling Masters of Space-Time with bob" in proposed
+    assert "\n  m1 " not in proposed
+
+
 def test_nothing_is_known_of_other_matches(terminal: Terminal) -> None:
     terminal.register()
     assert "No letter about m7 has come." in terminal("m7", status=1)

@@ -105,7 +105,12 @@ def test_the_servers_key(proof: Path) -> None:
     status, lines = run(str(proof), "--server-key", KEY)
     assert status == 0
     assert "the key that you gave" in lines[2]
-    for wrong in ("00" * 32, KEY[:-2] + "b9", "nonsense", ""):
+    assert run(str(proof), "--server-key", KEY.upper())[0] == 0
+    for none in ("nonsense", "", KEY[:-1]):
+        status, lines = run(str(proof), "--server-key", none)
+        assert status == 2
+        assert "64 hex digits" in lines[-1]
+    for wrong in ("00" * 32, KEY[:-2] + "b9"):
         status, lines = run(str(proof), "--server-key", wrong)
         assert status == 1
         assert lines[-1].startswith("FAIL")

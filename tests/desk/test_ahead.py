@@ -208,7 +208,7 @@ class TestInAdvance:
         ann, _ = referee.agreed(SMALL)
         form = ann.form("setup").replace("setup m1 game 1", "orders m1 turn 2")
         referee.send(ann, form)
-        assert "no turn is being played" in ann.text
+        assert "no turn is being played: setups are due" in ann.text
 
     def test_a_letter_that_comes_after_its_turn_has_come(self, referee: Referee) -> None:
         ann, bob = begun(referee)

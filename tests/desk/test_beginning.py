@@ -44,10 +44,35 @@ def test_a_letter_without_a_command_is_told_how_to_begin(referee: Referee, eve: 
 
 
 def test_a_player_is_told_what_is_due_instead(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    text = ask(referee, ann, "What now?\n")
-    assert "`status`" in text
+    ann, bob = referee.begun()
+    text = ask(referee, bob, "What now?\n")
+    assert "Your move: orders are due by" in text
+    assert "`status m1` shows m1 in full, with what to send" in text
     assert BEGIN not in text
+    assert "no running or proposed match" in ask(referee, referee.registered("carl"), "What now?\n")
+    referee.send(ann, "resign m1 match\n")
+    assert "One more match is over" in ask(referee, bob, "")
+
+
+@pytest.mark.parametrize("subject", ["register eve", "new spaceships"])
+def test_a_command_in_the_subject_is_said_to_belong_into_the_text(
+    referee: Referee, eve: Mailbox, subject: str
+) -> None:
+    assert "commands go into its text, not into the subject" in " ".join(ask(referee, eve, "", subject).split())
+
+
+def test_the_status_of_a_proposal_has_what_agrees_to_it(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "new spaceships with bob\nend\n")
+    proposal = bob.text
+    agreeing = next(line for line in proposal.splitlines() if line.startswith("accept m1 "))
+    referee.send(bob, "status m1\n", sign=False)
+    assert f"\n{agreeing}\n" in bob.text
+    assert "`decline m1`" in bob.text
+    assert "Not accepted yet by" not in bob.text
+    referee.send(ann, "status m1\n", sign=False)
+    assert "Not accepted yet by: bob" in ann.text
+    assert "accept m1" not in ann.text
 
 
 @pytest.mark.parametrize("game", GAMES)

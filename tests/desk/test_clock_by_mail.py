@@ -275,7 +275,7 @@ class TestMisses:
         assert "there is nothing to claim" in ann.text
         referee.send(ann, "resign m1 match\n")
         referee.send(ann, "claim  m1\n")
-        assert "the match is not being played" in ann.text
+        assert "the match is over" in ann.text
 
 
 class TestGifts:

@@ -171,6 +171,45 @@ class TestCompletedForms:
         assert "the completed form" not in ann.text
 
 
+class TestRefusals:
+    STANDS = "What you submitted before still stands"
+
+    def test_what_stands_is_told_where_something_does(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        form = ann.form("orders")
+        referee.send(ann, ann.filled("orders", "Gx9"))
+        assert self.STANDS not in ann.text
+        referee.send(ann, form.replace("\n\nend", "\nGx3\nend"))
+        assert "Your orders for turn 1 stand" in ann.text
+        referee.send(ann, form.replace("\n\nend", "\nGx9\nend").replace("rev 1", "rev 2"))
+        assert f"{self.STANDS}; `status m1` shows it." in ann.text
+
+    def test_so_with_setups(self, referee: Referee) -> None:
+        ann, _ = referee.agreed()
+        form = ann.form("setup")
+        referee.send(ann, form.replace("\n\nend", "\nDS Rv1\nend"))
+        assert self.STANDS not in ann.text
+        referee.send(ann, form.replace("\n\nend", f"\n{ANN}\nend"))
+        referee.send(ann, form.replace("\n\nend", "\nDS Rv1\nend").replace("rev 1", "rev 2"))
+        assert self.STANDS in ann.text
+
+    def test_and_with_orders_for_later(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        form = ann.form("orders").replace("turn 1", "turn 3")
+        referee.send(ann, form.replace("\n\nend", "\nGx3\nend"))
+        referee.send(ann, form.replace("\n\nend", "\nGx9\nend").replace("rev 1", "rev 2"))
+        assert self.STANDS in ann.text
+
+    @pytest.mark.parametrize("match", ["m1", "m2"])
+    def test_nothing_stands_where_no_match_is_played(self, referee: Referee, match: str) -> None:
+        ann, bob = referee.begun()
+        form = ann.form("orders").replace("\n\nend", "\nGx3\nend")
+        referee.send(bob, "resign m1 match\n")
+        referee.send(ann, form.replace("m1", match))
+        assert ("the match is over" if match == "m1" else "you have no such match") in ann.text
+        assert self.STANDS not in ann.text
+
+
 class TestSlips:
     @pytest.mark.parametrize(
         ("written", "meant", "told"),

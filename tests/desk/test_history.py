@@ -127,7 +127,7 @@ class TestReliability:
             referee.turn((ann, ""), (bob, ""))
         carl = referee.registered("carl")
         referee.send(carl, "whoami\n", sign=False)
-        assert "You have no playing record yet." in carl.text
+        assert "You have not finished a turn here yet." in carl.text
         referee.send(bob, "new spaceships with carl\nend\n")
         reads_like(carl.last, "history/proposal-of-bob")
         assert "bob sent 10 of 11 turns in time (90%)." in carl.text
@@ -136,7 +136,7 @@ class TestReliability:
         assert "bob sent 10 of 11 turns in time (90%)." in carl.text
         referee.send(carl, "join m3\n")
         assert "bob sent 10 of 11 turns in time (90%)." in carl.text
-        assert "No playing record yet." in bob.text
+        assert "carl has not finished a turn here yet." in bob.text
         nemo = referee.person("nemo")
         referee.send(bob, "new spaceships with nemo@mail.example\nend\n")
         assert "bob sent 10 of 11 turns in time (90%)." in nemo.text

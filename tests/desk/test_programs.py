@@ -162,8 +162,9 @@ class TestWelcome:
     def test_names_the_house(self, housed: Referee) -> None:
         program(housed)
         ann = housed.registered("ann")
-        assert "Nobody there yet? Write `new spaceships with robo end`:\nrobo is a program" in ann.text
-        housed.send(ann, "new spaceships with robo end\n")
+        assert "Nobody there yet? Write robo for NAME:\nrobo is a program" in ann.text
+        form = form_in(ann.text, "new", 4)
+        housed.deliver(housed.raw(ann, housed.signed(ann, form.replace("NAME", "robo"))), ann.address)
         assert "It has been sent to robo" in ann.text
 
     def test_names_nobody_who_is_no_program(self, housed: Referee) -> None:

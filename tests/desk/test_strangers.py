@@ -137,6 +137,9 @@ def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     form = form_in(zoe.text, "confirm")
     assert form.startswith("confirm NAME\n")
     assert "replace NAME with the name that you asked for" in plain(zoe.last)
+    assert zoe.last["Subject"] == "[pbem] One more step"
+    assert "do what is asked for above" in plain(zoe.last)
+    assert "To begin, write" not in plain(zoe.last)
     referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
     assert "You are registered as zoe" in plain(zoe.last)
 

@@ -235,6 +235,14 @@ def test_a_long_line_that_was_wrapped() -> None:
     assert verdict(wrapped + signature(form)).signed == form.encode()
 
 
+def test_the_hash_in_a_form_is_no_sign_that_its_lines_were_wrapped() -> None:
+    changed = verdict(FORM.replace("Gx3", "Gx4") + signature(FORM))
+    assert changed.kind == "bad"
+    assert "wrapped" not in str(changed.reason)
+    long = FORM.replace("sYw3", "sYw3 # this turn goes to the left, the next one to the right")
+    assert "wrapped" in str(verdict(long.replace("Gx3", "Gx4") + signature(long)).reason)
+
+
 def test_a_challenge_on_one_line() -> None:
     form = f"confirm anna\nserver play.example\nchallenge {'ab' * 32}\nend\n"
     assert verdict(" ".join(form.split()) + "\n" + signature(form)).signed == form.encode()

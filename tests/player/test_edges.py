@@ -100,6 +100,8 @@ class TestComing:
         assert mail_in.begin(there) == tmp_path / "mail" / "ann"
         assert list(mail_in.source(there).letters(nothing_seen)) == []
         assert mail_in.begin(there) is mail_in.begin(beside) is None
+        with pytest.raises(NoMail, match="make it, with `cur`, `new` and `tmp` in it"):
+            list(mail_in.source(account(f"maildir:{tmp_path / 'other'}")).letters(nothing_seen))
         (tmp_path / "file").touch()
         with pytest.raises(NoMail, match="file"):
             mail_in.begin(account(f"maildir:{tmp_path / 'file' / 'ann'}"))

@@ -91,6 +91,11 @@ def test_what_is_no_key(text: str) -> None:
         VerifierKey.read(text)
 
 
+def test_of_several_keys_it_is_told_which_is_none() -> None:
+    with pytest.raises(ValueError, match=r'^"play\.example\+1a2b3c4d\+AQ\.\.\." is no key'):
+        VerifierKey.read("play.example+1a2b3c4d+AQ...")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -59,8 +59,15 @@ def _one_match(desk: Desk, caller: Caller, command: Command) -> Reply:
         "stored": advance_orders.stored(match, seat),
         "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
         "view": match.view(seat),
+        "accepted": seated.row.of(seat).accepted,
+        "waiting": [match.name(other) for other in match.seats if other != seat and _is_awaited(seated, other)],
     }
     return Reply("status", facts | seated.facts(), at=seated)
+
+
+def _is_awaited(seated: SeatContext, seat: int) -> bool:
+    """Whether a seat has a player, who has not accepted."""
+    return not seated.match.name(seat).startswith("?") and not seated.row.of(seat).accepted
 
 
 def _all_matches(desk: Desk, caller: Caller) -> Reply:

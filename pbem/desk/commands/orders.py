@@ -16,6 +16,7 @@ from pbem.desk.seats import seated_at
 from pbem.games import Fault, Refused, faults
 from pbem.match import submissions
 from pbem.match.documents import Opening
+from pbem.match.state import not_played
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 
@@ -134,7 +135,7 @@ def preview(desk: Desk, caller: Caller, command: Command) -> Reply:
     seated = _open_at(desk, caller, command)
     match = seated.match
     if match.position is None or match.phase != "playing":
-        raise Refused(Fault("preview", None, Phrase("no turn is being played")))
+        raise Refused(Fault("preview", None, not_played(match)))
     if command.arguments["turn"] != match.turn:
         raise Refused(
             Fault(

@@ -13,7 +13,7 @@ from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import abandon, end_game
 from pbem.match.forms import one_of, said, seat_number
-from pbem.match.state import RUNNING
+from pbem.match.state import RUNNING, not_played
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
 
@@ -62,7 +62,7 @@ def _asked(match: Match, what: str) -> tuple[int, ...]:
 def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]) -> None:
     """Refuse an offer or answer that makes no sense now."""
     if match.phase not in RUNNING:
-        raise Refused(Fault(what, match.id, Phrase("the match is not being played")))
+        raise Refused(Fault(what, match.id, not_played(match)))
     if what == DRAW and match.revealing:
         raise Refused(Fault(what, match.id, Phrase("the game is over; what is due is a `reveal`")))
     if what == DRAW and match.phase != "playing":

@@ -13,7 +13,7 @@ from pbem.match.events.ended import abandon
 from pbem.match.events.forfeited import lose
 from pbem.match.events.halted import out_of_reach
 from pbem.match.forms import said, seat_number, seats
-from pbem.match.state import RUNNING, standing
+from pbem.match.state import RUNNING, not_played, standing
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
     """
     match = step.match
     if match.phase not in RUNNING:
-        raise Refused(Fault("claim", match.id, Phrase("the match is not being played")))
+        raise Refused(Fault("claim", match.id, not_played(match)))
     lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
     if against := silent(match, seat):
         grant(step, seat, against, form, signed)

@@ -13,7 +13,7 @@ from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import out_of_reach
 from pbem.match.forms import said, seat_number, text
-from pbem.match.state import RUNNING, Nomination, standing
+from pbem.match.state import RUNNING, Nomination, not_played, standing
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
 
@@ -72,7 +72,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
     match = step.match
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING:
-        raise Refused(Fault("substitute", match.id, Phrase("the match is not being played")))
+        raise Refused(Fault("substitute", match.id, not_played(match)))
     if match.terms.sealed:
         says = Phrase("nobody can take over a seat of a sealed match, whose secrets its player alone has")
         raise Refused(Fault("substitute", match.id, says))

@@ -15,7 +15,7 @@ from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
 from pbem.match.forms import boolean, said, seat_number
-from pbem.match.state import RUNNING, only_one_without, standing
+from pbem.match.state import RUNNING, not_played, only_one_without, standing
 from pbem.match.submissions import submit
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
@@ -39,7 +39,7 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
     """
     match = step.match
     if match.phase not in RUNNING:
-        raise Refused(Fault("resign", None, Phrase("the match is not being played")))
+        raise Refused(Fault("resign", None, not_played(match)))
     if match.revealing:
         raise Refused(Fault("resign", None, Phrase("the game is over; what is due is a `reveal`")))
     if match.phase == "setup" and not whole_match:
