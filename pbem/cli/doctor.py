@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.check_config import house
 from pbem.cli.common import config_option, opened, wake
 from pbem.mail.signing import BadDkimKey
 from pbem.server import doctor as examination
@@ -49,6 +50,7 @@ def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
     config, database, vault = store.config, store.database, store.vault
     now = datetime.now(UTC)
     yield from examination.surroundings(config)
+    yield from house(config)
     yield from examination.examined("store", examination.store(database, vault))
     keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
     yield from examination.examined("keys", examination.keys(database, keys, config.server))

@@ -20,6 +20,7 @@ from pbem.games import Fault
 from pbem.games.slips import plain
 from pbem.mail.commands import Command, parse
 from pbem.match.signed import here
+from pbem.match.state import standing
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.match.state import Match
 
-__all__ = ["completed", "proposing", "understood"]
+__all__ = ["completed", "proposing", "stands", "understood"]
 
 _WIDTH = 72
 """So many columns a text may have that is to be signed."""
@@ -81,6 +82,15 @@ def completed(
     if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
         return faults, None
     return (*others, *found.slips), found.form
+
+
+def stands(seated: SeatContext, command: Command) -> bool:
+    """Whether the seat has submitted before what this command submits, and it stands, or is stored for later."""
+    match, seat, name = seated.match, seated.seat, command.name
+    if name == "setup":
+        return match.phase == "setup" and standing(match.setups, seat) is not None
+    stored = any(of == seat for of, _ in match.stored)
+    return name == "orders" and match.phase == "playing" and (stored or standing(match.orders, seat) is not None)
 
 
 def proposing(command: Command, server: str, player: str) -> str | None:

@@ -13,15 +13,14 @@ import msgspec
 from pbem.desk import answer_letter, bounces, keys, mailing_lists, operator, places
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
-from pbem.desk.completion import completed, proposing, understood
+from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.decisions import forget
 from pbem.desk.outgoing import escaped
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import seat_at
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
-from pbem.mail.commands import COMMANDS, OF_ANY_PLACE, Command, asked_by_subject
-from pbem.match.state import standing
+from pbem.mail.commands import COMMANDS, OF_ANY_PLACE, asked_by_nothing, asked_by_subject
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Reading
+    from pbem.mail.commands import Command, Reading
 
 __all__ = ["carry_out", "to_answer"]
 
@@ -130,7 +129,7 @@ def _overview(desk: Desk, caller: Caller) -> Reply | None:
     """What is due in all matches of a player whose letter has no command; None for somebody else."""
     if caller.player is None:
         return None
-    reply = _reply(desk, caller, Command("status", "status", "", 1), None, ())
+    reply = _reply(desk, caller, asked_by_nothing(), None, ())
     return reply if reply.outcome == "done" else None
 
 
@@ -250,18 +249,9 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
             form = proposing(command, desk.config.server, caller.player.name)
     told = [escaped(fault) for fault in faults]
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
-    stands = at is not None and _stands(at, command.name)
-    facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": stands}
+    kept = at is not None and stands(at, command)
+    facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
     return Reply("refused", facts, at=at, outcome="refused")
-
-
-def _stands(at: SeatContext, name: str) -> bool:
-    """Whether the seat has submitted before what this command submits, and it stands, or is stored for later."""
-    match, seat = at.match, at.seat
-    if name == "setup":
-        return match.phase == "setup" and standing(match.setups, seat) is not None
-    stored = any(of == seat for of, _ in match.stored)
-    return name == "orders" and match.phase == "playing" and (stored or standing(match.orders, seat) is not None)
 
 
 def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:

@@ -13,7 +13,8 @@ const DRAFT = (() => {
   const PREFIX = "pbem match ", STEPS = 200;
   const named = ({ server, match }) => `${PREFIX}${server} ${match}`;
   const same = (one, other) => ["pbem", "server", "match", "game", "turn", "seat", "player", ...(one.sealed ? ["prev"] : [])].every((name) => one[name] === other[name]);
-  const order = ({ game, turn = 0 }) => game * 100000 + turn;
+  // The end of a sealed game comes after each turn of it: a letter that was written for the next turn may never have been sent.
+  const order = ({ game, turn = 0, sealed }) => game * 100000 + (sealed && (sealed.owes || []).includes("reveal") ? 99999 : turn);
   const alike = (one, other) => one.text.trim() === other.text.trim() && one.final === other.final;
 
   /** @returns {Draft} of what a letter asks; it begins with what stands already */

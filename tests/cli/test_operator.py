@@ -360,6 +360,21 @@ def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
         assert any(words in line for line in lines), (words, lines)
 
 
+def test_check_config_reads_the_file_of_the_house(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    text = house.config.read_text().replace(f"[smarthost]\nport = {house.port}", "[smarthost]\nport = 1")
+    house.config.write_text(text + '\n[house]\nconfig = "opponent.toml"\n')
+    example = (Path(__file__).parents[2] / "config" / "opponent.example.toml").read_text()
+    (tmp_path / "opponent.toml").write_text(example)
+    assert f"opponent.toml is for house on {SERVER}\n" in house.run("check-config")
+    (tmp_path / "opponent.toml").write_text(
+        example.replace('server = "play.example"', 'server = "elsewhere.example"')
+    )
+    assert "is for house on elsewhere.example, not here" in house.run("check-config", status=1)
+    (tmp_path / "opponent.toml").write_text(example.replace("level = 2", "level = 9", 1))
+    assert "$.games[...].level" in house.run("check-config", status=1)
+
+
 def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     house = House(tmp_path)
     (tmp_path / "keys" / "store.key").chmod(0o644)

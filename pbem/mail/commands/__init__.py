@@ -6,7 +6,7 @@ protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
 from pbem.mail.commands.arguments import FIELDS, OF_ANY_PLACE, SETTINGS, Arguments, masked
-from pbem.mail.commands.reader import Command, Reading, asked_by_subject, parse, without_effect
+from pbem.mail.commands.reader import Command, Reading, asked_by_nothing, asked_by_subject, parse, without_effect
 from pbem.mail.commands.table import COMMANDS, CommandSpec
 from pbem.mail.commands.words import clean
 
@@ -19,6 +19,7 @@ __all__ = [
     "Command",
     "CommandSpec",
     "Reading",
+    "asked_by_nothing",
     "asked_by_subject",
     "clean",
     "masked",

@@ -121,6 +121,12 @@ def asked_by_subject(subject: str) -> list[Command]:
     return parse(word).commands if spec is not None and spec.by_subject else []
 
 
+def asked_by_nothing() -> Command:
+    """What a player whose letter has no command is told."""
+    name = next(spec.name for spec in COMMANDS.values() if spec.by_nothing)
+    return parse(name).commands[0]
+
+
 def parse(text: str, most: int | None = None) -> Reading:
     """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, skipped, signature = _split(clean(text))

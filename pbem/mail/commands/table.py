@@ -80,6 +80,8 @@ class CommandSpec:
     """Whether it is answered though the key or the address of the letter is not the player's yet."""
     by_subject: bool = False
     """Whether it is also asked for by a subject, where the text has no command."""
+    by_nothing: bool = False
+    """Whether a player whose letter has no command at all is told this, too."""
     unvouched: int | None = None
     """Whether it is answered where nobody vouches for the sender: of a letter, the one of the lowest number."""
     by_reply: Literal["register"] | None = None
@@ -425,6 +427,7 @@ COMMANDS: dict[str, CommandSpec] = {
                 "Show what you have submitted and what is due in a match; without a match, all of yours on one page."
             ),
             (arguments.OPTIONAL_MATCH,),
+            by_nothing=True,
         ),
         CommandSpec(
             "preview",
