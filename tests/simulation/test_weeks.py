@@ -8,13 +8,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from simulation.invariants import check
 from simulation.runs import run
 from simulation.two_worlds import letters_of
-from simulation.world import GAMES, Week
+from simulation.world import GAMES, Week, World
 
 if TYPE_CHECKING:
     from simulation.runs import Outcome
@@ -75,3 +77,19 @@ def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
     one, other = (letters_of("bob", game, secrets) for secrets in ("one", "other"))
     assert len(one) > 5
     assert one == other
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_what_a_killed_server_could_not_sync_takes_nothing_with_it(tmp_path: Path, seed: int) -> None:
+    """The disk fails to sync; the server is killed, begins again and goes on; then the power fails."""
+    week = replace(short(seed), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
+    with World(tmp_path, f"unsynced {seed}", week) as world:
+        faults, machine = world.machine.disk.faults, world.machine
+        for hour in range(1, 5):
+            begins = hour * 3600.0
+            world.loop.call_later(begins, setattr, faults, "sync", 0.5)
+            world.loop.call_later(begins + 1800, machine.kill)
+            world.loop.call_later(begins + 1800, setattr, faults, "sync", 0.0)
+            world.loop.call_later(begins + 3500, machine.cut_power)
+        world.run()
+        check(world)
