@@ -17,6 +17,7 @@ import argparse
 import difflib
 import gc
 import hashlib
+import io
 import json
 import math
 import os
@@ -27,7 +28,7 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -292,7 +293,7 @@ class Trial:
 
     def __init__(self, chosen: Sequence[Mutant], patience: float, whole: bool) -> None:
         self._chosen, self._patience, self._whole = chosen, patience, whole
-        self._pipe = -1
+        self._forked = False
         self._noticed: Counter[tuple[str, str]] = Counter()
 
     def pytest_collection(self) -> None:
@@ -337,14 +338,15 @@ class Trial:
         if _content(old) == _content(new):
             return verdict(THE_SAME)
         functions = live.get((str(source.path), old.co_name, old.co_firstlineno), [])
-        if self._whole:
-            first, last = 1, len(source.text)
         tests = reach.tests(source.path, first, last) if functions else []
         if not tests:
             at_import = AT_IMPORT in reach.contexts(source.path, first, last)
             return verdict(AT_IMPORT if at_import else NOT_REACHED)
         # Who noticed others here is asked first.
         tests.sort(key=lambda item: self._noticed[source.name, item.nodeid], reverse=True)
+        if self._whole:
+            near = {item.nodeid for item in tests}
+            tests += [item for item in reach.tests(source.path, 1, len(source.text)) if item.nodeid not in near]
         spent, enough = 0.0, 0
         while enough < len(tests) and spent < self._patience:
             spent += reach.seconds[tests[enough].nodeid]
@@ -359,9 +361,11 @@ class Trial:
         self, functions: Sequence[FunctionType], code: CodeType, tests: Sequence[pytest.Item], reach: Reach
     ) -> str:
         """The test that noticed, or nothing."""
-        reading, self._pipe = os.pipe()
+        running = FOLDER / f"running-{os.getpid()}"
+        running.unlink(missing_ok=True)
         child = os.fork()
         if child == 0:
+            self._forked = True
             try:
                 os.setsid()
                 _silence()
@@ -369,26 +373,21 @@ class Trial:
                 for function in functions:
                     function.__code__ = code
                 for at, item in enumerate(tests):
-                    os.write(self._pipe, f"{item.nodeid}\n".encode())
+                    running.write_text(item.nodeid, "utf-8")
                     signal.setitimer(signal.ITIMER_PROF, 3 + 20 * reach.seconds[item.nodeid])
                     following = tests[at + 1] if at + 1 < len(tests) else None
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 os._exit(0)
             except BaseException:
                 os._exit(1)
-        os.close(self._pipe)
         allowed = 120 + 20 * sum(reach.seconds[item.nodeid] for item in tests)
         status = _awaited(child, time.monotonic() + allowed)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
-        with os.fdopen(reading, "rb") as said:
-            lines = said.read().decode().splitlines()
-        if status == 0:
-            return ""
-        return lines[-1] if lines else "at once"
+        return (running.read_text("utf-8") if running.exists() else "at once") if status else ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and self._pipe >= 0:
+        if report.failed and self._forked:
             os._exit(1)
 
 
@@ -409,7 +408,8 @@ def _warm_up(items: Sequence[pytest.Item], reach: Reach) -> None:
             key=lambda item: reach.seconds[item.nodeid],
         )
         item = found[len(found) // 2]
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
     rooms = tuple(str(ROOT / "pbem" / room) for room in ROOMS)
     for thing in gc.get_objects():
         if isinstance(thing, Openings):
@@ -518,17 +518,23 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
 
 def _survivors(paths: Sequence[Path]) -> Iterator[Mutant]:
     """Those whose last trial they survived, if they can still be made."""
-    last: dict[tuple[str, str], str] = {}
-    for line in (FOLDER / "verdicts.jsonl").read_text("utf-8").splitlines():
-        verdict = Verdict(**json.loads(line))
-        last[verdict.path, verdict.diff] = verdict.outcome
-    left = {place for place, outcome in last.items() if outcome in {SURVIVED, NOT_REACHED}}
+    latest: dict[tuple[str, str], Verdict] = {}
+    for written in (FOLDER / "verdicts.jsonl").read_text("utf-8").splitlines():
+        verdict = Verdict(**json.loads(written))
+        latest[verdict.path, verdict.diff] = verdict
+    left = [verdict for verdict in latest.values() if verdict.outcome in {SURVIVED, NOT_REACHED}]
     for path in paths:
-        if any(name == str(path.relative_to(ROOT)) for name, _ in left):
-            source = Source(path)
-            for number, mutation in enumerate(source.mutations):
-                if (source.name, source.difference(source.mutated(mutation))) in left:
-                    yield Mutant(source, number)
+        diffs = {verdict.diff for verdict in left if ROOT / verdict.path == path}
+        if not diffs:
+            continue
+        gone = {line for diff in diffs for line in diff.split("\n") if line.startswith("-")}
+        source = Source(path)
+        lines = source.text.splitlines()
+        for number, mutation in enumerate(source.mutations):
+            first, last = source.lines(mutation)
+            touched = any(f"-{line}" in gone for line in lines[first - 1 : last])
+            if touched and source.difference(source.mutated(mutation)) in diffs:
+                yield Mutant(source, number)
 
 
 def main() -> None:

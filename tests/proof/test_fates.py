@@ -1,0 +1,186 @@
+"""What became of what a paper acknowledges, in a small match of three turns and in what might be made of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from make_vectors import VECTORS
+
+from pbem.match.documents import Opening, Receipt, Withdrawal
+from pbem.match.transcript import Entry, sha256_hex
+from pbem.proof import bundle
+from pbem.proof.fates import Fate, Fates
+
+if TYPE_CHECKING:
+    from pbem.proof.bundle import Bundle
+
+WHOLE = bundle.read((VECTORS / "good/ed25519.pbem.zip").read_bytes())
+"""Commitments are entry 2, the turns 3 to 5; entry 6 ends the game, 7 reveals it, and 8 closes the match."""
+UNREVEALED = replace(WHOLE, entries=WHOLE.entries[:5])
+BEFORE, AFTER = "2028-06-01T11:59:00Z", "2028-06-01T12:00:01Z"
+"""All entries are of the minute between."""
+
+
+def opening(**changes: Any) -> Opening:
+    return replace(Opening.read(WHOLE.papers["openings/game-1-seat-1.txt"].decode()), **changes)
+
+
+def receipt(turn: int = 1, **changes: Any) -> Receipt:
+    return replace(Receipt.read(WHOLE.papers["receipts/game-1-turn-1-seat-1.txt"].decode()), turn=turn, **changes)
+
+
+def withdrawal(turn: int = 1) -> Withdrawal:
+    return Withdrawal(
+        "play.example", "m1", 1, turn, 1, "ann", 2, "key", "k", "0" * 64, received=BEFORE, salt="0" * 64
+    )
+
+
+def with_entry(seq: int, kind: str, **body: Any) -> Bundle:
+    """The match with another entry in this place."""
+    before = WHOLE.entries[seq - 1]
+    made = Entry(seq, before.prev, before.time, kind, {"game": 1, **body})
+    return replace(WHOLE, entries=[*WHOLE.entries[: seq - 1], made, *WHOLE.entries[seq:]])
+
+
+TAKEN_OVER = with_entry(4, "substituted", seat=1, player={"name": "carl"})
+MISSED = with_entry(4, "missed", turn=3, seat=1, deadline="2028-06-01T11:58:00Z")
+FORFEITED = with_entry(5, "forfeited", seats=[1])
+OTHER = "1" * 64
+NO_TIME = "does not say when it was received"
+MADE = "was neither played, replaced nor withdrawn"
+GIVEN_UP = "given up with the seat in entry 4"
+LATER = "the bundle does not have that yet; ask for a newer one"
+
+
+@pytest.mark.parametrize(
+    ("found", "paper", "expected"),
+    [
+        (WHOLE, opening(), Fate("agrees", "opening of game 1, seat 1", "", 2)),
+        (WHOLE, opening(rev=0), Fate("agrees", "opening of game 1, seat 1", "replaced by rev 1", 2)),
+        (
+            WHOLE,
+            opening(setup="x"),
+            Fate("dropped", "opening of game 1, seat 1", f"{MADE}: entry 2 was made with rev 1", 2),
+        ),
+        (WHOLE, opening(received="x"), Fate("dropped", "opening of game 1, seat 1", NO_TIME)),
+        (WHOLE, opening(game=2), Fate("agrees", "opening of game 2, seat 1", "it ended before with entry 8", 8)),
+        (UNREVEALED, opening(game=2), Fate("later", "opening of game 2, seat 1", LATER)),
+        (WHOLE, receipt(), Fate("agrees", "receipt of game 1, turn 1, rev 1", "", 3)),
+        (UNREVEALED, receipt(), Fate("agrees", "receipt of game 1, turn 1, rev 1", "", 3)),
+        (WHOLE, receipt(rev=0), Fate("agrees", "receipt of game 1, turn 1, rev 0", "replaced by rev 1", 3)),
+        (
+            WHOLE,
+            receipt(salt=OTHER),
+            Fate("dropped", "receipt of game 1, turn 1, rev 1", f"{MADE}: entry 3 was made with rev 1", 3),
+        ),
+        (
+            UNREVEALED,
+            receipt(salt=OTHER),
+            Fate(
+                "open",
+                "receipt of game 1, turn 1, rev 1",
+                "others stood in the end; the reveal will show which, and when",
+                3,
+            ),
+        ),
+        (WHOLE, receipt(received=""), Fate("dropped", "receipt of game 1, turn 1, rev 1", NO_TIME)),
+        (
+            WHOLE,
+            receipt(received="2028-06-01T12:00:00"),
+            Fate("dropped", "receipt of game 1, turn 1, rev 1", NO_TIME),
+        ),
+        (WHOLE, receipt(9), Fate("agrees", "receipt of game 1, turn 9, rev 1", "it ended before with entry 6", 6)),
+        (UNREVEALED, receipt(9), Fate("later", "receipt of game 1, turn 9, rev 1", LATER)),
+        (
+            WHOLE,
+            withdrawal(),
+            Fate("dropped", "withdrawal of game 1, turn 1, rev 2", "the withdrawal left no trace up to entry 3", 3),
+        ),
+        (UNREVEALED, withdrawal(), Fate("open", "withdrawal of game 1, turn 1, rev 2", "the reveal will show it", 3)),
+        (WHOLE, withdrawal(9), Fate("agrees", "withdrawal of game 1, turn 9, rev 2", "that turn never came", 6)),
+        (UNREVEALED, withdrawal(9), Fate("later", "withdrawal of game 1, turn 9, rev 2", LATER)),
+        (UNREVEALED, withdrawal(0), Fate("open", "withdrawal of game 1, setup, rev 2", "the reveal will show it", 2)),
+        (
+            TAKEN_OVER,
+            receipt(3, salt=OTHER),
+            Fate("agrees", "receipt of game 1, turn 3, rev 1", GIVEN_UP, 4),
+        ),
+        (
+            TAKEN_OVER,
+            receipt(3, salt=OTHER, player="carl"),
+            Fate("dropped", "receipt of game 1, turn 3, rev 1", f"{MADE}: entry 5 was made with rev 1", 5),
+        ),
+        (
+            TAKEN_OVER,
+            receipt(3, salt=OTHER, seat=2, player="bob"),
+            Fate("dropped", "receipt of game 1, turn 3, rev 1", f"{MADE}: entry 5 was made with rev 1", 5),
+        ),
+        (
+            MISSED,
+            receipt(3, received=BEFORE),
+            Fate(
+                "dropped",
+                "receipt of game 1, turn 3, rev 1",
+                "entry 4 counts the time of seat 1 as missed, although this was in by then",
+                4,
+            ),
+        ),
+        (
+            MISSED,
+            receipt(3, salt=OTHER, received=AFTER),
+            Fate("dropped", "receipt of game 1, turn 3, rev 1", f"{MADE}: entry 5 was made with rev 1", 5),
+        ),
+        (
+            FORFEITED,
+            receipt(4, received=BEFORE),
+            Fate(
+                "dropped",
+                "receipt of game 1, turn 4, rev 1",
+                "was in, and neither replaced nor withdrawn: entry 5 ends it for the silence of this seat",
+                5,
+            ),
+        ),
+        (
+            FORFEITED,
+            receipt(4, received=AFTER),
+            Fate("agrees", "receipt of game 1, turn 4, rev 1", "came after entry 5", 5),
+        ),
+        (
+            FORFEITED,
+            receipt(4, seat=2, player="bob"),
+            Fate("agrees", "receipt of game 1, turn 4, rev 1", "it ended before with entry 6", 6),
+        ),
+        (
+            FORFEITED,
+            receipt(5),
+            Fate("agrees", "receipt of game 1, turn 5, rev 1", "it ended before with entry 6", 6),
+        ),
+    ],
+)
+def test_what_became_of_it(found: Bundle, paper: Opening | Receipt | Withdrawal, expected: Fate) -> None:
+    assert Fates(found).of(paper, sha256_hex(paper.text().encode())) == expected
+
+
+@pytest.mark.parametrize(
+    ("between", "lost"),
+    [
+        ((), True),
+        (("extended", {"to": [1]}), False),
+        (("extended", {"to": [2]}), True),
+        (("step", {"seat": 1}), False),
+        (("step", {"seat": 2}), True),
+        (("turn", {"turn": 2}), False),
+        (("draw", {"seat": 1}), True),
+    ],
+    ids=str,
+)
+def test_who_was_given_time_or_answered_was_not_silent(between: tuple[Any, ...], *, lost: bool) -> None:
+    """A claim takes nothing from who had missed the time, and then had it, or answered."""
+    found = with_entry(5, "claimed", against=[1])
+    missed = with_entry(3, "missed", turn=4, seat=1, deadline="2028-06-01T11:58:00Z").entries[2]
+    fourth = with_entry(4, between[0], **between[1]).entries[3] if between else replace(missed, seq=4)
+    found = replace(found, entries=[*found.entries[:2], missed, fourth, *found.entries[4:]])
+    fate = Fates(found).of(receipt(4), OTHER)
+    assert (fate.standing, fate.seq) == (("dropped", 5) if lost else ("agrees", 6))
