@@ -134,8 +134,6 @@ class _Bench:
             raise Refused(Fault("step", step, self.due()))
         lines = self.rules.judge(self.table, self.seat, step, section.text)
         if step == COMMIT:
-            if len(section.words) != 1:
-                raise Refused(Fault("step", step, Phrase("`commit` brings one hash")))
             filed = self._filed(step, lines, {}, section.words[0], "")
             written = ""
         else:
