@@ -26,6 +26,7 @@ import resource
 import runpy
 import signal
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -51,6 +52,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("games", "match", "proof")
 TESTS = ("games", "match", "proof", "letters", "desk", "cli")
 """The folders of tests that come through those rooms: as `make coverage` has them."""
+OPTIONS = ("-s", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist")
 FOLDER = ROOT / ".mutation"
 QUICKEST, QUICK = 5, 0.3
 """How many tests of each file come first, before all others; and those of a module itself that take no longer."""
@@ -552,17 +554,9 @@ def main() -> None:
     before = verdicts.stat().st_size if verdicts.exists() else 0
     trial = Trial(chosen(arguments), arguments.patience, whole=arguments.again)
     folders = [f"tests/{folder}" for folder in TESTS]
-    options = [
-        "-s",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:cov",
-        "-p",
-        "no:xdist",
-        f"--basetemp={FOLDER}/tmp-{os.getpid()}",
-    ]
-    pytest.main([*options, "-m", "not long and not browser", *folders], plugins=[trial])
+    with tempfile.TemporaryDirectory(dir=FOLDER, prefix="tests-") as scratch:
+        options = [*OPTIONS, f"--basetemp={scratch}/tests", "-m", "not long and not browser"]
+        pytest.main([*options, *folders], plugins=[trial])
     with verdicts.open("rb") as file:
         file.seek(before)
         report([Verdict(**json.loads(line)) for line in file])

@@ -144,8 +144,6 @@ class _StepJudge:
             raise Refused(Fault("step", step, self.due()))
         lines = self.rules.judge(self.table, self.seat, step, section.text)
         if step == COMMIT:
-            if len(section.words) != 1:
-                raise Refused(Fault("step", step, Phrase("`commit` brings one hash")))
             filed = self._filed(step, lines, {}, section.words[0], "")
             written = ""
         else:

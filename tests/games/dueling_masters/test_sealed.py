@@ -52,6 +52,7 @@ def blamed(table: Table, seat: int, step: str, text: str) -> set[str]:
         for fault in refused.faults:
             assert str(fault.message)
             assert "None" not in str(fault.message)
+            assert "{" not in str(fault.message)
         return {fault.rule for fault in refused.faults}
     return set()
 
