@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from pbem.store.errors import StoreError
+from pbem.smtp.asking import Asking
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -39,8 +39,6 @@ PATIENCE = 30.0  # seconds for one request and the whole answer
 MOST = 16 * 1024  # octets of an answer: sixteen signatures, as long as any, have less
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(hours=1)
 LEASE = timedelta(minutes=2)  # whoever asked and died is followed by another after this
-LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
-TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
 _LATER = frozenset({408, 425, 429})
 
 log = structlog.get_logger()
@@ -128,7 +126,7 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
         call.cut()
 
 
-class WitnessAsker:
+class WitnessAsker(Asking):
     """The task that asks what is due, keeps what was said, and wakes the desk; `urls` are the witnesses' by name."""
 
     def __init__(
@@ -141,52 +139,20 @@ class WitnessAsker:
         run: Run,
         settled: Callable[[], None],
     ) -> None:
+        super().__init__(now=now, run=run, settled=settled)
         self._requests = requests
         self._urls = urls
         self._post = post
-        self._now = now
-        self._run = run
-        self._settled = settled
-        self._stopping = False
-        self._asking: asyncio.Future[list[None]] | None = None
-        self.wake = asyncio.Event()
-
-    def stop(self) -> None:
-        """Begin to stop; what is under way is asked again after the next start."""
-        self._stopping = True
-        self.wake.set()
-        if self._asking is not None:
-            self._asking.cancel()
-
-    async def work(self) -> None:
-        """Ask until stopped."""
-        while not self._stopping:
-            self.wake.clear()
-            wait = TROUBLE_WAIT
-            try:
-                wait = await self._round()
-            except StoreError as error:
-                log.error("store out of reach", trouble=type(error).__name__)
-            if wait and not self._stopping:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.wake.wait(), wait)
 
     async def _round(self) -> float:
         """Ask all that is due; seconds until there may be more."""
         if not self._urls:
-            return LONGEST_WAIT
+            return self._longest_wait
         following = await self._run(self._requests.next_due)
-        if following is None:
-            return LONGEST_WAIT
-        if following > self._now():
-            return min(max((following - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+        if following is None or following > self._now():
+            return self._until(following)
         due = await self._run(self._requests.due, self._now(), self._now() + LEASE)
-        self._asking = asyncio.gather(*(self._ask(asked) for asked in due))
-        try:
-            await self._asking
-        except asyncio.CancelledError:
-            if not self._stopping:
-                raise
+        await self._ask_all(self._ask(asked) for asked in due)
         return 0.0
 
     async def _ask(self, asked: WitnessRequest) -> None:

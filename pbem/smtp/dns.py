@@ -8,7 +8,6 @@ waits on the network.
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import dns.name
 import dns.resolver
 import structlog
 
-from pbem.store.errors import StoreError
+from pbem.smtp.asking import LONGEST_WAIT, Asking
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 TIMEOUT = 10.0  # seconds for one question, the resolver's own second tries included
 RETRIES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))  # what is waited before each next try
 AT_ONCE = 20  # questions under way
-LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
-TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
 
 log = structlog.get_logger()
 
@@ -68,7 +65,7 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
     return resolve
 
 
-class Asker:
+class Asker(Asking):
     """The task that makes the queries that are due, settles them, and wakes the desk."""
 
     def __init__(
@@ -81,54 +78,18 @@ class Asker:
         settled: Callable[[], None],
         longest_wait: float = LONGEST_WAIT,
     ) -> None:
+        super().__init__(now=now, run=run, settled=settled, longest_wait=longest_wait)
         self._lookups = lookups
         self._resolve = resolve
-        self._now = now
-        self._run = run
-        self._settled = settled
-        self._longest_wait = longest_wait
-        self._stopping = False
-        self._asking: asyncio.Future[list[None]] | None = None
-        self.wake = asyncio.Event()
-
-    def stop(self) -> None:
-        """Begin to stop; queries under way are repeated after the next start."""
-        self._stopping = True
-        self.wake.set()
-        if self._asking is not None:
-            self._asking.cancel()
-
-    async def work(self) -> None:
-        """Ask until stopped."""
-        while not self._stopping:
-            self.wake.clear()
-            wait = TROUBLE_WAIT
-            try:
-                wait = await self._round()
-            except StoreError as error:
-                log.error("store out of reach", trouble=type(error).__name__)
-            if wait and not self._stopping:
-                try:
-                    await asyncio.wait_for(self.wake.wait(), wait)
-                except TimeoutError:
-                    continue
 
     async def _round(self) -> float:
         """Make all queries that are due; returns the seconds until there may be more."""
         due = await self._run(self._lookups.due, self._now(), AT_ONCE)
         if due:
-            self._asking = asyncio.gather(*(self._ask(lookup) for lookup in due))
-            try:
-                await self._asking
-            except asyncio.CancelledError:
-                if not self._stopping:
-                    raise
+            await self._ask_all(self._ask(lookup) for lookup in due)
             self._settled()
             return 0.0
-        following = await self._run(self._lookups.next_due)
-        if following is None:
-            return self._longest_wait
-        return min(max((following - self._now()).total_seconds(), 0.05), self._longest_wait)
+        return self._until(await self._run(self._lookups.next_due))
 
     async def _ask(self, lookup: Lookup) -> None:
         record: str | None = None

@@ -15,6 +15,7 @@ from witness_double import Double, serving
 
 from pbem.server import witness_asker
 from pbem.server.witness_asker import MOST, Unreachable, WitnessAsker, posted
+from pbem.smtp.asking import LONGEST_WAIT
 from pbem.store.database import Database
 from pbem.store.witness_requests import WitnessRequests
 from pbem.tlog.checkpoint import Checkpoint, Request
@@ -86,7 +87,7 @@ def case(tmp_path: Path) -> Iterator[Case]:
 
 
 def test_what_is_due_is_asked_once_and_its_answer_wakes_the_desk(case: Case) -> None:
-    assert case.round() == witness_asker.LONGEST_WAIT
+    assert case.round() == LONGEST_WAIT
     case.put("old 0")
     case.said = [(200, b"\xe2\x80\x94 w AAAA\n\x1b[2J\xff")]
     assert case.round() == 0
@@ -95,7 +96,7 @@ def test_what_is_due_is_asked_once_and_its_answer_wakes_the_desk(case: Case) -> 
     assert found is not None
     assert (found.status, found.text) == (200, "— w AAAA\n[2J\ufffd"), "nothing in it moves a cursor"
     assert case.woken == 1
-    assert case.round() == witness_asker.LONGEST_WAIT
+    assert case.round() == LONGEST_WAIT
     case.put("old 1")
     assert case.requests.answered() is None, "a newer request takes the place of all that was"
 

@@ -1,0 +1,89 @@
+"""A task that asks others what is due, round after round, and keeps what they answer.
+
+Here lives what askers have in common: when they ask again, what wakes them, and how they stop. What is asked, and what
+an answer means, is each asker's. Calls to the store go through `run`, because they may wait for the disk; time is
+handed in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import structlog
+
+from pbem.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+    from datetime import datetime
+
+    from pbem.smtp.delivery import Run
+
+__all__ = ["LONGEST_WAIT", "Asking"]
+
+LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
+TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
+
+log = structlog.get_logger()
+
+
+class Asking(ABC):
+    """Asks all that is due until it is stopped; `wake` is set when there is more, `settled` is told of answers."""
+
+    def __init__(
+        self,
+        *,
+        now: Callable[[], datetime],
+        run: Run,
+        settled: Callable[[], None],
+        longest_wait: float = LONGEST_WAIT,
+    ) -> None:
+        self._now = now
+        self._run = run
+        self._settled = settled
+        self._longest_wait = longest_wait
+        self._stopping = False
+        self._asking: asyncio.Future[list[None]] | None = None
+        self.wake = asyncio.Event()
+
+    def stop(self) -> None:
+        """Begin to stop; what is under way is asked again after the next start."""
+        self._stopping = True
+        self.wake.set()
+        if self._asking is not None:
+            self._asking.cancel()
+
+    async def work(self) -> None:
+        """Ask until stopped."""
+        while not self._stopping:
+            self.wake.clear()
+            wait = TROUBLE_WAIT
+            try:
+                wait = await self._round()
+            except StoreError as error:
+                log.error("store out of reach", trouble=type(error).__name__)
+            if wait and not self._stopping:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.wake.wait(), wait)
+
+    @abstractmethod
+    async def _round(self) -> float:
+        """Ask all that is due; seconds until there may be more."""
+
+    async def _ask_all(self, questions: Iterable[Coroutine[None, None, None]]) -> None:
+        """Ask at once, and wait for all answers, unless this is to stop."""
+        self._asking = asyncio.gather(*questions)
+        try:
+            await self._asking
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+
+    def _until(self, following: datetime | None) -> float:
+        """Seconds until the next question is due, if there is one."""
+        if following is None:
+            return self._longest_wait
+        return min(max((following - self._now()).total_seconds(), 0.05), self._longest_wait)
