@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from forgers import with_papers
 from make_vectors import VECTORS
 
 from pbem.match.documents import Opening, Receipt, Withdrawal
@@ -184,3 +185,52 @@ def test_who_was_given_time_or_answered_was_not_silent(between: tuple[Any, ...],
     found = replace(found, entries=[*found.entries[:2], missed, fourth, *found.entries[4:]])
     fate = Fates(found).of(receipt(4), OTHER)
     assert (fate.standing, fate.seq) == (("dropped", 5) if lost else ("agrees", 6))
+
+
+BY_DEFAULT = receipt(0, orders="default", received=BEFORE)
+DEFAULT_ORDERS = "receipt of default orders of game 1, rev 1"
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        (("resigned", {"seat": 1}), Fate("agrees", DEFAULT_ORDERS)),
+        *(
+            (other, Fate("dropped", DEFAULT_ORDERS, "turn 3 was missed, and entry 5 did not play them", 5))
+            for other in (("resigned", {"seat": 2}), ("draw", {"seat": 1}))
+        ),
+    ],
+    ids=str,
+)
+def test_default_orders_are_played_where_a_turn_was_missed(between: tuple[str, Any], expected: Fate) -> None:
+    """Only who left the game by then is owed nothing."""
+    missed = with_entry(3, "missed", turn=3, seat=1, deadline="2028-06-01T11:58:00Z").entries[2]
+    kind, body = between
+    others = {path: paper for path, paper in WHOLE.papers.items() if path != "receipts/game-1-turn-3-seat-1.txt"}
+    entries = [*WHOLE.entries[:2], missed, with_entry(4, kind, **body).entries[3], *WHOLE.entries[4:]]
+    assert Fates(replace(WHOLE, entries=entries, papers=others)).of(BY_DEFAULT, OTHER) == expected
+
+
+def test_what_was_withdrawn_before_the_game_was_forfeited() -> None:
+    later = withdrawal(4).text().encode()
+    found = with_papers(FORFEITED, {"withdrawals/game-1-turn-4-withdrawn-seat-1-rev-2.txt": later})
+    said = Fates(found).of(receipt(4, received=BEFORE), OTHER)
+    assert said == Fate("agrees", "receipt of game 1, turn 4, rev 1", "withdrawn by rev 2", 6)
+
+
+def test_orders_that_lie_beside_the_others_as_unused() -> None:
+    unused = receipt(3, salt=OTHER)
+    paper = unused.text().encode()
+    found = with_papers(WHOLE, {"receipts/game-1-turn-3-unused-seat-1-rev-1.txt": paper})
+    said = Fates(found).of(unused, sha256_hex(paper))
+    assert said == Fate("agrees", "receipt of game 1, turn 3, rev 1", "not legal when its turn came")
+
+
+def test_a_seat_that_changes_hands_twice_was_given_up_the_first_time() -> None:
+    first = with_entry(3, "substituted", seat=1, player={"name": "carl"}).entries[2]
+    second = with_entry(4, "substituted", seat=1, player={"name": "dora"}).entries[3]
+    found = replace(WHOLE, entries=[*WHOLE.entries[:2], first, second, *WHOLE.entries[4:]])
+    what = "receipt of game 1, turn 3, rev 1"
+    for name, entry in (("ann", 3), ("carl", 4)):
+        said = Fates(found).of(receipt(3, salt=OTHER, player=name, received=BEFORE), OTHER)
+        assert said == Fate("agrees", what, f"given up with the seat in entry {entry}", entry)
