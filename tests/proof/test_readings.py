@@ -1,0 +1,161 @@
+"""What signed and kept letters are read as, one sentence at a time: forms, agreements, keys, bulletins."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from forgers import fails, holds, proof, signed_again, with_entry, with_papers
+from honest import accused
+from make_vectors import SETUPS, SMALL, VECTORS
+from referee import SERVER, Referee
+
+from pbem.identity import BadKey, Verdict, parse_key, ssh
+from pbem.mail import commands
+from pbem.mail.message import read
+from pbem.match.transcript import sha256_hex
+from pbem.phrase import Phrase
+from pbem.proof import bundle, key_changes
+from pbem.proof.compare import SignedHead
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import form, said, setup_revision, signed_agreement
+
+if TYPE_CHECKING:
+    from pbem.mail.message import Letter
+    from pbem.proof.bundle import Bundle
+
+
+def good(name: str) -> Bundle:
+    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+
+
+class TestForms:
+    @pytest.mark.parametrize("final", [True, False])
+    def test_orders_are_final_if_they_say_so(self, final: bool) -> None:
+        text = f"orders m1 turn 2\nserver play.example\nplayer ann\nrev 3\n{'final' if final else '# no'}\nRv1\nend\n"
+        (command,) = commands.parse(text).commands
+        assert form(command).final is final
+
+    def test_the_sections_of_a_letter_of_a_sealed_match(self) -> None:
+        letter = good("sealed-running").papers["letters/game-1-seal-seat-1.eml"]
+        (command,) = commands.parse(read(letter).text or "").commands
+        sections = form(command).sections
+        assert [section.name for section in sections] == ["commitment"]
+
+    def test_the_revision_of_a_setup(self) -> None:
+        letter = good("ssh").papers["letters/game-1-setup-seat-1.eml"]
+        assert (setup_revision("m1", 1, letter), setup_revision("m1", 2, letter)) == (1, None)
+
+    def test_what_was_signed_when_the_match_was_agreed(self) -> None:
+        found = good("ssh")
+        assert signed_agreement(found, 1).startswith("new spaceships with bob\n")
+        assert signed_agreement(found, 2).startswith("accept m1 ")
+        assert signed_agreement(good("mailbox"), 2) == "", "nothing is signed without a key"
+        assert signed_agreement(good("version-1"), 1) == "", "its bundles hold no such letter"
+
+    def test_bytes_that_are_no_text(self) -> None:
+        assert said(Verdict("valid", Phrase("x"), signed=b"\xff  \r\nend\r\n")) == "\ufffd\nend\n"
+
+    def test_an_entity_without_a_text(self) -> None:
+        entity = b"Content-Type: application/octet-stream\r\n\r\n\x00"
+        assert said(Verdict("valid", Phrase("x"), signed=entity, entity=True)) == ""
+
+
+def letter(*files: tuple[str, bytes]) -> Letter:
+    """A letter with these files."""
+    parts = b"".join(
+        b'--b\r\nContent-Type: %s\r\nContent-Disposition: attachment; filename="%s"\r\n'
+        b"Content-Transfer-Encoding: 8bit\r\n\r\n%s\r\n" % (b"text/plain", name.encode(), content)
+        for name, content in files
+    )
+    head = b"From: ann@mail.example\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n"
+    return read(head + b"--b\r\nContent-Type: text/plain\r\n\r\nkey add\r\n" + parts + b"--b--\r\n")
+
+
+NEW = f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("", "", True),
+        ("end\n", "seats: 2\nend\n", True),
+        ("with bob", "with bob@mail.example", True),
+        ("end\n", "seats: 3\nend\n", False),
+        ("player ann\n", "player carl\n", False),
+        (SERVER, "other.example", False),
+        ("with bob", "with carl", False),
+        (SMALL, f"{SMALL}\npace: 3d", False),
+    ],
+)
+def test_a_proposal_agrees_to_these_terms_between_these_players_alone(old: str, new: str, same: bool) -> None:
+    """What Ann signed in words of her own; the match had no more than its beginning then."""
+    found = good("ssh")
+    ann = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"ann").digest())
+    text = NEW.replace(old, new, 1)
+    raw = f"From: ann@mail.example\r\n\r\n{text + ssh.sign(ann, text.encode(), f'pbem@{SERVER}')}".encode()
+    paths = [f"letters/agreed-seat-{seat}.eml" for seat in (1, 2)]
+    begun = replace(found, entries=found.entries[:1], papers={path: found.papers[path] for path in paths})
+    told = with_entry(begun, 0, lambda body: body["letters"]["1"].update(mail=sha256_hex(raw)))
+    told = signed_again(with_papers(told, {paths[0]: raw}))
+    if same:
+        holds(told)
+    else:
+        fails(told, paths[0], "holds no `agreed` for this place")
+
+
+@pytest.mark.parametrize("missing", ["server play.example\n", "player ann\n", "prev "])
+def test_of_two_forms_in_a_letter_the_one_counts_that_says_its_place(referee: Referee, missing: str) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    other = ann.filled("orders", "final\nRv3").replace(missing, "# ", 1)
+    referee.send(ann, other + ann.filled("orders", "final\nRv1"), follow=False)
+    referee.turn((bob, ""))
+    assert referee.match().turn == 2
+    referee.send(bob, "resign m1 match\n")
+    holds(proof(referee, bob))
+    assert accused(referee) == []
+
+
+class TestKeys:
+    KEY = str(good("ssh").entries[0].body["players"]["1"]["keys"][0]["public"])
+
+    def asked(self, *files: tuple[str, bytes]) -> str | None:
+        (command,) = commands.parse("key add\n").commands
+        found = key_changes.asked(command, Verdict("none", Phrase("x")), letter(*files))
+        return found.fingerprint if found else None
+
+    def test_the_only_file_of_a_key_is_faulty(self) -> None:
+        with pytest.raises(BadKey):
+            self.asked(("key.pub", b"ssh-ed25519 AAAA"))
+
+    def test_a_faulty_file_beside_a_key(self) -> None:
+        files = ("a.pub", b"ssh-ed25519 AAAA"), ("b.pub", self.KEY.encode())
+        assert self.asked(*files) == parse_key(self.KEY).fingerprint
+
+    @pytest.mark.parametrize("form", ["{}", "{}=", "sha256:{}"])
+    def test_a_fingerprint_however_it_is_written(self, form: str) -> None:
+        """Some programs fill up base64 to its full length."""
+        fingerprint = parse_key(self.KEY).fingerprint
+        assert key_changes.named([fingerprint], form.format(fingerprint.removeprefix("SHA256:"))) == [fingerprint]
+
+    def test_what_is_shown_to_others_is_read_in_any_character_set(self) -> None:
+        assert key_changes.unfit(letter(("a.txt", b"gr\xfc\xdfe\r\n"))) is None
+        assert key_changes.unfit(letter(("a.txt", b"gr\xfc\xdfe\r\norders m1"))) == "it holds orders or a setup"
+
+
+class TestBulletins:
+    def test_the_head_that_programs_read(self) -> None:
+        head, signature, key = "ab" * 32, "0c" * 64, "de" * 32
+        item = {"match": "m7", "head": {"seq": 12, "head": head, "signature": signature}}
+        for document, expected in (
+            ({"server": SERVER, "key": key, "items": [item]}, (SignedHead(SERVER, "m7", 12, head, signature, key),)),
+            ([item], ()),
+        ):
+            packed = base64.b64encode(json.dumps(document).encode())
+            raw = b"From: pbem@play.example\r\nX-Pbem-Bulletin: " + packed + b"\r\n\r\nHello\r\n"
+            assert kept("letter", raw).for_programs == expected
