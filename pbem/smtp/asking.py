@@ -1,7 +1,7 @@
 """A task that asks others what is due, round after round, and keeps what they answer.
 
-Here lives what askers have in common: when they ask again, what wakes them, and how they stop. What is asked, and what
-an answer means, is each asker's. Calls to the store go through `run`, because they may wait for the disk; time is
+Here lives what askers have in common: when they ask again, what wakes them, how they stop. What is asked, and what an
+answer means, is each asker's. Calls to the store go through `run`, because they may wait for the disk; time is
 handed in.
 """
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,14 @@ def test_each_limit_of_a_bundle(
     done = CliRunner().invoke(publish, [str(file)])
     assert (done.exit_code, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_a_long_list_is_as_many_values(match: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "LIMITS", replace(LIMITS, values=2000))
+    for count, much in ((900, False), (2000, True)):
+        told = bundle.write(signed_again(with_entry(match, 0, saying(list=[0] * count))))
+        with pytest.raises(BeyondLimits, match="more than 2,000 values") if much else nullcontext():
+            bundle.read(told)
 
 
 def test_beyond_a_limit_nothing_is_proved(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

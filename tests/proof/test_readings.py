@@ -1,4 +1,4 @@
-"""What signed and kept letters are read as, one sentence at a time: forms, agreements, keys, bulletins."""
+"""What signed and kept letters are read as, one sentence at a time: forms, agreements, keys, what was kept."""
 
 from __future__ import annotations
 
@@ -109,10 +109,11 @@ def test_a_proposal_agrees_to_these_terms_between_these_players_alone(old: str, 
         fails(told, paths[0], "holds no `agreed` for this place")
 
 
-@pytest.mark.parametrize("missing", ["server play.example\n", "player ann\n", "prev "])
-def test_of_two_forms_in_a_letter_the_one_counts_that_says_its_place(referee: Referee, missing: str) -> None:
+@pytest.mark.parametrize(("old", "new"), [("play.example", "other.example"), ("player ann", "player bob")])
+def test_of_two_forms_in_a_letter_the_one_counts_that_says_its_place(referee: Referee, old: str, new: str) -> None:
     ann, bob = referee.begun(SMALL, SETUPS)
-    other = ann.filled("orders", "final\nRv3").replace(missing, "# ", 1)
+    other = ann.filled("orders", "final\nRv3").replace(old, new, 1)
+    assert new in other
     referee.send(ann, other + ann.filled("orders", "final\nRv1"), follow=False)
     referee.turn((bob, ""))
     assert referee.match().turn == 2
@@ -148,7 +149,33 @@ class TestKeys:
         assert key_changes.unfit(letter(("a.txt", b"gr\xfc\xdfe\r\norders m1"))) == "it holds orders or a setup"
 
 
-class TestBulletins:
+class TestKeptLetters:
+    def of_parts(self, *parts: str) -> bytes:
+        """A letter of the server with these texts, one after the other."""
+        texts = "".join(f"--b\r\nContent-Type: text/plain\r\n\r\n{part}\r\n" for part in parts)
+        head = f"From: pbem@{SERVER}\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n"
+        return f"{head}{texts}--b--\r\n".encode()
+
+    def test_terms_below_what_a_list_put_before_them(self) -> None:
+        terms = f"  match     m1\n  hash      {'ab' * 32}\n"
+        assert kept("letter", self.of_parts("A list for games.", terms)).terms == (("m1", "ab" * 32),)
+
+    def test_commitments(self) -> None:
+        told = f"All setups are in. The commitments to them:\n\n  ann: {'ab' * 32}\n  bob: {'cd' * 32}\n"
+        assert kept("letter", self.of_parts(told)).commitments == ({"ann": "ab" * 32, "bob": "cd" * 32},)
+
+    def test_the_revision_of_a_setup_that_stands(self) -> None:
+        assert kept("letter", self.of_parts("Your setup stands, revision 12:\n\n  MD Rv1\n")).revision == 12
+
+    def test_an_attachment_loses_no_more_than_the_ends_of_its_lines(self) -> None:
+        part = (
+            "--b\r\nContent-Type: application/octet-stream\r\n"
+            'Content-Disposition: attachment; filename="a.txt"\r\n\r\n a \r\n\r\n'
+        )
+        raw = self.of_parts("Hello").replace(b"--b--\r\n", part.encode() + b"--b--\r\n")
+        (attached,) = kept("letter", raw).attached
+        assert set(attached.ways) == {b" a \r\n", b" a \n", b" a "}
+
     def test_the_head_that_programs_read(self) -> None:
         head, signature, key = "ab" * 32, "0c" * 64, "de" * 32
         item = {"match": "m7", "head": {"seq": 12, "head": head, "signature": signature}}
