@@ -48,6 +48,8 @@ HOUSE = "house"
 LEVEL = 1
 """Of what tells Ann her moves; the house plays at level 2."""
 MATCH = "m1"
+LOOK = 0.3
+"""Seconds between two looks at what an agent knows: each replays all of the game."""
 MARKER = ".made-by-the-demo"
 
 HOUSE_CONFIG = """\
@@ -238,7 +240,7 @@ class AtAgent:
         while self.asked() == turn:
             if time.monotonic() > end:
                 raise Trouble(f"{self.terminal.name}'s agent does not take the orders")
-            time.sleep(0.05)
+            time.sleep(LOOK)
 
     def close(self) -> None:
         """End it well."""
@@ -321,7 +323,7 @@ def order_all(agents: Sequence[AtAgent], folder: Path, game: str) -> Searched:
                 end = time.monotonic() + PATIENCE
         if time.monotonic() > end:
             raise Trouble("nobody is asked for orders")
-        time.sleep(0.05)
+        time.sleep(LOOK)
     return searched
 
 

@@ -25,7 +25,7 @@ class Another(Owner):
     def __init__(self, first: Owner, path: Path) -> None:
         super().__init__(first.referee, first.person, path)
         self.random = type(self.random)("another machine")
-        self.start()
+        self.restart()
         self.chance = "another"
         for fact in ("account", "server_key", "fingerprint"):
             self.memory.know(fact, first.memory.fact(fact) or "")
