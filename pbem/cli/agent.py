@@ -111,19 +111,20 @@ def _wait(table: Table, stop: threading.Event, pause: float, *, typing: bool) ->
         return True
     line = sys.stdin.readline()
     if line.strip():
-        match, _, orders = line.strip().partition(" ")
-        _typed(table, match.lower(), orders)
+        _typed(table, line)
     return bool(line)
 
 
-def _typed(table: Table, match: str, orders: str) -> None:
+def _typed(table: Table, line: str) -> None:
     """What was typed: a match, and what is ordered in it; a semicolon ends a line of orders."""
+    match, _, orders = line.strip().partition(" ")
+    match, orders = match.lower(), orders.strip()
     if not MATCH.fullmatch(match):
         click.echo("Write a match and its orders, such as: m17 Gx3 bRv1Rv3", err=True)
         return
     try:
         standing = table.letters.standing(match)
-        if not orders.strip():
+        if not orders:
             show(table, standing)
             return
         lines = "" if orders == _NOTHING else "\n".join(line.strip() for line in orders.split(";"))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.check_config import house
 from pbem.cli.common import config_option, opened, wake
+from pbem.cli.findings import house, report
 from pbem.mail.signing import BadDkimKey
 from pbem.server import doctor as examination
 from pbem.server.desk_process import open_composer
@@ -37,11 +37,8 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
 
     The server may run; for the letter it must run. Status 1 if anything is wrong.
     """
-    well = True
     with opened(config_file) as store:
-        for finding in _findings(store, deadline if mail else 0):
-            click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.what:<10} {finding.found}")
-            well &= finding.well
+        well = report(_findings(store, deadline if mail else 0))
     click.echo("All is well." if well else "Not all is well.")
     sys.exit(0 if well else 1)
 

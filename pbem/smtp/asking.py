@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.smtp.delivery import LONGEST_WAIT, TROUBLE_WAIT
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
     from pbem.smtp.delivery import Run
 
-__all__ = ["LONGEST_WAIT", "Asking"]
-
-LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
-TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
+__all__ = ["Asking"]
 
 log = structlog.get_logger()
 

@@ -36,7 +36,17 @@ if TYPE_CHECKING:
     from pbem.config import Smarthost as SmarthostConfig
     from pbem.store.outbox import Outbox, OutboxRow
 
-__all__ = ["LONGEST_WAIT", "Deliverer", "Permanent", "Run", "Smarthost", "Temporary", "Transport", "retry_time"]
+__all__ = [
+    "LONGEST_WAIT",
+    "TROUBLE_WAIT",
+    "Deliverer",
+    "Permanent",
+    "Run",
+    "Smarthost",
+    "Temporary",
+    "Transport",
+    "retry_time",
+]
 
 REPLY = 500  # characters of a reply that are kept
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed

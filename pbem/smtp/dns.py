@@ -17,7 +17,8 @@ import dns.name
 import dns.resolver
 import structlog
 
-from pbem.smtp.asking import LONGEST_WAIT, Asking
+from pbem.smtp.asking import Asking
+from pbem.smtp.delivery import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -150,10 +150,10 @@ def test_a_match_typed_alone_is_shown_and_nothing_is_ordered(
     table = Table(folders, "", 1.0)
     with table.afterwards:
         vault = Vault(folders.secrets(table.account.id))
-        for typed, orders in (("", {}), ("--nothing", {1: ""})):
+        for typed, orders in (("m1\n", {}), (" M1   --nothing\n", {1: ""})):
             capsys.readouterr()
-            _typed(table, "m1", typed)
-            assert ("Your space" in capsys.readouterr().out) == (not typed)
+            _typed(table, typed)
+            assert ("Your space" in capsys.readouterr().out) == (not orders)
             secrets = vault.secrets("m1", 1)
             assert secrets is not None
             assert secrets.by_turn == orders

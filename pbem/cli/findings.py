@@ -1,0 +1,41 @@
+"""What `pbem check-config` and `pbem doctor` print, and what neither finds without `pbem.player`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.player.account import BadAccount
+from pbem.player.limits import load
+from pbem.server.doctor import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pbem.config import Config
+
+
+def report(findings: Iterable[Finding]) -> bool:
+    """Print each finding when it is made; whether all is well."""
+    well = True
+    for finding in findings:
+        click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.what:<10} {finding.found}")
+        well &= finding.well
+    return well
+
+
+def house(config: Config) -> Iterator[Finding]:
+    """Whether the program that `pbem serve` is to start can use its own configuration, and plays here."""
+    file = config.house.config
+    if not file or not os.access(file, os.R_OK):  # that it cannot be read is among the surroundings
+        return
+    try:
+        account = load(Path(file)).account
+    except BadAccount as error:
+        yield Finding(False, "house", str(error))
+        return
+    here = account.server == config.server
+    yield Finding(here, "house", f"{file} is for {account.name} on {account.server}" + ("" if here else ", not here"))
