@@ -254,6 +254,19 @@ def test_a_report_of_which_nothing_is_for_a_reader_is_not_there() -> None:
     assert cut(shot, shown, PUBLIC) == {"cell": "Rv1"}
 
 
+@pytest.mark.parametrize(
+    ("game", "kind"), [("spaceships", "strike"), ("dueling-masters", "departure"), ("shoot-em-up", "hit")]
+)
+def test_what_is_for_the_owner_alone_reaches_the_owner(game: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few reports of our games have such fields; whose a report is can be asked of any."""
+    shown = import_module(f"{GAMES[game]}.knowledge").SHOWN
+    monkeypatch.setitem(shown, kind, {**shown[kind], "secret": frozenset({OWNER})})
+    for owner in (1, 2):
+        report = {**full(game, kind, owner), "secret": "said"}
+        readers = [seat for seat in (1, 2, None) if "secret" in (rules(game).show(report, seat) or {})]
+        assert readers == [owner]
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_who_cannot_be_told_apart_is_told_the_same(game: str) -> None:
     for kind, field, readers in rows(game):

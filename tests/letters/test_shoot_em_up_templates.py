@@ -276,3 +276,10 @@ def test_the_orders_shown_as_an_example_are_legal() -> None:
 def test_one_line_says_what_came_of_a_turn(seat: int | None, told: str) -> None:
     assert summary(REPORTS, seat) == told
     assert summary([state(1, A="c4 N 1")], seat) == "Nobody was hit"
+
+
+def test_one_line_tells_of_a_hit_that_sank_nothing() -> None:
+    hit = next(report for report in REPORTS if report["kind"] == "hit") | {"ship": "D", "by": ["A"]}
+    grazed = hit | {"destroyed": False, "shields": 1}
+    told = {1: "You hit 1; you lost nothing", 2: "You hit nothing; you lost nothing", None: "No ship was lost"}
+    assert {seat: summary([grazed], seat) for seat in told} == told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -45,6 +46,10 @@ def checking(start: str, end: str, piece: str = "Z1", **told: Any) -> Table:
     )
 
 
+OF_A_LINE = {"4", "9", "10", "14", "15"}
+"""The rulings against which one line alone can be: it is shown."""
+
+
 def blamed(table: Table, seat: int, step: str, text: str) -> set[str]:
     try:
         SEALED.judge(table, seat, step, text)
@@ -53,6 +58,7 @@ def blamed(table: Table, seat: int, step: str, text: str) -> set[str]:
             assert str(fault.message)
             assert "None" not in str(fault.message)
             assert "{" not in str(fault.message)
+            assert fault.rule not in OF_A_LINE or fault.token in re.split(" (?=check)", text)
         return {fault.rule for fault in refused.faults}
     return set()
 
@@ -165,6 +171,24 @@ def test_a_pass_is_claimed_and_its_claim_is_judged() -> None:
     lie = Step(1, 1, "departs", ("pass",))
     assert SEALED.first_false(options, 1, SETUPS[1], {1: ""}, [lie]) == Falsehood(1, "departs", "25")
     assert SEALED.first_false(options, 1, SETUPS[1], {1: "Z1 C1-C5"}, [lie]) == Falsehood(1, "departs", "9")
+
+
+def test_an_answer_that_the_secrets_belie_is_against_the_ruling_on_checks() -> None:
+    """Seat 1's Z1 went from C1 to H1, where most of seat 2's pieces stand."""
+    options = RULES.options({}, 2)
+    steps = [Step(1, 1, "departs", ("Z1 C1",)), Step(2, 2, "departs", ("Z1 H1",)), Step(3, 1, "departs", ("Z1 H1",))]
+    told = Step(3, 2, "answers", ("check Z1 none",))
+    orders = {2: "Z1 H1-H3"}
+    assert SEALED.first_false(options, 2, SETUPS[2], orders, [*steps, told]) == Falsehood(3, "answers", "15")
+
+
+def test_who_has_home_planets_left_has_won() -> None:
+    """Ruling 26: of the one, of the other, and of neither."""
+    for lost, result in (((2,), Result(1, (1, 0))), ((1,), Result(2, (0, 1))), ((1, 2), Result(0, (0, 0)))):
+        table = SEALED.begin(RULES.options({}, 2))
+        sides = [pieces(H="x") if seat in lost else pieces() for seat in (1, 2)]
+        table = table._replace(pieces=(sides[0], sides[1]))
+        assert SEALED.enter(table, 1, "departs", ("pass",)).result == result
 
 
 def test_two_who_can_but_pass_are_done() -> None:

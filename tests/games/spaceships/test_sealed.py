@@ -44,6 +44,10 @@ def lines(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.split("/")) if text else ()
 
 
+OF_A_LINE = {"16", "22", "23", "25", "27", "28"}
+"""The rulings against which one line alone can be: it is shown."""
+
+
 def blamed(position: Table, seat: int, step: str, text: str) -> set[str]:
     """The rules that a step breaks; the empty set if it stands."""
     try:
@@ -53,6 +57,7 @@ def blamed(position: Table, seat: int, step: str, text: str) -> set[str]:
             assert str(fault.message)
             assert "None" not in str(fault.message)
             assert "{" not in str(fault.message)
+            assert fault.rule not in OF_A_LINE or fault.token in lines(text)
         return {fault.rule for fault in refused.faults}
     return set()
 
@@ -279,6 +284,27 @@ def test_who_is_idle_says_so_and_who_is_not_is_convicted() -> None:
     told = Step(1, 1, "answers", ())
     assert SEALED.first_false(options, 1, setup, {1: ""}, [*steps, told]) is None
     assert SEALED.first_false(options, 1, "LS Rv1", {1: ""}, [*steps, told]) == Falsehood(0, "setup", "7")
+
+
+@pytest.mark.parametrize(
+    ("told", "owed"),
+    [
+        ("strike Rv1 miss", ("answers", "commit")),
+        ("strike Rv1 hit destroyed LG Rv1/over fleet", ("answers",)),
+        ("strike Rv1 miss/over idle", ("answers",)),
+    ],
+)
+def test_nobody_commits_to_orders_of_a_turn_that_never_comes(told: str, owed: tuple[str, ...]) -> None:
+    position = table({}, own="strike Rv1", seat=2, answered=told)
+    assert SEALED.owed(position, 2) == owed
+    assert SEALED.owed(position, 1) == ()
+
+
+def test_a_line_that_is_no_answer_is_shown() -> None:
+    for text in ("strike Rv1 perhaps", "strike Rv1 hit destroyed XX Rv1"):
+        with pytest.raises(Refused) as refused:
+            SEALED.judge(table({}, other="strike Rv1"), 1, "answers", text)
+        assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", text)]
 
 
 def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_open() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pbem.games.spaceships.words import _named
-from pbem.games.squares import Square
+from pbem.games.spaceships.words import OWN_SIGNS, STRUCK, _legend, _named
+from pbem.games.squares import PLAIN, Board, Panel, Square
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,12 @@ from pbem.games.squares import Square
 )
 def test_what_a_square_shows(square: Square, *, own: bool, said: str) -> None:
     assert str(_named(square, own=own)) == said
+
+
+def test_a_legend_draws_what_it_explains() -> None:
+    """In a text by symbols; beside a drawn board by squares, which look as they do on it."""
+    searched = Square("o", "empty")
+    symbols, tints, types = _legend(Board(1, [Panel("R", ["1", "2"], ["v"], [[searched, PLAIN]])]), OWN_SIGNS, STRUCK)
+    assert [sign.partition(" ")[0] for sign in symbols] == ["o", "."]
+    assert tints == [(searched, OWN_SIGNS["o"]), (PLAIN, OWN_SIGNS["."])]
+    assert not types
