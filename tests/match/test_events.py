@@ -293,6 +293,28 @@ class TestPapers:
         assert papers(Table().agree()) == [(0, 1)]
         assert papers(Table().agree().begin()) == [(1, 1)]
 
+    def test_a_receipt_of_default_orders_says_what_it_is(self) -> None:
+        table = Table(miss="default").agree().begin()
+        step, form = table.step(), table.form(1, "", turn=stored_orders.DEFAULT)
+        default = advance_orders.store(step, 1, form, signed(b"orders")).paper.splitlines()
+        own = table.order(1, "").paper.splitlines()
+        assert ("turn 0" in default, "orders default" in default) == (True, True)
+        assert ("turn 1" in own, [line for line in own if line.startswith("orders")]) == (True, [])
+
+    def test_a_match_that_began_with_version_1_goes_on_with_it(self) -> None:
+        """Its papers do not say when letters came, and it keeps no trace of what was withdrawn."""
+        table = Table().agree()
+        table.match = replace(table.match, bundle=1)
+        papers = [table.setup(1, ANN).paper]
+        table.clear(1)
+        table.setup(1, ANN, rev=3)
+        table.setup(2, BOB)
+        papers.append(table.order(1, "").paper)
+        assert [paper.splitlines()[0] for paper in papers] == ["pbem opening 1", "pbem receipt 1"]
+        assert "received" not in "".join(papers)
+        assert [paper.path for paper in table.papers if "trace" in paper.path] == []
+        assert [key for key in table.entries[-1].body if key not in {"game", "options", "commitments"}] == []
+
 
 class TestRevisions:
     def test_a_higher_one_replaces(self) -> None:
@@ -337,6 +359,25 @@ class TestRevisions:
         assert table.match.phase == "setup"
         table.setup(1, ANN, rev=3)
         assert table.match.phase == "playing"
+
+    def test_what_was_withdrawn_is_not_forgotten_when_something_else_stands(self) -> None:
+        """Its trace is laid open with the game: without it, the server would be accused."""
+        table = Table().agree()
+        setups, orders = {1: ANN, 2: BOB}, {1: "Rv5", 2: ""}
+        for sent, send in ((setups, table.setup), (orders, table.order)):
+            send(1, sent[1])
+            table.clear(1)
+            table.papers.clear()
+            assert len(send(1, sent[1], rev=3).aside) == 1
+            send(2, sent[2])
+            assert [paper.path for paper in table.papers if paper.path.startswith("withdrawals/")] == [
+                f"withdrawals/game-1-{'setup' if sent is setups else 'turn-1'}-withdrawn-seat-1-rev-2.txt"
+            ]
+        form = table.form(1, "Rv3", turn=4)
+        step = table.step()
+        advance_orders.store(step, 1, form, signed(b"orders"))
+        advance_orders.withdraw(step, 1, 4, replace(form, rev=2), signed(b"clear"))
+        assert len(advance_orders.store(step, 1, replace(form, rev=3), signed(b"orders")).aside) == 1
 
     def test_revisions_begin_again_each_turn(self) -> None:
         table = Table().agree().begin()

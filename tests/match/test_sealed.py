@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from sealed_match import SealedMatch, changed, said_otherwise
 
-from pbem.games import Refused, rules
+from pbem.games import Refused, Result, rules
+from pbem.match.advance_orders import store
 from pbem.match.events.agreements import agree
 from pbem.match.events.claimed import claim
 from pbem.match.events.nominated import nominate
 from pbem.match.events.operator import pause, resume, stop
 from pbem.match.events.reveal import reveal
+from pbem.match.events.step import take
 from pbem.match.record import read, replay
 from pbem.match.sealed import seal
 from pbem.match.signed import SignedForm, here
@@ -152,6 +154,27 @@ def test_secrets_are_refused() -> None:
     assert "nobody can take over" in refused(
         lambda: nominate(table.step(), 1, 1, "carl", form, table.sign(table.owners[0], ""))
     )
+
+
+def test_a_refusal_says_what_was_sent_and_to_which_match() -> None:
+    """Whatever was out of time or place: secrets, steps that nobody asked for, steps during a pause."""
+    table = small()
+    owner, form = table.owners[0], here(table.match, 1, 1)
+
+    def faults(event: Callable[..., object]) -> list[tuple[str, str | None]]:
+        with pytest.raises(Refused) as caught:
+            event(table.step(), 1, form, table.sign(owner, ""))
+        return [(fault.rule, fault.token) for fault in caught.value.faults]
+
+    assert faults(setup) == [("setup", "m1")]
+    assert faults(take) == [("step", "m1")]
+    table.begin()
+    assert faults(order) == faults(store) == [("orders", "m1")]
+    assert faults(reveal) == [("reveal", "m1")]
+    step = table.step()
+    pause(step, "a look")
+    table.done(step)
+    assert faults(take) == [("step", "m1")]
 
 
 def test_the_same_step_again_is_refused_and_nothing_is_entered() -> None:
@@ -324,6 +347,18 @@ def test_who_does_not_reveal_loses(silent: int) -> None:
     assert ended.scores[silent - 1] == 0
     assert told[0] == ()
     table.proved()
+
+
+def test_who_does_not_reveal_scores_nothing() -> None:
+    """However many home planets are left, as told."""
+    table = SealedMatch("dueling-masters", 1, 2, max_turns="2")
+    table.begin()
+    table.play()
+    assert table.match.table.result == Result(0, (1, 1))
+    table.reveal(table.owners[1])
+    table.wait(11)
+    (ended,) = table.match.games
+    assert (ended.winner, ended.scores, ended.reason) == (2, (0, 1), "not revealed")
 
 
 def test_a_game_that_nobody_reveals_is_annulled() -> None:
