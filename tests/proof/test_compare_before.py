@@ -117,6 +117,16 @@ def claimed_from_another(bundle: Bundle) -> Bundle:
     return with_entry(bundle, 5, "claimed", against=[2])
 
 
+def claimed_before(bundle: Bundle) -> Bundle:
+    """Before the game began, in which orders by default can be stored."""
+    return with_entry(bundle, 2, "claimed", against=[1])
+
+
+def without_its_letter(bundle: Bundle) -> Bundle:
+    letter = "letters/game-1-setup-seat-1.eml"
+    return replace(bundle, papers={path: paper for path, paper in bundle.papers.items() if path != letter})
+
+
 def same(bundle: Bundle) -> Bundle:
     return bundle
 
@@ -155,6 +165,7 @@ OPEN = (
         ),
         ({"turn": 0, "orders": "default"}, claimed_from_another, ("agrees", "", "", None)),
         ({"turn": 0, "orders": "default", "game": 2}, claimed, ("agrees", "", "", None)),
+        ({"turn": 0, "orders": "default"}, claimed_before, ("agrees", "", "", None)),
     ],
 )
 def test_orders(
@@ -180,6 +191,7 @@ def test_orders(
         ({"setup": "x"}, same, (3, 2), ("contradicts", SETUP, "entry 2 commits seat 1 to another setup, rev 2", 2)),
         ({"setup": "x"}, same, (None, 2), ("open", SETUP, "the game began with another setup", 2)),
         ({"setup": "x"}, same, (1, None), ("open", SETUP, "the game began with another setup", 2)),
+        ({"setup": "x"}, without_its_letter, (1, 2), ("open", SETUP, "the game began with another setup", 2)),
         ({"setup": "x", "player": "dora"}, taken_over, (1, 1), ("contradicts", SETUP, "entry 2 commits", 2)),
         ({"game": 2}, same, (1, 1), ("agrees", "opening of game 2", "by the bundle game 2 did not begin", None)),
         ({"game": 2}, cut, (1, 1), ("later", "opening of game 2", "by the bundle game 2 did not begin", None)),

@@ -13,9 +13,10 @@ from make_vectors import VECTORS
 from mutations import rewritten
 from witnessed import KEY, proof, witness
 
-from pbem.match.transcript import Entry, sha256_hex, statement
+from pbem.match.transcript import Entry, sha256_hex, statement, voucher
 from pbem.proof import bundle
-from pbem.proof.compare import Against, Attached, Finding, Kept, Logged, SignedHead
+from pbem.proof.compare import Against, Attached, Finding, Kept, Logged, SignedHead, SignedPaper
+from pbem.proof.logged import latest
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify
 
@@ -69,10 +70,27 @@ def head(found: Bundle, seq: int, shown: str = "") -> SignedHead:
     return SignedHead(SERVER, "m1", seq, shown, KEY.sign(statement(SERVER, "m1", seq, shown)).hex(), None)
 
 
+def paper(content: bytes) -> SignedPaper:
+    """The hash of a paper as letters show it, signed by the server."""
+    sha256 = sha256_hex(content)
+    return SignedPaper(SERVER, "m1", sha256, KEY.sign(voucher(SERVER, "m1", sha256)).hex(), None)
+
+
 class TestLettersThatWereKept:
     def test_a_part_that_is_damaged(self) -> None:
         said = Finding("broken", "letter", "it is cut off: that part proves nothing")
         assert findings(against("ed25519"), faults=("it is cut off",)) == (said,)
+
+    @pytest.mark.parametrize(
+        ("subject", "server", "about"),
+        [("[m1] turn 2", SERVER, True), ("[m11] turn 2", SERVER, False), ("[m1] turn 2", "other.example", False)],
+    )
+    def test_a_letter_of_which_nothing_is_left_but_its_subject(
+        self, subject: str, server: str, *, about: bool
+    ) -> None:
+        """Damaged as it is, it is about the match that it names, of the server from which it came."""
+        kept = Kept("letter", None, subject, servers=frozenset({server}), faults=("it is cut off",))
+        assert len(against("ed25519").judge(kept).findings) == about
 
     def test_an_attachment_is_judged_as_it_was_sent(self) -> None:
         """A mail program changed its line ends: as it was before, it agrees."""
@@ -101,9 +119,107 @@ class TestLettersThatWereKept:
             Finding("contradicts", "position of game 1, turn 5", said, 2),
         )
 
+    def test_a_paper_that_is_written_as_none_is(self) -> None:
+        """Signed as one of this match: that it was sent is beyond doubt, and what it means is not known."""
+        strange = b"pbem receipt 9\n"
+        said = Finding("open", "a.txt", "signed as a paper of this match, and written as none is")
+        assert findings(against("ed25519"), papers=(paper(strange),), **attached("a.txt", strange)) == (said,)
+        assert findings(against("ed25519"), **attached("a.txt", strange)) == ()
+
     def test_other_terms(self) -> None:
         said = f"it tells of other terms, with the hash {OTHER}, than entry 1; {UNSIGNED}"
         assert findings(against("ed25519"), terms=(("m1", OTHER),)) == (Finding("contradicts", "terms", said, 1),)
+
+    def test_what_was_not_read(self) -> None:
+        said = (Finding("open", "letter", "the letter cannot be read: too long"),)
+        assert findings(against("ed25519"), unread="the letter cannot be read: too long") == said
+
+    def test_reports_that_the_server_signed_otherwise(self) -> None:
+        """With the server's signature they convince everybody; in a letter that names another file, nobody."""
+        bench = against("ed25519")
+        reports = document("reports 1", game=1, turn=1, seat=1)
+        what, lie = "reports of game 1, turn 1", "r.json is not the file that entry 3 names for seat 1"
+        for signed_paper, standing, said in (
+            (reports, "two stories", f"{lie}; {SERVER} signed both, and told two stories"),
+            (b"another", "broken", f"{lie}; but it is not the file that the letter names, either"),
+        ):
+            *_, last = findings(bench, papers=(paper(signed_paper),), **attached("r.json", reports))
+            assert (last.standing, last.what, last.found, last.seq) == (standing, what, said, 3)
+        assert findings(bench, **attached("r.json", reports))[0].found == f"{lie}; {UNSIGNED}"
+
+    def test_terms_that_the_server_signed_otherwise(self) -> None:
+        told = sha256_hex(b"other terms")
+        lie = f"it tells of other terms, with the hash {told}, than entry 1"
+        *_, last = findings(against("ed25519"), papers=(paper(b"other terms"),), terms=(("m1", told),))
+        assert last == Finding("two stories", "terms", f"{lie}; {SERVER} signed both, and told two stories", 1)
+
+    def test_the_same_terms(self) -> None:
+        rules = str(good("ed25519").entries[0].body["rules"])
+        assert findings(against("ed25519"), terms=(("m1", rules),)) == (Finding("agrees", "terms", "", 1),)
+        assert findings(against("ed25519"), terms=(("m2", OTHER),)) == ()
+
+    def test_papers_without_their_files(self) -> None:
+        """The transcript names some of them; others may have been replaced."""
+        bench, known = against("ed25519"), good("ed25519").papers["receipts/game-1-turn-1-seat-1.txt"]
+        what = f"paper {sha256_hex(known)[:16]}..."
+        assert findings(bench, papers=(paper(known),)) == (Finding("agrees", what, ""),)
+        said = (
+            "the transcript does not name it, and its file is not in the letter as it was sent: it may have been"
+            " replaced by a later one"
+        )
+        what = f"paper {sha256_hex(b'x')[:16]}..."
+        assert findings(bench, papers=(paper(b"x"),)) == (Finding("open", what, said),)
+
+    def test_a_head_that_nobody_signed_and_one_that_another_key_did(self) -> None:
+        bench, shown = against("ed25519"), head(good("ed25519"), 3)
+        altered = replace(shown, signature="00" * 64)
+        said = f"altered: {SERVER} did not sign it, so that it proves nothing"
+        assert findings(bench, heads=(altered,)) == (Finding("broken", "head of entry 3", said, 3),)
+        assert findings(bench, heads=(altered,), quoted=frozenset({altered})) == (), "anybody may have written it"
+        own = witness("other.example")[1]
+        key, ours = own.public_key().public_bytes_raw().hex(), KEY.public_key().public_bytes_raw().hex()
+        signature = own.sign(statement(SERVER, "m1", 3, shown.head)).hex()
+        said = (
+            f"signed with another key, {key}; the bundle's is {ours}. One of the two is not the key of {SERVER}, or"
+            " it has two: compare them with what others know, and see --server-key"
+        )
+        assert findings(bench, heads=(replace(shown, signature=signature, key=key),)) == (
+            Finding("contradicts", "head of entry 3", said, 3),
+        )
+
+    def test_a_position_of_a_game_that_is_not_revealed(self) -> None:
+        found = good("running")
+        entry = next(entry for entry in reversed(found.entries) if entry.type == "turn")
+        position = document("position 1", game=2, seat=1, turn=2, prev=entry.head)
+        said = Finding(
+            "agrees", "position of game 2, turn 2", "its head; the rest can be checked after the reveal", entry.seq
+        )
+        assert findings(against("running"), **attached("p.json", position)) == (said,)
+
+    def test_heads_that_nobody_knows(self) -> None:
+        """Cited in a form or by a position: told by the server otherwise, or of a later time than the bundle."""
+        position = attached("p.json", document("position 1", game=1, seat=1, turn=2, prev=OTHER))
+        cited = {"prevs": (("m1", SERVER, OTHER),)}
+        reasons = {
+            "position of game 1, turn 2": f"p.json cites the head {OTHER}",
+            "form": f"the form in it cites the head {OTHER}",
+        }
+        later = ", which is of no entry of the bundle; ask for a newer one"
+        lie = f", which is of no entry of the bundle; {UNSIGNED}"
+        for told, (what, reason) in zip((position, cited), reasons.items(), strict=True):
+            assert findings(against("ed25519"), **told) == (Finding("contradicts", what, reason + lie),)
+            assert findings(against("running"), **told) == (Finding("later", what, reason + later),)
+            shown = head(good("running"), 2)
+            assert Finding("contradicts", what, reason + lie) in findings(against("running"), heads=(shown,), **told)
+        for elsewhere in (("m2", SERVER, OTHER), ("m1", "other.example", OTHER)):
+            assert findings(against("ed25519"), prevs=(elsewhere,)) == ()
+
+    def test_other_commitments(self) -> None:
+        bench, shown = against("ed25519"), (head(good("ed25519"), 2),)
+        said = Finding("contradicts", "commitments", f"it tells other commitments than entry 2; {UNSIGNED}", 2)
+        assert findings(bench, heads=shown, commitments=({"ann": OTHER, "bob": OTHER},))[-1] == said
+        before = (head(good("ed25519"), 1),)
+        assert len(findings(bench, heads=before, commitments=({"ann": OTHER},))) == 1, "of no game yet"
 
     @pytest.mark.parametrize("second", ["bob", "carl"])
     def test_commitments_by_whoever_had_the_seat(self, second: str) -> None:
@@ -131,6 +247,82 @@ class TestTheLog:
         logged = Logged(SERVER, "m1", 3, str(proof(good("ed25519"), 3, {}, head=OTHER)))
         said = Finding("broken", self.WHAT, "the proof does not lead to the bundle's", 3)
         assert findings(against("ed25519"), logged=(logged,)) == (said,)
+
+    def found(self, bench: Against, seq: int, proof: object, **told: Any) -> Finding:
+        """What is found about this proof for an entry."""
+        *_, last = findings(bench, logged=(Logged(SERVER, "m1", seq, str(proof)),), **told)
+        return last
+
+    def test_an_entry_that_is_there(self) -> None:
+        """And who saw it, of those who are believed."""
+        names = ("wanda.example", "wim.example")
+        shown = proof(good("ed25519"), 3, {"other.example": 5, **dict.fromkeys(names, 7)})
+        bench = against("ed25519")
+        assert self.found(bench, 3, shown) == Finding("agrees", self.WHAT, "size 11", 3)
+        assert bench.witnessed == {}
+        bench = against("ed25519", [witness(name)[0] for name in names])
+        said = "size 11, seen by wanda.example, seen by wim.example"
+        assert self.found(bench, 3, shown) == Finding("agrees", self.WHAT, said, 3)
+        assert bench.witnessed == dict.fromkeys(names, (3, 7))
+
+    def test_the_last_entry_that_a_witness_saw_and_when_first(self) -> None:
+        name = "wanda.example"
+        bench = against("ed25519", [witness(name)[0]])
+        seen = []
+        for seq, time in ((3, 9), (3, 10), (3, 8), (2, 1), (4, 12)):
+            assert self.found(bench, seq, proof(bench.found, seq, {name: time})).standing == "agrees"
+            seen.append(bench.witnessed[name])
+        assert seen == [(3, 9), (3, 9), (3, 8), (3, 8), (4, 12)]
+
+    def test_what_is_no_proof(self) -> None:
+        bench, shown = against("ed25519"), proof(good("ed25519"), 3, {})
+        assert self.found(bench, 3, "x") == Finding("broken", self.WHAT, "no proof of a transparency log", 3)
+        other = proof(bench.found, 3, {}, key=witness("other.example")[1])
+        said = "its checkpoint is not signed with the bundle's key"
+        assert self.found(bench, 3, other) == Finding("broken", self.WHAT, said, 3)
+        assert self.found(bench, 4, shown).standing == "broken", "of another entry"
+
+    def test_an_entry_that_the_bundle_does_not_have_yet(self) -> None:
+        """Its head may be shown in the same letter, or not."""
+        whole = good("ed25519")
+        cut = Against(replace(whole, entries=whole.entries[:2]), against("ed25519").match)
+        shown = proof(whole, 3, {})
+        said = "the bundle has no such entry"
+        assert self.found(cut, 3, shown) == Finding("open", self.WHAT, said, 3)
+        said = "at size 11 it has another entry 3 than the bundle"
+        for where in ("heads", "for_programs"):
+            assert self.found(cut, 3, shown, **{where: (head(whole, 3),)}) == Finding("later", self.WHAT, said, 3)
+        assert self.found(cut, 3, shown, heads=(head(whole, 4),)).standing == "open"
+
+    def test_another_match_in_the_log(self) -> None:
+        shown = str(proof(good("ed25519"), 3, {}))
+        bench = against("ed25519")
+        for place in ((SERVER, "m2"), ("other.example", "m1")):
+            assert findings(bench, logged=(Logged(*place, 3, shown),)) == ()
+
+    def test_of_each_witness_the_proof_of_the_latest_entry_is_worth_showing(self) -> None:
+        """The earliest of several; and those of the server itself, of others' matches and of nobody are not."""
+        found, one, two = good("ed25519"), "wanda.example", "wim.example"
+        proofs = {
+            (seq, *times.items()): str(proof(found, seq, times, behind=behind))
+            for seq, times, behind in (
+                (1, {one: 5, two: 5}, 3),
+                (3, {one: 9}, 3),
+                (3, {one: 10}, 4),
+                (2, {two: 7}, 3),
+                (4, {SERVER: 1}, 3),
+                (5, {}, 3),
+            )
+        }
+        shown = [Logged(SERVER, "m1", place[0], text) for place, text in proofs.items()]
+        later = str(proof(found, 5, {one: 11}))
+        shown[1:1] = [
+            Logged(SERVER, "m2", 5, later),
+            Logged("x.example", "m1", 5, later),
+            Logged(SERVER, "m1", 5, ""),
+        ]
+        assert latest(shown, SERVER, "m1") == [(2, proofs[2, (two, 7)]), (3, proofs[3, (one, 9)])]
+        assert latest(reversed(shown), SERVER, "m1") == latest(shown, SERVER, "m1")
 
     def test_no_witness_that_is_believed(self) -> None:
         bench = against("ed25519", [witness("wanda.example")[0]])
