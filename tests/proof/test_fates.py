@@ -234,3 +234,145 @@ def test_a_seat_that_changes_hands_twice_was_given_up_the_first_time() -> None:
     for name, entry in (("ann", 3), ("carl", 4)):
         said = Fates(found).of(receipt(3, salt=OTHER, player=name, received=BEFORE), OTHER)
         assert said == Fate("agrees", what, f"given up with the seat in entry {entry}", entry)
+
+
+def story(*told: tuple[str, dict[str, Any]], terms: str = "wait", **papers: Opening | Receipt | Withdrawal) -> Bundle:
+    """A match of these terms in which this happened, entry by entry; its papers are named as in a bundle."""
+    first = WHOLE.entries[0]
+    body = {**first.body, "terms": {**first.body["terms"], "miss": terms}}
+    entries = [replace(first, body=body)]
+    entries += [
+        Entry(seq, "", first.time, kind, {"game": 1, "seat": 1, **body}) for seq, (kind, body) in enumerate(told, 2)
+    ]
+    written = {
+        f"{folder}/game-1-{'turn-1' if folder == 'receipts' else 'end'}{name}-seat-1.txt": paper.text().encode()
+        for where, paper in papers.items()
+        for folder, _, name in [where.partition("_")]
+    }
+    return replace(WHOLE, entries=entries, papers=written)
+
+
+BEGUN: tuple[str, dict[str, Any]] = "commitments", {"commitments": {}}
+MISS: tuple[str, dict[str, Any]] = "missed", {"turn": 1, "deadline": "2028-06-01T11:58:00Z"}
+TURN: tuple[str, dict[str, Any]] = "turn", {"turn": 1, "orders": {}}
+CLAIM: tuple[str, dict[str, Any]] = "claimed", {"seat": 2, "against": [1]}
+CARL: tuple[str, dict[str, Any]] = "substituted", {"player": {"name": "carl"}}
+END: tuple[tuple[str, dict[str, Any]], ...] = ("ended", {"turns": 0, "reason": "forfeit"}), ("revealed", {})
+NOT_PLAYED = Fate("dropped", DEFAULT_ORDERS, "turn 1 was missed, and entry 4 did not play them", 4)
+CLAIMED = Fate("dropped", DEFAULT_ORDERS, "were in, and entry 4 claims the game although they may have been legal", 4)
+FINE = Fate("agrees", DEFAULT_ORDERS)
+NOT_DEFAULT = replace(BY_DEFAULT, turn=1, orders="")
+CLEARED = replace(withdrawal(0), orders="default")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (story(BEGUN, MISS, TURN, *END), NOT_PLAYED),
+        (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1)), FINE),
+        (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1, rev=2)), FINE),
+        (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1, rev=0)), NOT_PLAYED),
+        (story(BEGUN, MISS, TURN, *END, receipts=NOT_DEFAULT), FINE),
+        (story(BEGUN, MISS, TURN, *END, withdrawals=CLEARED), FINE),
+        (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, rev=1)), NOT_PLAYED),
+        (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, seat=2)), NOT_PLAYED),
+        (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, received=AFTER)), NOT_PLAYED),
+        (story(BEGUN, MISS, TURN, *END, withdrawals=withdrawal(1)), NOT_PLAYED),
+        (story(BEGUN, (MISS[0], {**MISS[1], "seat": 2}), TURN, *END), FINE),
+        (story(BEGUN, (MISS[0], {**MISS[1], "game": 2}), TURN, *END), FINE),
+        (story(BEGUN, (MISS[0], {**MISS[1], "deadline": "2028-05-29T11:59:00Z"}), TURN, *END), FINE),
+        (story(BEGUN, (MISS[0], {**MISS[1], "deadline": "2028-05-29T11:59:01Z"}), TURN, *END), NOT_PLAYED),
+        (
+            story(BEGUN, MISS, TURN, END[0]),
+            Fate("open", DEFAULT_ORDERS, "a turn was missed; the reveal will show what was played", 3),
+        ),
+        (story(BEGUN, MISS, TURN), FINE),
+        (story(BEGUN, MISS, CLAIM, *END), CLAIMED),
+        (story(BEGUN, MISS, CLAIM, *END, terms="default"), CLAIMED),
+        (story(BEGUN, MISS, CLAIM, *END, terms="pass"), FINE),
+        (story(BEGUN, MISS, (CLAIM[0], {**CLAIM[1], "against": [2]}), *END), FINE),
+        (story(BEGUN, MISS, (CLAIM[0], {**CLAIM[1], "against": [1, 2]}), *END), FINE),
+        (story(BEGUN, MISS, CLAIM, *END, withdrawals=replace(CLEARED, received=AFTER)), FINE),
+        (story(BEGUN, MISS, ("forfeited", {"seats": [1]}), *END), FINE),
+        (story(BEGUN, MISS, CARL, TURN, *END), Fate("agrees", DEFAULT_ORDERS, GIVEN_UP, 4)),
+        (story(BEGUN, MISS, TURN, CARL, *END), NOT_PLAYED),
+    ],
+)
+def test_default_orders_and_each_turn_that_was_missed(found: Bundle, expected: Fate) -> None:
+    assert Fates(found).of(BY_DEFAULT, OTHER) == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "turns", "turn", "standing"),
+    [
+        ("rules", 3, 3, "dropped"),
+        ("rules", 3, 4, "agrees"),
+        ("resignation", 3, 4, "dropped"),
+        ("resignation", 3, 5, "agrees"),
+        ("resignation", 0, 1, "dropped"),
+    ],
+)
+def test_what_was_withdrawn_of_a_turn_that_never_came(reason: str, turns: int, turn: int, standing: str) -> None:
+    """Who resigns ends a turn that was due."""
+    found = story(BEGUN, ("ended", {"turns": turns, "reason": reason}), ("revealed", {}))
+    what = f"withdrawal of game 1, turn {turn}, rev 2"
+    said = "that turn never came" if standing == "agrees" else "the withdrawal left no trace up to entry 3"
+    assert Fates(found).of(withdrawal(turn), OTHER) == Fate(standing, what, said, 3)  # type: ignore[arg-type]
+
+
+def test_default_orders_that_were_withdrawn_leave_their_trace_at_the_end() -> None:
+    what = "withdrawal of default orders of game 1, rev 2"
+    assert Fates(story(BEGUN, TURN)).of(CLEARED, OTHER) == Fate("later", what, LATER)
+    said = Fate("dropped", what, "the withdrawal left no trace up to entry 4", 4)
+    assert Fates(story(BEGUN, TURN, *END)).of(CLEARED, OTHER) == said
+    kept = story(BEGUN, TURN, *END, withdrawals=CLEARED)
+    assert Fates(kept).of(CLEARED, sha256_hex(CLEARED.text().encode())) == Fate("agrees", what, "withdrawn")
+
+
+RECEIPT = "receipt of game 1, turn 1, rev 1"
+
+
+@pytest.mark.parametrize(
+    ("aside", "said"),
+    [
+        ({}, f"{MADE}: entry 3 was made with nothing"),
+        ({"withdrawals": withdrawal(1)}, "withdrawn by rev 2"),
+        ({"withdrawals": replace(withdrawal(1), rev=1)}, f"{MADE}: entry 3 was made with nothing"),
+        ({"withdrawals": withdrawal(2)}, f"{MADE}: entry 3 was made with nothing"),
+        ({"withdrawals": replace(withdrawal(1), received="2028-05-31T11:59:00Z")}, "withdrawn by rev 2"),
+        (
+            {"withdrawals": replace(withdrawal(1), received="2028-05-31T11:58:59Z")},
+            f"{MADE}: entry 3 was made with nothing",
+        ),
+        (
+            {"receipts_-unused": receipt(1, rev=3, received=BEFORE)},
+            "replaced by orders that were not legal, in rev 3",
+        ),
+        (
+            {"withdrawals": withdrawal(1), "receipts_-unused": receipt(1, rev=3, received=BEFORE)},
+            "replaced by orders that were not legal, in rev 3",
+        ),
+        (
+            {"withdrawals": replace(withdrawal(1), rev=4), "receipts_-unused": receipt(1, rev=3, received=BEFORE)},
+            "withdrawn by rev 4",
+        ),
+    ],
+)
+def test_orders_that_were_set_aside(aside: dict[str, Any], said: str) -> None:
+    """By what came later with a higher revision; a server's clock may have been set back by a day in between."""
+    found = story(BEGUN, TURN, *END, **aside)
+    fate = Fates(found).of(receipt(1, received=BEFORE), OTHER)
+    assert fate == Fate("dropped" if said.startswith(MADE) else "agrees", RECEIPT, said, 3)
+
+
+def test_orders_that_were_missed_and_then_given_up_leave_no_trace() -> None:
+    found = story(BEGUN, MISS, CARL, TURN, *END)
+    said = "entry 3 counts the time of seat 1 as missed, although this was in by then"
+    assert Fates(found).of(receipt(1, received=BEFORE), OTHER) == Fate(
+        "open", RECEIPT, f"{said}; what was withdrawn and then given up leaves no trace", 3
+    )
+    assert Fates(found).of(receipt(1, received=AFTER), OTHER) == Fate("agrees", RECEIPT, GIVEN_UP, 4)
+    first_given_up = story(BEGUN, CARL, MISS, TURN, *END)
+    assert Fates(first_given_up).of(receipt(1, received=BEFORE), OTHER) == Fate(
+        "agrees", RECEIPT, "given up with the seat in entry 3", 3
+    )

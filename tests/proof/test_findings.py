@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.proof.bundle import Bundle
+    from pbem.tlog.proof import InclusionProof
 
 SERVER = "play.example"
 UNSIGNED = (
@@ -248,7 +249,7 @@ class TestTheLog:
         said = Finding("broken", self.WHAT, "the proof does not lead to the bundle's", 3)
         assert findings(against("ed25519"), logged=(logged,)) == (said,)
 
-    def found(self, bench: Against, seq: int, proof: object, **told: Any) -> Finding:
+    def found(self, bench: Against, seq: int, proof: InclusionProof | str, **told: Any) -> Finding:
         """What is found about this proof for an entry."""
         *_, last = findings(bench, logged=(Logged(SERVER, "m1", seq, str(proof)),), **told)
         return last
@@ -303,26 +304,21 @@ class TestTheLog:
     def test_of_each_witness_the_proof_of_the_latest_entry_is_worth_showing(self) -> None:
         """The earliest of several; and those of the server itself, of others' matches and of nobody are not."""
         found, one, two = good("ed25519"), "wanda.example", "wim.example"
-        proofs = {
-            (seq, *times.items()): str(proof(found, seq, times, behind=behind))
-            for seq, times, behind in (
-                (1, {one: 5, two: 5}, 3),
-                (3, {one: 9}, 3),
-                (3, {one: 10}, 4),
-                (2, {two: 7}, 3),
-                (4, {SERVER: 1}, 3),
-                (5, {}, 3),
-            )
-        }
-        shown = [Logged(SERVER, "m1", place[0], text) for place, text in proofs.items()]
+        told: tuple[tuple[int, dict[str, int]], ...] = (
+            *((1, {one: 5, two: 5}), (3, {one: 9}), (2, {two: 7})),
+            *((4, {SERVER: 1}), (5, {})),
+        )
+        shown = [Logged(SERVER, "m1", seq, str(proof(found, seq, times))) for seq, times in told]
+        best = [(2, shown[2].proof), (3, shown[1].proof)]
+        shown[1:1] = [Logged(SERVER, "m1", 3, str(proof(found, 3, {one: 10}, behind=4)))]
         later = str(proof(found, 5, {one: 11}))
         shown[1:1] = [
             Logged(SERVER, "m2", 5, later),
             Logged("x.example", "m1", 5, later),
             Logged(SERVER, "m1", 5, ""),
         ]
-        assert latest(shown, SERVER, "m1") == [(2, proofs[2, (two, 7)]), (3, proofs[3, (one, 9)])]
-        assert latest(reversed(shown), SERVER, "m1") == latest(shown, SERVER, "m1")
+        assert latest(shown, SERVER, "m1") == best
+        assert latest(reversed(shown), SERVER, "m1") == best
 
     def test_no_witness_that_is_believed(self) -> None:
         bench = against("ed25519", [witness("wanda.example")[0]])
