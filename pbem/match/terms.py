@@ -278,9 +278,9 @@ class _Proposal:
         return seconds
 
     def game_options(self, lines: dict[str, str]) -> Mapping[str, object]:
-        raw = {key: self.value(key, text) for key, text in lines.items()}
         if len(self.players) not in self.rules.seats:
             return {}
+        raw = {key: self.value(key, text) for key, text in lines.items()}
         try:
             changed = self.rules.options(raw, len(self.players)).changed
             return {key: _plain(value) for key, value in changed.items()}
@@ -294,10 +294,9 @@ class _Proposal:
             value = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):  # not only TOMLDecodeError: numbers of thousands of digits, too
             return text
-        seats = len(self.players) if len(self.players) in self.rules.seats else self.rules.seats[0]
         for candidate in (value, text):
             try:
-                self.rules.options({key: candidate}, seats)
+                self.rules.options({key: candidate}, len(self.players))
             except Refused:
                 continue
             return candidate

@@ -45,6 +45,30 @@ def with_entry(seq: int, kind: str, **body: Any) -> Bundle:
     return replace(WHOLE, entries=[*WHOLE.entries[: seq - 1], made, *WHOLE.entries[seq:]])
 
 
+def story(*told: tuple[str, dict[str, Any]], terms: str = "wait", **papers: Opening | Receipt | Withdrawal) -> Bundle:
+    """A match of these terms in which this happened, entry by entry; its papers are named as in a bundle."""
+    first = WHOLE.entries[0]
+    body = {**first.body, "terms": {**first.body["terms"], "miss": terms}}
+    entries = [replace(first, body=body)]
+    entries += [
+        Entry(seq, "", first.time, kind, {"game": 1, "seat": 1, **body}) for seq, (kind, body) in enumerate(told, 2)
+    ]
+    written = {
+        f"{folder}/game-1-{'turn-1' if folder == 'receipts' else 'end'}{name}-seat-1.txt": paper.text().encode()
+        for where, paper in papers.items()
+        for folder, _, name in [where.partition("_")]
+    }
+    return replace(WHOLE, entries=entries, papers=written)
+
+
+BEGUN: tuple[str, dict[str, Any]] = "commitments", {"commitments": {}}
+MISS: tuple[str, dict[str, Any]] = "missed", {"turn": 1, "deadline": "2028-06-01T11:58:00Z"}
+TURN: tuple[str, dict[str, Any]] = "turn", {"turn": 1, "orders": {}}
+CLAIM: tuple[str, dict[str, Any]] = "claimed", {"seat": 2, "against": [1]}
+CARL: tuple[str, dict[str, Any]] = "substituted", {"player": {"name": "carl"}}
+END: tuple[tuple[str, dict[str, Any]], ...] = ("ended", {"turns": 0, "reason": "forfeit"}), ("revealed", {})
+
+
 TAKEN_OVER = with_entry(4, "substituted", seat=1, player={"name": "carl"})
 MISSED = with_entry(4, "missed", turn=3, seat=1, deadline="2028-06-01T11:58:00Z")
 FORFEITED = with_entry(5, "forfeited", seats=[1])
@@ -173,6 +197,9 @@ def test_what_became_of_it(found: Bundle, paper: Opening | Receipt | Withdrawal,
         (("step", {"seat": 1}), False),
         (("step", {"seat": 2}), True),
         (("turn", {"turn": 2}), False),
+        (("commitments", {}), False),
+        (("sealed", {}), False),
+        (("revealed", {}), False),
         (("draw", {"seat": 1}), True),
     ],
     ids=str,
@@ -185,6 +212,14 @@ def test_who_was_given_time_or_answered_was_not_silent(between: tuple[Any, ...],
     found = replace(found, entries=[*found.entries[:2], missed, fourth, *found.entries[4:]])
     fate = Fates(found).of(receipt(4), OTHER)
     assert (fate.standing, fate.seq) == (("dropped", 5) if lost else ("agrees", 6))
+
+
+@pytest.mark.parametrize(("seat", "lost"), [(1, False), (2, True)])
+def test_who_took_a_seat_was_not_silent(seat: int, *, lost: bool) -> None:
+    found = story(BEGUN, MISS, (CARL[0], {**CARL[1], "seat": seat}), CLAIM, *END)
+    name = "carl" if seat == 1 else "ann"
+    fate = Fates(found).of(receipt(1, player=name, received="2028-06-01T12:00:00Z"), OTHER)
+    assert fate.standing == ("dropped" if lost else "agrees")
 
 
 BY_DEFAULT = receipt(0, orders="default", received=BEFORE)
@@ -236,28 +271,6 @@ def test_a_seat_that_changes_hands_twice_was_given_up_the_first_time() -> None:
         assert said == Fate("agrees", what, f"given up with the seat in entry {entry}", entry)
 
 
-def story(*told: tuple[str, dict[str, Any]], terms: str = "wait", **papers: Opening | Receipt | Withdrawal) -> Bundle:
-    """A match of these terms in which this happened, entry by entry; its papers are named as in a bundle."""
-    first = WHOLE.entries[0]
-    body = {**first.body, "terms": {**first.body["terms"], "miss": terms}}
-    entries = [replace(first, body=body)]
-    entries += [
-        Entry(seq, "", first.time, kind, {"game": 1, "seat": 1, **body}) for seq, (kind, body) in enumerate(told, 2)
-    ]
-    written = {
-        f"{folder}/game-1-{'turn-1' if folder == 'receipts' else 'end'}{name}-seat-1.txt": paper.text().encode()
-        for where, paper in papers.items()
-        for folder, _, name in [where.partition("_")]
-    }
-    return replace(WHOLE, entries=entries, papers=written)
-
-
-BEGUN: tuple[str, dict[str, Any]] = "commitments", {"commitments": {}}
-MISS: tuple[str, dict[str, Any]] = "missed", {"turn": 1, "deadline": "2028-06-01T11:58:00Z"}
-TURN: tuple[str, dict[str, Any]] = "turn", {"turn": 1, "orders": {}}
-CLAIM: tuple[str, dict[str, Any]] = "claimed", {"seat": 2, "against": [1]}
-CARL: tuple[str, dict[str, Any]] = "substituted", {"player": {"name": "carl"}}
-END: tuple[tuple[str, dict[str, Any]], ...] = ("ended", {"turns": 0, "reason": "forfeit"}), ("revealed", {})
 NOT_PLAYED = Fate("dropped", DEFAULT_ORDERS, "turn 1 was missed, and entry 4 did not play them", 4)
 CLAIMED = Fate("dropped", DEFAULT_ORDERS, "were in, and entry 4 claims the game although they may have been legal", 4)
 FINE = Fate("agrees", DEFAULT_ORDERS)

@@ -464,7 +464,7 @@ class Own(NamedTuple):
 
 
 def _begun(options: Options, seat: int, setup: Setup) -> Own:
-    return Own(options, seat, 1, transit.begin(options, (setup, setup)).sides[seat - 1])
+    return Own(options, seat, 1, transit.begin(options, (setup, setup)).sides[0])
 
 
 def _nobody(pieces: Pieces) -> Side:
