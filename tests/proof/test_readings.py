@@ -18,6 +18,7 @@ from referee import SERVER, Referee
 from pbem.identity import BadKey, Verdict, parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.message import read
+from pbem.match.keys import KeyChange, Player
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle, key_changes
@@ -122,6 +123,10 @@ def test_of_two_forms_in_a_letter_the_one_counts_that_says_its_place(referee: Re
     assert accused(referee) == []
 
 
+OLD = dict(good("ssh").entries[0].body["players"]["1"]["keys"][0])
+ADDED = KeyChange("added", "signed", (OLD,), letters={"old": b"x", "new": b"x"})
+
+
 class TestKeys:
     KEY = str(good("ssh").entries[0].body["players"]["1"]["keys"][0]["public"])
 
@@ -143,6 +148,74 @@ class TestKeys:
         """Some programs fill up base64 to its full length."""
         fingerprint = parse_key(self.KEY).fingerprint
         assert key_changes.named([fingerprint], form.format(fingerprint.removeprefix("SHA256:"))) == [fingerprint]
+
+    @pytest.mark.parametrize(("words", "known"), [(0, []), (5, []), (6, ["SHA256:ab:cdeF="]), (7, [])])
+    def test_a_fingerprint_is_given_with_six_characters_at_least(self, words: int, known: list[str]) -> None:
+        keys = ["SHA256:ab:cdeF=", "SHA256:xyzuvwx"]
+        assert key_changes.named(keys, "sha256:" + "abcdef7"[:words]) == known
+
+    def says(self, text: str, who: str, change: KeyChange, *, placed: bool = True) -> bool:
+        """Whether a letter of Ann's, whose keys are two, says what a change of them requires."""
+        reading = commands.parse(f"{text}\nend\n").commands
+        spoken = key_changes.Spoken(letter(), Verdict("valid", Phrase("x"), signed=b""), reading)
+        ann = Player("ann", (OLD, {**OLD, "fingerprint": "SHA256:another"}))
+        return key_changes.says(spoken, who, change, ann, SERVER, placed=placed)
+
+    PLACE = f"server {SERVER}\nplayer ann"
+
+    @pytest.mark.parametrize(
+        ("text", "placed", "said"),
+        [
+            ("{key}\n{place}", True, True),
+            ("{key}", True, True),
+            ("{other}\n{place}", True, False),
+            ("{place}", True, False),
+            ("{key}\nserver other.example\nplayer ann", True, False),
+            (f"{{key}}\nserver {SERVER}\nplayer bob", True, False),
+        ],
+    )
+    def test_the_old_key_adds_what_it_signed(self, text: str, *, placed: bool, said: bool) -> None:
+        other = ssh.public(Ed25519PrivateKey.from_private_bytes(bytes(32)))
+        text = "key add\n" + text.format(key=OLD["public"], other=other, place=self.PLACE)
+        assert self.says(text, "old", ADDED, placed=placed) is said
+        assert not self.says(text, "old", replace(ADDED, added=({**OLD, "format": "openpgp"},)), placed=placed)
+        assert not self.says(text, "new", ADDED, placed=placed)
+
+    @pytest.mark.parametrize(
+        ("text", "placed", "said"),
+        [
+            ("key revoke {key}\n{place}", True, True),
+            ("key revoke {key}", True, False),
+            ("key revoke {key}\nplayer ann", True, False),
+            ("key revoke {key}", False, True),
+            ("key revoke {key}\nserver other.example\nplayer ann", False, False),
+            ("key revoke SHA256:another\n{place}", True, False),
+            ("key revoke SHA256:\n{place}", True, False),
+            ("key add {key}\n{place}", True, False),
+        ],
+    )
+    def test_a_key_revokes_the_one_that_it_names(self, text: str, *, placed: bool, said: bool) -> None:
+        change = KeyChange("revoked", "signed", revoked=(OLD["fingerprint"],), letters={"old": b"x"})
+        text = text.format(key=OLD["fingerprint"], place=self.PLACE)
+        assert self.says(text, "old", change, placed=placed) is said
+
+    @pytest.mark.parametrize(
+        ("old", "new", "said"),
+        [
+            ("", "", True),
+            ("confirm ann", "confirm bob", False),
+            (f"server {SERVER}\n", "", False),
+            (SERVER, "other.example", False),
+            ("fingerprint SHA256:", "fingerprint SHA256:x", False),
+            ("proof old-key", "proof mailbox", False),
+            ("\nproof old-key", "", False),
+        ],
+    )
+    def test_the_new_key_confirms_itself_and_how_it_comes(self, old: str, new: str, *, said: bool) -> None:
+        text = f"confirm ann\nserver {SERVER}\nchallenge {'0' * 64}\nfingerprint {OLD['fingerprint']}\nproof old-key"
+        assert old in text
+        assert self.says(text.replace(old, new, 1) if old else text, "new", ADDED) is said
+        assert not self.says(text, "old", ADDED)
 
     def test_what_is_shown_to_others_is_read_in_any_character_set(self) -> None:
         assert key_changes.unfit(letter(("a.txt", b"gr\xfc\xdfe\r\n"))) is None
