@@ -89,6 +89,8 @@ NEW = f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\nend\n"
         ("with bob", "with bob@mail.example", True),
         ("end\n", "seats: 3\nend\n", False),
         ("player ann\n", "player carl\n", False),
+        (f"server {SERVER}\n", "", False),
+        ("player ann\n", "", False),
         (SERVER, "other.example", False),
         ("with bob", "with carl", False),
         (SMALL, f"{SMALL}\npace: 3d", False),

@@ -1,0 +1,308 @@
+"""Why a letter does not count when a bundle is checked: at level `mailbox`, for its date, or because it was used."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from domains import Domain, rsa_key
+from referee import SERVER
+
+from pbem.identity import parse_key, ssh
+from pbem.mail.message import read
+from pbem.match.changed import replace
+from pbem.match.documents import Evidence, NamedMailbox, Withdrawal, mailbox_before
+from pbem.match.keys import KeyChange, Player
+from pbem.match.replay import Sentence, UnvouchedError
+from pbem.match.transcript import sha256_hex
+from pbem.proof.mailbox_evidence import place, shown_tokens, vouched
+from pbem.proof.signed_letters import Letters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BOB = "bob@mail.example"
+HOME = Domain("mail.example", key=rsa_key(1024))
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+RECEIVED = "2026-03-01T12:00:00Z"
+TOKEN = "a2b3c4d5e6f7g2h3j4k5"
+KEY = {"format": "ssh", "fingerprint": "SHA256:k", "public": "k"}
+
+
+def written(to: str = f"pbem.{TOKEN}@{SERVER}", sender: str = "Bob@Mail.example", more: str = "") -> bytes:
+    return (
+        f"From: {sender}\r\nTo: {to}\r\nDate: Sun, 01 Mar 2026 11:59:00 +0000\r\n{more}\r\nresign m1 match\r\n"
+    ).encode()
+
+
+def evidence(letter: bytes = b"", **changes: Any) -> Evidence:
+    """By the key record of the domain, as the DNS gave it."""
+    token = sha256_hex(TOKEN.encode())
+    whole = Evidence(
+        SERVER, "m1", "bob", sha256_hex(letter), RECEIVED, token, place="game 2 turn 5", by="dkim", name=HOME.where,
+        record=HOME.record,
+    )  # fmt: skip
+    return replace(whole, **changes)
+
+
+def match(**changes: Any) -> Any:
+    """What is asked of a match: its second game is in turn 5, and Bob, in seat 2, has no key."""
+    player = Player("bob", (), mailbox=mailbox_before(SERVER, "m1", BOB))
+    terms, players = SimpleNamespace(keys="accepted"), (Player("ann", (KEY,)), player)
+    named: dict[str, Any] = {"server": SERVER, "id": "m1", "terms": terms, "players": players, "prev": "1" * 64}
+    where = {"bundle": 2, "seq": 9, "game": 2, "turn": 5, "phase": "playing"}
+    return SimpleNamespace(**{**named, **where, **changes})
+
+
+def seated(**changes: Any) -> dict[str, Any]:
+    """A match in which this is true of Bob."""
+    first, second = match().players
+    return {"players": (first, replace(second, **changes))}
+
+
+class TestMailboxes:
+    """Whose letter it is; the evidence is of another letter, so that more is not asked."""
+
+    FINE = "it is not vouched for: the evidence is about another letter"
+
+    def said(self, letter: bytes = b"", *, former: bool = False, by: Evidence | None = None, **facts: Any) -> str:
+        content = (by or evidence(b"another")).text().encode()
+        with pytest.raises(ValueError, match=r"\w") as caught:
+            Letters._vouched(match(**facts), 2, letter or written(), content, waited=False, former=former)
+        return str(caught.value)
+
+    def test_of_this_player(self) -> None:
+        assert self.said() == self.FINE
+        assert self.said(written(sender="carl@mail.example")) == "does not come from the mailbox of bob"
+        assert self.said(written(sender="")) == "does not come from the mailbox of bob"
+        assert self.said(server="other.example").startswith("the evidence belongs to another server")
+        assert self.said(id="m2") == "the evidence belongs to another match"
+
+    def test_of_the_mailbox_that_is_named(self) -> None:
+        """In version 2 a paper names it, in whatever hash the transcript has."""
+        for address, fault in ((BOB, self.FINE), ("carl@mail.example", "does not come from the mailbox of bob")):
+            named = NamedMailbox(SERVER, "m1", 2, "bob", address, "0" * 64)
+            assert self.said(**seated(named=named, mailbox="2" * 64)) == fault
+
+    def test_of_the_match_that_was_proposed(self) -> None:
+        """A proposal answers a letter of no match."""
+        other = evidence(b"another", match="")
+        assert self.said(by=other) == "the evidence belongs to another match"
+        assert self.said(by=other, seq=0) == self.FINE
+
+    @pytest.mark.parametrize("changes", [{"server": "other.example"}, {"player": "carl"}])
+    def test_evidence_for_another(self, changes: dict[str, str]) -> None:
+        said = self.said(by=evidence(b"another", **changes))
+        assert said == "the evidence belongs to another server or player"
+
+    def test_where_a_signature_is_demanded(self) -> None:
+        said = "is not signed, and this match demands a signature by a key"
+        assert self.said(terms=SimpleNamespace(keys="demanded")) == said
+
+    @pytest.mark.parametrize(
+        ("changes", "now", "before"),
+        [
+            ({"keyless": "1" * 64, "keys": (KEY,)}, True, True),
+            ({"keyless": "2" * 64, "keys": (KEY,)}, False, True),
+            ({"mailbox": "", "keys": (KEY,)}, False, False),
+        ],
+    )
+    def test_of_a_player_who_has_a_key(self, changes: dict[str, Any], *, now: bool, before: bool) -> None:
+        """It counts for what was asked before there was one; and where the question is why it counts no longer."""
+        keyed = "bob has a key, and this letter is not signed with it"
+        assert self.said(**seated(**changes)) == (self.FINE if now else keyed)
+        assert self.said(former=True, **seated(**changes)) == (self.FINE if before else keyed)
+
+    def test_a_letter_that_cannot_be_read(self) -> None:
+        said = self.said(written(more="X: x\r\n" * 2000))
+        assert said.startswith("cannot be read: ")
+        assert "headers" in said
+
+
+class TestEvidence:
+    """What must hold of a letter that nobody signed, years later."""
+
+    SIGNED = HOME.sign(written(), AT)
+
+    def fault(self, by: Evidence, letter: bytes = SIGNED, *, waited: bool = False, **facts: Any) -> str:
+        return str(vouched(read(letter), by, match(**facts), waited=waited))
+
+    def test_a_letter_that_is_vouched_for(self) -> None:
+        by = evidence(self.SIGNED)
+        assert self.fault(by) == ""
+        for changes, said in (
+            ({"mail": "0" * 64}, "the evidence is about another letter"),
+            ({"received": "noon"}, "the evidence does not say when the letter was received"),
+            ({"token": "0" * 64}, "the letter does not show the reply address that the evidence names"),
+            (
+                {"name": "x._domainkey.mail.example"},
+                "The name server of mail.example could not be asked for the key s1._domainkey",
+            ),
+            ({"record": "v=DKIM1; p="}, "The DKIM key s1._domainkey.mail.example is revoked."),
+        ):
+            assert self.fault(replace(by, **changes)).startswith(said)
+
+    def test_by_the_word_of_the_server(self) -> None:
+        """It must have written so in the letter."""
+        by = evidence(
+            self.SIGNED, by="server", name="mx.example", record="mx.example; dkim=pass header.d=mail.example"
+        )
+        said = "the letter does not carry what mx.example is said to have written of a signature that counts"
+        assert self.fault(by) == said
+        told = b"Authentication-Results: " + by.record.encode() + b"\r\n" + self.SIGNED
+        assert self.fault(replace(by, mail=sha256_hex(told)), told) == ""
+        assert self.fault(replace(by, mail=sha256_hex(told), record="mx.example; dkim=fail"), told) == said
+
+    @pytest.mark.parametrize(
+        ("written", "at_once", "waited"),
+        [
+            ("game 2 turn 5", True, True),
+            ("game 2 turn 4", False, True),
+            ("game 2 turn 0", False, True),
+            ("game 2 turn 6", False, False),
+            ("game 1 turn 5", False, False),
+            ("game 3 turn 5", False, False),
+            ("turn 5", False, False),
+        ],
+    )
+    def test_what_the_letter_was_about_that_it_answers(self, written: str, *, at_once: bool, waited: bool) -> None:
+        by = evidence(self.SIGNED, place=written)
+        fault = f"the letter that it answers was about {written}"
+        assert self.fault(by) == ("" if at_once else fault)
+        assert self.fault(by, waited=True) == ("" if waited else fault)
+        assert self.fault(by, seq=0) == "", "before the match there is no place"
+        assert self.fault(by, bundle=1) == "", "version 1 did not say it"
+
+    def test_places_as_evidence_writes_them(self) -> None:
+        assert place(2, 5) == "game 2 turn 5"
+
+    @pytest.mark.parametrize(
+        ("letter", "shown"),
+        [
+            (written(), True),
+            (written(to=f"pbem@{SERVER}"), False),
+            (written(to="x@y.example", more=f"In-Reply-To: <1.{TOKEN}@{SERVER}>\r\n"), True),
+            (written(to="x@y.example", more=f"References: <0@x> <1.{TOKEN.upper()}@{SERVER}>\r\n"), True),
+            (written(to="x@y.example") + f"On Sunday pbem.{TOKEN.upper()}@{SERVER} wrote:\r\n".encode(), True),
+            (written(to="x@y.example") + b"x" * 19_900 + f"\r\n> pbem.{TOKEN}@{SERVER}\r\n".encode(), True),
+            (written(to="x@y.example") + b"x" * 20_000 + f"\r\n> pbem.{TOKEN}@{SERVER}\r\n".encode(), False),
+        ],
+    )
+    def test_where_a_letter_shows_its_reply_address(self, letter: bytes, *, shown: bool) -> None:
+        assert shown_tokens(read(letter)) == ({sha256_hex(TOKEN.encode())} if shown else set())
+
+
+class TestOnce:
+    """A letter has an effect once, a reply address serves one letter, and what it says of its time is possible."""
+
+    OTHER = written(more="Subject: another\r\n")
+
+    @staticmethod
+    def judge(letters: Letters, letter: bytes = written(), kind: str = "orders", **more: Any) -> None:
+        by = more.pop("by", None)
+        paper, received = more.pop("paper", None), more.pop("received", RECEIVED)
+        content = by.text().encode() if by else b""
+        letters._judge_once(match(**more), kind, 2, letter, paper, content, received)
+
+    @staticmethod
+    def said(event: Callable[[], None]) -> str:
+        with pytest.raises(ValueError, match=r"\w") as caught:
+            event()
+        return str(caught.value)
+
+    def test_one_effect(self) -> None:
+        letters, again = Letters({}), "this letter had this effect before"
+        effects: list[dict[str, Any]] = [
+            {},
+            {"kind": "setup"},
+            {"game": 3},
+            {"turn": 6},
+            {"letter": self.OTHER},
+            {"paper": Sentence(1)},
+            {"paper": Sentence(2)},
+            {"paper": Withdrawal(SERVER, "m1", 2, 5, 2, "bob", 3, "key", "k", "0" * 64, received="", salt="")},
+        ]
+        for effect in effects:
+            self.judge(letters, **effect)
+        for effect in effects:
+            assert self.said(partial(self.judge, letters, **effect)) == again
+        self.judge(letters, phase="setup", turn=7)
+        assert self.said(partial(self.judge, letters, phase="setup", turn=8)) == again
+
+    def test_one_letter_to_a_reply_address(self) -> None:
+        letters = Letters({})
+        self.judge(letters, by=evidence())
+        self.judge(letters, kind="default orders", by=evidence())
+        said = self.said(partial(self.judge, letters, self.OTHER, by=evidence()))
+        assert said == "its reply address let another letter count before"
+        self.judge(letters, self.OTHER, kind="setup", by=evidence(token="0" * 64))
+
+    def test_one_place_and_time_of_a_letter(self) -> None:
+        letters = Letters({})
+        self.judge(letters, by=evidence())
+        said = "names another place or time than where this letter counted before"
+        for kind, later in (("a", {"place": "game 2 turn 6"}), ("b", {"received": "2026-03-01T12:00:01Z"})):
+            received = later.get("received", RECEIVED)
+            event = partial(self.judge, letters, kind=kind, received=received, by=evidence(b"", **later))
+            with pytest.raises(UnvouchedError, match=said):
+                event()
+        other = partial(self.judge, letters, kind="c", by=evidence(received="2026-03-01T12:00:01Z"))
+        assert self.said(other) == "its evidence names another time"
+
+    def test_a_date_that_cannot_be(self) -> None:
+        said = self.said(partial(self.judge, Letters({}), received="2026-03-12T12:00:00Z"))
+        assert said == "it is dated 2026-03-01, but came on 2026-03-12"
+        self.judge(Letters({}), received="2026-03-11T11:00:00Z")
+        self.judge(Letters({}), received="2026-02-28T12:00:00Z")
+        assert "but came on 2026-02-28" in self.said(
+            partial(self.judge, Letters({}), received="2026-02-28T11:58:59Z")
+        )
+
+
+class TestKeyChanges:
+    """What the letters of a key change must be."""
+
+    ANN = Ed25519PrivateKey.from_private_bytes(b"a" * 32)
+
+    def fault(self, text: str, *, key: Ed25519PrivateKey = ANN, more: str = "", **facts: Any) -> str:
+        """What is wrong with a letter that revokes one of Ann's keys."""
+        pinned = [
+            {"format": "ssh", "fingerprint": parse_key(public).fingerprint, "public": public}
+            for public in map(ssh.public, (self.ANN, Ed25519PrivateKey.from_private_bytes(b"b" * 32)))
+        ]
+        text = text.format(key=pinned[1]["fingerprint"])
+        raw = f"From: a@b.example\r\n{more}\r\n{text}{ssh.sign(key, text.encode(), f'pbem@{SERVER}')}".encode()
+        change = KeyChange("revoked", "signed", revoked=(pinned[1]["fingerprint"],), letters={"old": raw})
+        try:
+            Letters({}).keys(match(players=(Player("ann", tuple(pinned)),), **facts), 1, change)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def test_it_names_its_place_since_version_2(self) -> None:
+        bare, whole = "key revoke {key}\nend\n", f"key revoke {{key}}\nserver {SERVER}\nplayer ann\nend\n"
+        assert [self.fault(whole, bundle=version) for version in (1, 2)] == ["", ""]
+        assert self.fault(bare, bundle=1) == ""
+        assert self.fault(bare, bundle=2) == "the letter signed by the old key does not say so"
+
+    @pytest.mark.parametrize("name", ["fingerprint", "format"])
+    def test_a_key_stands_beside_its_own_fingerprint(self, name: str) -> None:
+        """The transcript lists both; a letter is not even looked at otherwise."""
+        public = ssh.public(self.ANN)
+        key = {"format": "ssh", "fingerprint": parse_key(public).fingerprint, "public": public}
+        raw = f"From: a@b.example\r\n\r\nhelp\n{ssh.sign(self.ANN, b'help', f'pbem@{SERVER}')}".encode()
+        other = {**key, name: "x"}
+        with pytest.raises(ValueError, match=r"\w") as caught:
+            Letters._signed(match(), 1, raw, [other])
+        assert str(caught.value) == f"the key {other['fingerprint']} is not the one that stands beside it"
+
+    def test_it_is_signed_and_can_be_read(self) -> None:
+        other = Ed25519PrivateKey.from_private_bytes(b"c" * 32)
+        said = self.fault("key revoke {key}\n", key=other, bundle=1)
+        assert said.startswith("the signature of ann's old key does not hold: ")
+        said = self.fault("key revoke {key}\n", more="X: x\r\n" * 2000)
+        assert said.startswith("the old key's letter cannot be read: ")
