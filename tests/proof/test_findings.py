@@ -367,6 +367,24 @@ def test_what_a_position_tells_of_steps(change: Callable[[dict[str, Any]], None]
 
 
 class TestChecks:
+    def test_each_entry_has_a_check_that_names_it(self) -> None:
+        """And of a turn who gave its orders, and how that is known."""
+        found = good("default")
+        checks = holds(found)
+        whole = ["bundle", "chain", "server", *(f"entry {entry.seq}" for entry in found.entries), "result"]
+        assert [check.what for check in checks] == whole
+        assert [check.seq for check in checks] == [None] * 3 + [entry.seq for entry in found.entries] + [None]
+        ordered = {
+            check.seq: [(one.seat, one.player, one.rev, one.level, one.by_default) for one in check.orders]
+            for check in checks
+            if check.orders
+        }
+        assert ordered.keys() == {entry.seq for entry in found.entries if entry.type == "turn"}
+        assert ordered[4] == [(1, "ann", 1, "key", False), (2, "bob", 1, "key", True)]
+        assert {one.key for check in checks for one in check.orders} == {
+            player["keys"][0]["fingerprint"] for player in found.entries[0].body["players"].values()
+        }
+
     def test_the_file_is_named_that_does_not_hold(self) -> None:
         found, path = good("ssh"), "openings/game-1-seat-1.txt"
         last = checked(rewritten(found, path, found.papers[path].replace(b"\nsalt ", b"\nsalt 0")))[-1]
