@@ -366,7 +366,35 @@ def test_what_a_position_tells_of_steps(change: Callable[[dict[str, Any]], None]
     assert finding.standing == standing, finding
 
 
+TRANSCRIPT = "that the transcript names"
+EXCHANGED = {
+    ("ssh", "openings/game-1-seat-1.txt"): (2, "does not open the commitment"),
+    ("ssh", "receipts/game-1-turn-1-seat-1.txt"): (3, f"is not the receipt {TRANSCRIPT}"),
+    ("ssh", "reports/game-1-turn-1-seat-2.json"): (3, f"is not the report {TRANSCRIPT}"),
+    ("ssh", "reports/game-1-turn-1.json"): (3, f"is not the report {TRANSCRIPT}"),
+    ("ssh", "letters/agreed-seat-1.eml"): (1, f"is not the letter {TRANSCRIPT}"),
+    ("ssh", "letters/game-1-setup-seat-1.eml"): (2, "is not the letter that was received"),
+    ("ssh", "traces/game-1-setup.txt"): (2, f"is not the trace {TRANSCRIPT}"),
+    ("keys", "letters/keys-3-seat-1-new.eml"): (3, f"is not the letter {TRANSCRIPT}"),
+    ("mailbox", "evidence/agreed-seat-2.txt"): (1, f"is not the evidence {TRANSCRIPT}"),
+    ("mailbox", "evidence/mailbox-1-seat-2.txt"): (1, "cannot be read"),
+    ("sealed", "receipts/game-1-setup-seat-1.txt"): (2, f"is not the receipt {TRANSCRIPT}"),
+    ("withdrawal", "withdrawals/game-1-turn-3-withdrawn-seat-1-rev-2.txt"): (5, "is not what the trace names"),
+}
+
+
 class TestChecks:
+    @pytest.mark.parametrize(("name", "path"), EXCHANGED)
+    def test_a_paper_that_was_exchanged_or_is_missing(self, name: str, path: str) -> None:
+        """The entry is named, the file, and what is wrong with it."""
+        found = good(name)
+        seq, said = EXCHANGED[name, path]
+        last = checked(with_papers(found, {path: found.papers[path] + b"!"}))[-1]
+        assert (last.holds, last.seq, last.path, last.found) == (False, seq, path, f"entry {seq}: {path}: {said}")
+        others = {other: paper for other, paper in found.papers.items() if other != path}
+        last = checked(replace(found, papers=others))[-1]
+        assert (last.holds, last.seq, last.path, last.found) == (False, seq, path, f"entry {seq}: {path}: is missing")
+
     def test_each_entry_has_a_check_that_names_it(self) -> None:
         """And of a turn who gave its orders, and how that is known."""
         found = good("default")
@@ -398,6 +426,18 @@ class TestChecks:
         )
         last = checked(signed_again(running))[-1]
         assert (last.holds, last.seq, last.found) == (False, 3, "entry 3: not an entry `turn`")
+
+    def test_a_turn_of_a_game_that_runs_names_its_orders(self) -> None:
+        """Only those of sealed games have none, whose papers are not kept back."""
+        found = good("running")
+        at = next(at for at, entry in enumerate(found.entries) if (entry.type, entry.body.get("game")) == ("turn", 2))
+
+        def as_if_sealed(body: dict[str, Any]) -> None:
+            for name in ("orders", "default", "trace"):
+                body.pop(name)
+
+        told = signed_again(with_entry(found, at, as_if_sealed))
+        fails(told, f"entry {at + 1}: not an entry `turn`")
 
     def test_a_newcomer_without_a_key_in_a_game_that_runs(self) -> None:
         """The letter, what vouches for it, and the mailbox are checked after the reveal: now, that they are those."""

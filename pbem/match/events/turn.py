@@ -253,7 +253,7 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     yield f"reports/{name}.json", body["reports"]
     if "trace" in body:
         yield f"traces/{name}.txt", body["trace"]
-    for seat, value in body.get("orders", {}).items():
+    for seat, value in body["orders"].items():
         yield f"receipts/{name}-seat-{seat}.txt", value
     for seat, value in body["shown"].items():
         yield f"reports/{name}-seat-{seat}.json", value
