@@ -29,8 +29,10 @@ from pbem.match.events import (
     substituted,
     vacation,
 )
+from pbem.match.events.missed import came, miss
 from pbem.match.events.step import take
 from pbem.match.keys import KeyChange, Player
+from pbem.match.set_aside import _set_aside
 from pbem.match.signed import Signed, SignedForm, here
 from pbem.match.state import Match, seated
 from pbem.match.step import Environment, Step
@@ -694,6 +696,81 @@ class TestWithoutClocks:
         table.take(1)
         assert table.match.names == ("carl", "bob")
         assert not table.match.clocks
+
+
+class TestClocks:
+    HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+    def test_a_bank_is_spent_once(self) -> None:
+        """Time beyond the pace is drawn from it, and what is left stands by for the next request."""
+        table = Table(pace="1d", bank="2d", grace="0").agree()
+        banks = [(clock.time, clock.bank) for clock in table.match.clocks.values()]
+        assert banks == [(3 * 86400, 2 * 86400)] * 2
+        table.now += 2 * self.DAY
+        step = table.step()
+        submissions.setup(step, 1, table.form(1, ANN), Signed(b"a", "key", "k", received="2026-03-03T12:00:00Z"))
+        table.done(step)
+        table.setup(2, BOB)
+        assert table.match.banks == {1: 86400, 2: 2 * 86400}
+        assert {seat: clock.bank for seat, clock in table.match.clocks.items()} == {1: 86400, 2: 2 * 86400}
+
+    def test_a_setup_that_was_missed_is_asked_for_once_more_where_turns_are_passed(self) -> None:
+        """There is no empty setup; a turn that was missed is passed at once."""
+
+        def missed(table: Table) -> tuple[bool, set[int]]:
+            step = table.step()
+            miss(step, 1)
+            table.match = step.match
+            (again,) = {notice.facts["again"] for notice in step.notices}
+            return again, set(table.match.missed)
+
+        table = Table(miss="pass", pace="1d", grace="0").agree()
+        assert [missed(table), missed(table)] == [(True, set()), (False, {1})]
+        assert missed(Table(miss="wait", pace="1d", grace="0").agree()) == (False, {1})
+        assert missed(Table(miss="pass", pace="1d", grace="0").agree().begin()) == (False, {1})
+
+    def test_a_letter_comes_after_those_that_wait(self) -> None:
+        """By the server's clock, which was set back meanwhile, and after a miss that was told."""
+        now = START - self.HOUR
+        setups = Table().agree()
+        setups.setup(1, ANN)
+        orders = Table().agree().begin()
+        orders.order(1, "Rv1")
+        ahead = Table().agree().begin()
+        step = ahead.step()
+        advance_orders.store(step, 1, ahead.form(1, "Rv3", turn=3), signed(b"orders"))
+        ahead.done(step)
+        for match in (setups.match, replace(orders.match, setups={}), replace(ahead.match, setups={})):
+            assert [came(match, seat, now, now) for seat in (1, 2)] == [START, now]
+            assert came(match, 1, now, START) == now, "not in the future"
+        told = replace(Table().agree().match, missed_at={1: "2026-03-01T12:00:00Z"})
+        assert [came(told, seat, now, START + self.DAY) for seat in (1, 2)] == [START, now]
+
+    def test_no_match_is_agreed_before_the_letters_came(self) -> None:
+        table = Table()
+        table.now -= self.HOUR
+        table.agree()
+        assert table.entries[0].time == RECEIVED
+
+    def test_default_orders_that_could_not_be_played_leave_a_trace(self) -> None:
+        """At the end of the game, of a seat that had missed its turn."""
+        ann = Player("ann", ({"format": "ssh", "fingerprint": "k", "public": "k"},))
+        table = Table("spaceships", ann, Player("bob", ()), miss="default").agree().begin()
+        form = table.form(1, "Rv5", turn=stored_orders.DEFAULT)
+        step = table.step()
+        advance_orders.store(step, 1, form, signed(b"orders"))
+        stored = step.match.stored[1, stored_orders.DEFAULT]
+        illegal = replace(stored, text="Rv5 Rv4 Rv3 Rv2 Rv1")
+
+        def unused(**changes: Any) -> int:
+            return len(_set_aside(replace(step.match, **changes), at_end=True))
+
+        place = (1, stored_orders.DEFAULT)
+        assert unused(missed=frozenset({1}), stored={place: illegal}) == 1
+        assert unused(missed=frozenset({2}), stored={place: illegal}) == 0
+        assert unused(missed=frozenset({1}), stored={place: stored}) == 0
+        assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
+        assert _set_aside(replace(step.match, missed=frozenset({1}), stored={place: illegal}), at_end=False) == []
 
 
 class TestPauses:
