@@ -252,6 +252,9 @@ def test_a_report_of_which_nothing_is_for_a_reader_is_not_there() -> None:
     shot = {"kind": "shot", "cell": "Rv1", "by": {"ship": "DS"}}
     assert cut(shot, shown, OWNER) == {"cell": "Rv1", "by": {"ship": "DS"}}
     assert cut(shot, shown, PUBLIC) == {"cell": "Rv1"}
+    for hidden in ({"secret": 1}, [{"secret": 1}]):
+        assert cut({"kind": "shot", "cell": hidden}, shown, PUBLIC) == {}, "the table names no field of it"
+        assert cut({"kind": "find", "square": hidden, "piece": {}}, shown, OWNER) == {"piece": {}}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from pbem.games.dueling_masters.boards import boards, truth
 from pbem.games.dueling_masters.knowledge import _Picture
-from pbem.games.dueling_masters.words import position
+from pbem.games.dueling_masters.words import FRESH, KNOWN, OWN, position
 from pbem.games.dueling_masters.words import truth as true_position
 
 if TYPE_CHECKING:
@@ -105,9 +105,12 @@ def test_the_home_planets_left_are_named_as_such() -> None:
     names = {1: "Ann", 2: "Bob"}
     for told in (position(views[1], names), true_position(views, names, 1, truth(views, 1))):
         assert told.homes == ("Home planets left", ["Ann 1", "Bob 1"])
+    assert told.title == "Left your pieces, right Bob's, as they were"
+    assert [one.title for one in told.sides] == ["Your pieces", "Bob's pieces"]
 
 
 def test_the_squares_that_were_found_empty_are_named_beside_the_board() -> None:
     own, other = position(view(5, own=side(explored={"B3": 3}), empty={"G4": 4}), {1: "Ann", 2: "Bob"}).sides
     assert own.empty == ("found empty", ["B3"])
     assert other.empty == ("found empty", ["G4"])
+    assert [own.key, other.key] == [[OWN[4]], [KNOWN[3], FRESH]]

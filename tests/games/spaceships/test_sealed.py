@@ -305,6 +305,9 @@ def test_a_line_that_is_no_answer_is_shown() -> None:
         with pytest.raises(Refused) as refused:
             SEALED.judge(table({}, other="strike Rv1"), 1, "answers", text)
         assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", text)]
+    with pytest.raises(Refused) as refused:
+        SEALED.judge(table({}, other="strike Rv1"), 1, "answers", "strike Rv1 miss over idle over fleet")
+    assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", "over fleet")]
 
 
 def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_open() -> None:
