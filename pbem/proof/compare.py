@@ -186,8 +186,8 @@ class Against:
             (notice.match.game, seat, notice.match.prev): notice.match
             for notice in self.told
             if notice.kind in {"begin", "turn", "step", "reveals"}
-            # What steps tell is known to all, and the seat that told it has it in the answer to its letter.
-            for seat in ((notice.seat,) if notice.match.sealed_game is None else notice.match.seats)
+            # What leads to a position is told to all; whoever told it has it in the answer to the letter.
+            for seat in notice.match.seats
         }
 
     @property

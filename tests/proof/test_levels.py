@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from domains import Domain, rsa_key
+from make_vectors import VECTORS
 from referee import SERVER
 
 from pbem.identity import parse_key, ssh
+from pbem.mail import commands
 from pbem.mail.message import read
 from pbem.match.changed import replace
-from pbem.match.documents import Evidence, NamedMailbox, Withdrawal, mailbox_before
+from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal, mailbox_before
 from pbem.match.keys import KeyChange, Player
 from pbem.match.replay import Sentence, UnvouchedError
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import place, shown_tokens, vouched
 from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pbem.mail.commands import Command
+    from pbem.match.state import Match
 
 BOB = "bob@mail.example"
 HOME = Domain("mail.example", key=rsa_key(1024))
@@ -300,9 +306,75 @@ class TestKeyChanges:
             Letters._signed(match(), 1, raw, [other])
         assert str(caught.value) == f"the key {other['fingerprint']} is not the one that stands beside it"
 
+    def test_a_signed_letter_that_cannot_be_read(self) -> None:
+        raw = b"From: a@b.example\r\n" + b"X: x\r\n" * 2000 + b"\r\nhelp\r\n"
+        with pytest.raises(ValueError, match=r"cannot be read: more than .* headers"):
+            Letters._signed(match(), 1, raw, [])
+
     def test_it_is_signed_and_can_be_read(self) -> None:
         other = Ed25519PrivateKey.from_private_bytes(b"c" * 32)
         said = self.fault("key revoke {key}\n", key=other, bundle=1)
         assert said.startswith("the signature of ann's old key does not hold: ")
         said = self.fault("key revoke {key}\n", more="X: x\r\n" * 2000)
         assert said.startswith("the old key's letter cannot be read: ")
+
+
+class TestSeveralForms:
+    """What counts of a letter that holds several; its commands are given here, as if all else were checked."""
+
+    class Given(Letters):
+        text = ""
+
+        def _read(self, *_: Any, **_how: Any) -> list[Command]:
+            return commands.parse(self.text).commands
+
+    @pytest.mark.parametrize("rev", [1, 2])
+    def test_a_sentence_is_the_one_of_its_revision(self, rev: int) -> None:
+        """Without a signature the letter need not say its place, but for that."""
+        self.Given.text = "extend m1 1d\nrev 1\n\nextend m1 1d\nrev 2\n"
+        said = self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(rev), b"x")
+        assert said.rev == rev
+
+    def test_a_sentence_is_the_one_of_this_turn(self) -> None:
+        self.Given.text = "\n".join(f"extend m1 1d\nturn {turn}\nrev 1\n" for turn in (3, 2, 1))
+        assert self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(1), b"x").turn == 2
+
+    def test_a_withdrawal_is_the_one_of_this_place(self) -> None:
+        self.Given.text = f"clear m1 turn 2\nrev 2\n\nclear m1 turn 2\nprev {'0' * 64}\nrev 2\n"
+        paper = Withdrawal(SERVER, "m1", 1, 2, 1, "ann", 2, "key", "k", "0" * 64, received=AFTERWARDS, salt="0" * 64)
+        found = turn_2()
+        assert self.Given({}).form(found, "clear", 1, b"", paper, b"x").prev == found.prev
+
+    @pytest.mark.parametrize(
+        ("revoked_now", "said"), [(True, "these orders are legal, and were not used"), (False, "")]
+    )
+    def test_orders_by_a_key_that_counts_this_turn_are_used(self, *, revoked_now: bool, said: str) -> None:
+        """It was revoked after this turn was asked for, or before, in the turn in which they came."""
+        found = turn_2()
+        first = next(iter(found.turns)).prev
+        ann = found.players[0]
+        ann = replace(ann, keys=(), former=((found.prev if revoked_now else first, ann.keys[0]),))
+        found = replace(found, players=(ann, *found.players[1:]))
+        self.Given.text = f"orders m1 turn 2\nserver {SERVER}\nplayer ann\nprev {first}\nrev 7\nRv1\nend\n"
+        key = ann.former[0][1]["fingerprint"]
+        receipt = Receipt(SERVER, "m1", 1, 2, 1, "ann", 7, "key", key, "0" * 64, "0" * 64, received=AFTERWARDS)
+        letters = self.Given({})
+        if said:
+            with pytest.raises(ValueError, match=said):
+                letters.unused(found, 1, LETTER, receipt, b"")
+        else:
+            letters.unused(found, 1, LETTER, receipt, b"")
+
+
+LETTER = b"From: ann@mail.example\r\n\r\norders\r\n"
+AFTERWARDS = "2028-06-01T12:00:00Z"
+
+
+@cache
+def turn_2() -> Match:
+    """A match whose second turn is due."""
+    proved = Proved()
+    assert all(
+        check.holds for check in verify((VECTORS / "good/ed25519.pbem.zip").read_bytes(), Letters, None, proved)
+    )
+    return next(one.match for one in proved.told if one.kind == "turn" and one.match.turn == 2)

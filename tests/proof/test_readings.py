@@ -222,6 +222,10 @@ class TestKeys:
     def test_what_is_shown_to_others_is_read_in_any_character_set(self) -> None:
         assert key_changes.unfit(letter(("a.txt", b"gr\xfc\xdfe\r\n"))) is None
         assert key_changes.unfit(letter(("a.txt", b"gr\xfc\xdfe\r\norders m1"))) == "it holds orders or a setup"
+        head = b"From: a@b.example\r\nContent-Type: text/plain; charset=utf-16\r\n"
+        head += b"Content-Transfer-Encoding: base64\r\n\r\n"
+        for text, fault in (("key add", None), ("key add\norders m1", "it holds orders or a setup")):
+            assert key_changes.unfit(read(head + base64.encodebytes(text.encode("utf-16")))) == fault
 
 
 class TestKeptLetters:
@@ -234,6 +238,17 @@ class TestKeptLetters:
     def test_terms_below_what_a_list_put_before_them(self) -> None:
         terms = f"  match     m1\n  hash      {'ab' * 32}\n"
         assert kept("letter", self.of_parts("A list for games.", terms)).terms == (("m1", "ab" * 32),)
+
+    @pytest.mark.parametrize(("times", "told"), [(0, True), (1, True), (5, True), (6, False)])
+    def test_letters_within_letters(self, times: int, *, told: bool) -> None:
+        """Forwarded as attachments, one in the other, up to five times."""
+        raw = self.of_parts(f"  match     m1\n  hash      {'ab' * 32}\n")
+        for number in range(times):
+            head = (
+                f"From: bob@mail.example\r\nContent-Type: multipart/mixed; boundary=x{number}\r\n\r\n--x{number}\r\n"
+            )
+            raw = f"{head}Content-Type: message/rfc822\r\n\r\n".encode() + raw + f"\r\n--x{number}--\r\n".encode()
+        assert bool(kept("letter", raw).terms) is told
 
     def test_commitments(self) -> None:
         told = f"All setups are in. The commitments to them:\n\n  ann: {'ab' * 32}\n  bob: {'cd' * 32}\n"
