@@ -39,6 +39,8 @@ def test_orders_are_judged_alike(game: str, case: int) -> None:
             view = json.loads(json.dumps(judge.view(state, seat, told[seat])))
             again = judge.recalled(view, seat)
             assert (again.turn, again.result is None) == (state.turn, state.result is None)
+            # The whole board is open.
+            assert game != "shoot-em-up" or getattr(again, "ships", None) == getattr(state, "ships", ())
             if state.result is None and seat in state.due:
                 for text in (played.orders[number][seat], random.choice([WRONG[game], "", "nonsense"])):
                     assert judged(judge, again, seat, text) == judged(judge, state, seat, text)

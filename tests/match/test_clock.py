@@ -198,6 +198,9 @@ class TestGifts:
     def test_from_now_on_when_the_deadline_has_passed(self) -> None:
         now = at("2026-05-09 08:00", BERLIN)
         assert clock("2026-05-01 12:00").given(3 * D, now).deadline == at("2026-05-12 08:00", BERLIN)
+        over = clock("2026-05-01 12:00")
+        assert over.deadline is not None
+        assert over.given(3 * D, over.deadline).since == over.deadline, "at the deadline it has"
 
 
 class TestBanks:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbem.match.record import LONGEST, Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GAMES = ("shoot-em-up", "spaceships")
 
@@ -242,6 +240,14 @@ def test_any_legal_toml_is_read() -> None:
 
 
 # The canonical form
+
+
+def test_a_note_may_stand_above_the_orders() -> None:
+    text = (Path(__file__).parents[1] / "games/dueling_masters/cases/23-ram.pbem.toml").read_text("utf-8")
+    plain = read(text)
+    noted = read(text.replace("[[turn]]\n", '[[turn]]\nnote = "n"\n'))
+    assert [(turn.orders, turn.note) for turn in noted.turns] == [(turn.orders, "n") for turn in plain.turns]
+    assert all(turn.orders for turn in plain.turns)
 
 
 def test_canonical_form() -> None:

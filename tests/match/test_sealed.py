@@ -21,6 +21,7 @@ from pbem.match.record import read, replay
 from pbem.match.sealed import seal
 from pbem.match.signed import SignedForm, here
 from pbem.match.submissions import clear, order, setup
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,6 +124,36 @@ def test_what_is_told_is_told_to_the_others() -> None:
     told = notices[-1].facts["told"]
     assert told.files.keys() == told.reports.keys() == {1}
     assert told.files[1][1] == table.papers["reports/game-1-turn-1-seat-1.json"]
+
+
+def test_steps_are_known_by_their_entries_and_letters() -> None:
+    table = small(2)
+    entries = [entry for entry in table.entries if entry.type == "step"]
+    assert table.match.sealed_game is not None
+    filed = table.match.sealed_game.steps
+    assert [(one.seq, one.head, one.seat, one.step) for one in filed] == [
+        (entry.seq, entry.head, entry.body["seat"], entry.body["step"]) for entry in entries
+    ]
+    for one, entry in zip(filed, entries, strict=True):
+        assert sha256_hex(table.papers[one.letter]) == one.mail == entry.body["mail"]
+
+
+def test_papers_of_a_step_may_be_seen_by_who_sent_it() -> None:
+    """And are laid open with what was before the game: nothing in them is secret."""
+    table = small(0)
+    owner, match = table.owners[0], table.match
+    said, sent = table.letter(owner, "step", f"game {match.game} turn {match.turn}", owner.steps(match))
+    step = table.step()
+    take(step, 1, said, sent)
+    assert {(paper.path.partition("/")[0], paper.game, paper.seat) for paper in step.papers} == {("letters", 0, 1)}
+    table.take(owner, said, sent)
+    owner, match = table.owners[1], table.match
+    said, sent = table.letter(owner, "step", f"game {match.game} turn {match.turn}", owner.steps(match))
+    step = table.step()
+    take(step, 2, said, sent)
+    assert {(paper.path.partition("/")[0], paper.game, paper.seat) for paper in step.papers} == {
+        *(("letters", 0, 2), ("steps", 0, 2))
+    }
 
 
 def test_steps_cite_each_others_papers() -> None:

@@ -345,7 +345,7 @@ class TestServerWithItsKey:
         old = replace(Evidence.read(found.papers[path].decode()), place="").text().encode()
         forged = with_entry(found, 0, lambda body: body["letters"]["2"].update(evidence=sha256_hex(old)))
         assert b"pbem evidence 1" in old
-        fails(signed_again(with_papers(forged, {path: old})), "entry 1")
+        fails(signed_again(with_papers(forged, {path: old})), f"entry 1: {path}: is of another version")
 
     def test_a_withdrawal_names_its_player(self, referee: Referee) -> None:
         """A withdrawal or unused receipt in a trace that names another player than sits there fails."""

@@ -111,6 +111,8 @@ def test_the_home_planets_left_are_named_as_such() -> None:
 
 def test_the_squares_that_were_found_empty_are_named_beside_the_board() -> None:
     own, other = position(view(5, own=side(explored={"B3": 3}), empty={"G4": 4}), {1: "Ann", 2: "Bob"}).sides
+    assert (other.title, other.heading) == ("Bob's pieces", "Bob's pieces, as you know them")
+    assert own.title == own.heading == "Your pieces"
     assert own.empty == ("found empty", ["B3"])
     assert other.empty == ("found empty", ["G4"])
     assert [own.key, other.key] == [[OWN[4]], [KNOWN[3], FRESH]]

@@ -182,6 +182,11 @@ def test_an_answer_that_the_secrets_belie_is_against_the_ruling_on_checks() -> N
     assert SEALED.first_false(options, 2, SETUPS[2], orders, [*steps, told]) == Falsehood(3, "answers", "15")
 
 
+def test_an_asteroid_that_was_met_is_gone_for_good() -> None:
+    table = SEALED.enter(checking("D3", "H3", asteroids="J1"), 2, "answers", ("check Z1 F3 *",))
+    assert table.pieces[1].asteroids == 1 << SQUARES["F3"] | 1 << SQUARES["J1"]
+
+
 def test_who_has_home_planets_left_has_won() -> None:
     """Ruling 26: of the one, of the other, and of neither."""
     for lost, result in (((2,), Result(1, (1, 0))), ((1,), Result(2, (0, 1))), ((1, 2), Result(0, (0, 0)))):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pbem.games import Fault, Options, Refused, State
 from pbem.games.spaceships import RULES
+from pbem.games.spaceships.notation import Entitled, Orders, unused
 from pbem.games.spaceships.space import CELLS, NAMES
 
 if TYPE_CHECKING:
@@ -357,3 +358,19 @@ def test_hostile_texts_cost_their_length(text: str) -> None:
 def test_every_cell_is_a_strike() -> None:
     for cell in CELLS:
         assert RULES.order(state(), 1, cell).strikes == (CELLS[cell],)
+
+
+LINE = ((0, 1, 2), 0)
+
+
+@pytest.mark.parametrize(
+    ("orders", "left"),
+    [
+        (Orders("", (), (), (), (), 0), ["3 conventional strikes", "2 beams", "2 scans"]),
+        (Orders("", (LINE,), (1, 2, 3, 4), (5,), (6,), 0b1000), ["1 conventional strike", "1 beam", "1 scan"]),
+        (Orders("", (LINE, LINE), (1, 2, 3), (5, 6), (), 0), []),
+    ],
+)
+def test_what_was_not_ordered(orders: Orders, left: list[str]) -> None:
+    """A missile and a kamikaze strike, too, and use no other strike up."""
+    assert list(unused(Entitled(3, 0b1100, 0b11, ((0, 1), (1, 1)), 2), orders)) == left

@@ -323,4 +323,8 @@ def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_op
             position = SEALED.enter(position, seat, step, SEALED.lines(own, position, step))
     assert position.result == Result(0, (0, 0))
     assert position.turn == 1
-    assert SEALED.own(options, 1, setups[1], {1: orders[1]}, position).turn == 1
+    own = SEALED.own(options, 1, setups[1], {1: orders[1]}, position)
+    assert own.turn == 1
+    for view in (SEALED.own_view(own, position), SEALED.view(position, 1)):
+        assert view["over"]
+        assert view["entitled"] is None
