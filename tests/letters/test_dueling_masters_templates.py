@@ -16,7 +16,7 @@ import pytest
 import random_players
 
 from pbem.games import rules
-from pbem.games.dueling_masters.words import summary
+from pbem.games.dueling_masters.words import events, summary
 from pbem.letters.render import Templates
 from pbem.match import record
 
@@ -201,3 +201,14 @@ def test_one_line_says_what_came_of_a_turn() -> None:
     assert summary([moved], None, NAMES) == "Bob moved X1 from G2"
     assert summary([{"seat": 1, "kind": "pass"}], 1, NAMES) == "You had no legal move"
     assert summary([], 1, NAMES) == "Nothing happened"
+
+
+@pytest.mark.parametrize("seat", [1, 2, None])
+def test_what_happened_is_of_the_kind_of_its_report(seat: int | None) -> None:
+    reports = [
+        {"seat": 1, "kind": "check", "piece": "Z4", "from": "J10"},
+        clash("J2", "Z4", "Y1", 1),
+        {"seat": 2, "kind": "departure", "piece": "X1", "square": "G2"},
+        {"seat": 1, "kind": "pass"},
+    ]
+    assert [event.kind for event in events(reports, seat, NAMES)] == [report["kind"] for report in reports]

@@ -15,7 +15,7 @@ import pytest
 import random_players
 
 from pbem.games import rules
-from pbem.games.shoot_em_up.words import summary
+from pbem.games.shoot_em_up.words import position, summary
 from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
@@ -283,3 +283,8 @@ def test_one_line_tells_of_a_hit_that_sank_nothing() -> None:
     grazed = hit | {"destroyed": False, "shields": 1}
     told = {1: "You hit 1; you lost nothing", 2: "You hit nothing; you lost nothing", None: "No ship was lost"}
     assert {seat: summary([grazed], seat) for seat in told} == told
+
+
+def test_the_ships_left_are_named_as_such() -> None:
+    view: Any = VIEW
+    assert position(view, THREE).left.label == "Ships left"

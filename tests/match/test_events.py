@@ -715,6 +715,14 @@ class TestClocks:
         assert table.match.banks == {1: 86400, 2: 2 * 86400}
         assert {seat: clock.bank for seat, clock in table.match.clocks.items()} == {1: 86400, 2: 2 * 86400}
 
+    def test_time_is_over_with_its_last_second(self) -> None:
+        table = Table(pace="1d", grace="1d").agree()
+        for late, told in ((timedelta(seconds=-1), []), (timedelta(), ["missed", "missed"])):
+            table.now = START + 2 * self.DAY + late
+            step = table.step()
+            progress.tick(step)
+            assert [entry.type for entry in step.entries] == told
+
     def test_a_setup_that_was_missed_is_asked_for_once_more_where_turns_are_passed(self) -> None:
         """There is no empty setup; a turn that was missed is passed at once."""
 
