@@ -441,3 +441,7 @@ def test_one_line_says_what_came_of_a_turn(seat: int | None, told: str) -> None:
     """Each cell counts once, whatever struck it again; a kamikaze's is lost, and nobody hit it."""
     assert summary(REPORTS, seat, NAMES) == told
     assert summary(REPORTS[5:8], 1, NAMES) == "You hit nothing; you lost nothing"
+    strike = {"seat": 1, "kind": "strike", "cell": "Gx3", "result": "hit"}
+    assert summary([strike], 1, NAMES) == "You hit 1; you lost nothing"
+    assert summary([strike], 2, NAMES) == "You hit nothing; you lost 1"
+    assert summary([strike], None, NAMES) == "Ann hit 1; Bob hit nothing"

@@ -29,6 +29,7 @@ from pbem.match.events import (
     substituted,
     vacation,
 )
+from pbem.match.events.claimed import silent
 from pbem.match.events.missed import came, miss
 from pbem.match.events.step import take
 from pbem.match.keys import KeyChange, Player
@@ -755,6 +756,17 @@ class TestClocks:
         told = replace(Table().agree().match, missed_at={1: "2026-03-01T12:00:00Z"})
         assert [came(told, seat, now, START + self.DAY) for seat in (1, 2)] == [START, now]
 
+    def test_a_claim_is_from_who_was_silent(self) -> None:
+        """In a match that waits for its players, and by somebody for whom it does not wait."""
+        table = Table().agree()
+        table.setup(1, ANN)
+        late = replace(table.match, missed=frozenset({2}))
+        assert silent(late, 1) == [2]
+        assert silent(late, 2) == []
+        assert silent(table.match, 1) == []
+        assert silent(replace(late, phase="closed"), 1) == []
+        assert silent(replace(late, terms=replace(late.terms, miss="pass")), 1) == []
+
     def test_no_match_is_agreed_before_the_letters_came(self) -> None:
         table = Table()
         table.now -= self.HOUR
@@ -921,6 +933,9 @@ class TestWhoIsOut:
     def test_orders_nothing_in_advance(self, table: Table) -> None:
         form = table.form(3, "G: MFF", turn=3)
         assert "orders" in refused(advance_orders.store, table.step(), 3, form, signed(b"orders"))
+
+    def test_leaves_no_game_to_others(self, table: Table) -> None:
+        assert resigned.position_without(table.match, 3, whole_match=False) is None
 
     def test_has_no_word_in_a_draw(self, table: Table) -> None:
         form = here(table.match, 3, 1)

@@ -11,8 +11,9 @@ from sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
 from pbem.match.advance_orders import store
+from pbem.match.changed import replace
 from pbem.match.events.agreements import agree
-from pbem.match.events.claimed import claim
+from pbem.match.events.claimed import claim, silent
 from pbem.match.events.nominated import nominate
 from pbem.match.events.operator import pause, resume, stop
 from pbem.match.events.reveal import reveal
@@ -409,6 +410,13 @@ def test_while_the_reveals_are_due_nothing_else_is_decided() -> None:
     table.reveal(table.owners[0])
     assert "nobody has missed" in refused(lambda: claim(table.step(), 1, form, signed))
     assert "no step is due" in refused(lambda: table.take(table.owners[1], form, signed))
+
+
+def test_no_reveal_is_claimed() -> None:
+    """Who misses it is judged without it."""
+    table = over()
+    table.reveal(table.owners[0])
+    assert silent(replace(table.match, missed=frozenset({2})), 1) == []
 
 
 def test_who_resigns_has_lost_and_both_reveal() -> None:

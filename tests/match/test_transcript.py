@@ -60,8 +60,9 @@ def test_canonical_bytes_are_json_and_stay_the_same(value: Any) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_other_kinds_are_refused(value: object) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError) as caught:
         canonical(value)
+    assert str(caught.value) not in {"", "None"}
 
 
 def test_the_head_is_the_hash_of_a_tag_and_the_canonical_bytes() -> None:

@@ -439,6 +439,14 @@ class TestChecks:
         told = signed_again(with_entry(found, at, as_if_sealed))
         fails(told, f"entry {at + 1}: not an entry `turn`")
 
+    @pytest.mark.parametrize("time", ["2026-01-01T00:00:00Z", "9", "9999-13-01T00:00:00Z"])
+    def test_time_never_runs_backwards(self, time: str) -> None:
+        """Nor in a game that runs, whose entries are not made again yet."""
+        found = good("running")
+        last = replace(found.entries[-1], time=time)
+        told = signed_again(replace(found, entries=(*found.entries[:-1], last)), len(found.entries) - 1)
+        fails(told, f"entry {last.seq}: its time, {time}, runs backwards, or is none")
+
     def test_a_newcomer_without_a_key_in_a_game_that_runs(self) -> None:
         """The letter, what vouches for it, and the mailbox are checked after the reveal: now, that they are those."""
         found = good("running")

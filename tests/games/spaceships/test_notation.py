@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from pbem.games import Fault, Options, Refused, State
 from pbem.games.spaceships import RULES
-from pbem.games.spaceships.notation import Entitled, Orders, unused
+from pbem.games.spaceships.notation import Entitled, Orders, _refuse, unused
 from pbem.games.spaceships.space import CELLS, NAMES
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -358,6 +359,13 @@ def test_hostile_texts_cost_their_length(text: str) -> None:
 def test_every_cell_is_a_strike() -> None:
     for cell in CELLS:
         assert RULES.order(state(), 1, cell).strikes == (CELLS[cell],)
+
+
+def test_faults_stand_in_the_order_written() -> None:
+    """Several of one place in the order in which they were found."""
+    faults = [Fault(rule, None, Phrase("x")) for rule in ("9", "8", "7")]
+    found = _refuse([(2, faults[0]), (1, faults[1]), (1, faults[2])])
+    assert [fault.rule for fault in found.faults] == ["8", "7", "9"]
 
 
 LINE = ((0, 1, 2), 0)

@@ -306,6 +306,9 @@ def test_a_line_that_is_no_answer_is_shown() -> None:
             SEALED.judge(table({}, other="strike Rv1"), 1, "answers", text)
         assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", text)]
     with pytest.raises(Refused) as refused:
+        SEALED.judge(table({})._replace(opened={}), 1, "open", "strike Rv1 strike Rv9")
+    assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", "strike Rv9")]
+    with pytest.raises(Refused) as refused:
         SEALED.judge(table({}, other="strike Rv1"), 1, "answers", "strike Rv1 miss over idle over fleet")
     assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", "over fleet")]
 
