@@ -89,6 +89,6 @@ def test_what_ends_before_its_answer_left_answers_at_the_next_start(settings: Pa
 def test_settings_that_cannot_be_are_named(settings: Path) -> None:
     text = settings.read_text()
     settings.write_text(text.replace('name = "w.example"', 'name = "w example"'))
-    assert "$.name" in run(settings, "--once", status=1)
+    assert "a name without blanks or + is expected" in run(settings, "--once", status=1)
     settings.write_text(text.replace("pbem@l.example", ""))
     assert "write the key, a blank, and its mail address" in run(settings, "--once", status=1)
