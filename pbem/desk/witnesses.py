@@ -1,7 +1,7 @@
-"""The log of all heads: put into the tree, said in checkpoints, witnessed; and the logs of others, witnessed here.
+"""The log of all heads: they go into the tree, into checkpoints, and to witnesses; and others' logs, witnessed here.
 
-A checkpoint is made at its time, or at once when a game was revealed. Witnesses are asked by mail and answer by mail,
-or by HTTP, where somebody else goes to the network; what they say is believed by their signatures alone. Implements
+A checkpoint is made when it is due, or at once when a game was revealed. Witnesses are asked and answer by mail, or
+by HTTP, which another task does. Their answers count only because of their signatures. Implements
 docs/witnesses.md.
 """
 
@@ -41,13 +41,13 @@ _AT_ONCE = 200
 """How many heads are put into the tree in one transaction."""
 
 _AGAIN = timedelta(hours=1)
-"""When a witness is asked again that did not answer."""
+"""After how long a witness that did not answer is asked again."""
 
 _ACCUSED = 3
-"""At most how often a day the operator is told that a witness refused."""
+"""How often a day, at most, the operator is told that a witness refused."""
 
 _MOST = 16 * 1024
-"""How much of a letter is looked at: a request with the longest proof has less."""
+"""How much of a letter is read: a request with the longest proof is shorter."""
 
 _ANSWER = re.compile(r"(cosigned|behind|forked|unproved) (\S{1,253}) ([0-9]{1,18})")
 
@@ -58,7 +58,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("witnesses")
 
 
 def look(desk: Desk, now: datetime) -> datetime | None:
-    """Do what is due of the log; when to be called again. Nothing where nobody witnesses it."""
+    """Do what is due for the log, if it has witnesses; returns when to call again."""
     if not desk.config.witness.cosigners:
         return None
     if not desk.logged_all:
@@ -79,7 +79,7 @@ def look(desk: Desk, now: datetime) -> datetime | None:
 
 
 def take(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
-    """Handle a letter of a log or of a witness; what became of it, None if it is none."""
+    """Handle a letter of a log or of a witness; returns the outcome in words, or None if it is neither."""
     config = desk.config.witness
     text = (letter.text or "")[:_MOST].lstrip()
     if config.logs and text.startswith("old "):
@@ -114,7 +114,7 @@ def _leaf(desk: Desk, head: QueuedHead) -> bytes:
 
 
 def _state(desk: Desk, now: datetime) -> None:
-    """Say what the tree is."""
+    """Make a checkpoint of the tree."""
     size = desk.log.size
     text = str(Checkpoint(desk.config.server, size, tree.root(size, desk.log.node)))
     note = Note(text, (signed(desk.config.server, desk.signing_key, text),))
@@ -122,7 +122,7 @@ def _state(desk: Desk, now: datetime) -> None:
 
 
 def _ask_when_due(desk: Desk, witness: Correspondent, now: datetime) -> datetime | None:
-    """Ask a witness who does not know the last checkpoint; when to look again."""
+    """Ask a witness that does not know the last checkpoint; returns when to look again."""
     latest, asked = desk.log.latest(), desk.log.asked(witness.key.name)
     if latest is None or (asked and asked.size >= latest.size):
         return None
@@ -163,7 +163,7 @@ def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[s
 
 
 def _tell_operator(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime) -> None:
-    """Tell the operator that a witness does not cosign; `why` is empty where it does not know the log."""
+    """Tell the operator that a witness does not cosign; `why` is empty if it does not know the log."""
     if desk.config.operator and desk.today(f"witness {witness.key.name} refused", now) <= _ACCUSED:
         facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http}
         draft = desk.letters.draft("letters/witness_refused.txt", **facts)
@@ -202,7 +202,7 @@ def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None
 
 
 def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str:
-    """A witness knows another size than we believed: it is asked from there, once for each size that it says."""
+    """A witness knows another size than we believed: it is asked from there, once for each size that it names."""
     asked = desk.log.asked(witness.key.name)
     if asked is None or asked.size == size:
         return f"witness knows {size}"
@@ -221,7 +221,7 @@ def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: dateti
 
 
 def _take_answer(desk: Desk, now: datetime) -> bool:
-    """Take in what a witness said to a request by HTTP; whether there was such an answer."""
+    """Take in a witness's answer to an HTTP request; returns whether there was one."""
     answered = desk.witness_requests.answered()
     if answered is None:
         return False
@@ -234,7 +234,7 @@ def _take_answer(desk: Desk, now: datetime) -> bool:
 
 
 def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datetime) -> str:
-    """What came of an answer, by the numbers of C2SP tlog-witness, add-checkpoint."""
+    """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
     asked, latest = Request.read(answered.request), desk.log.latest()
     if answered.status == _OK:
         found = desk.log.checkpoint(Checkpoint.read(asked.note.text).size)
