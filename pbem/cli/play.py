@@ -839,7 +839,7 @@ def reveal(table: Table, match: str, yes: bool) -> None:
 
 
 DOUBTFUL = (
-    "By what was told, the game goes on. Lay your secrets open only if it was ended otherwise, as by resignation."
+    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as a resignation."
 )
 """What is to be thought of where the server alone says that a sealed game is over."""
 
