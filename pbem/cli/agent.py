@@ -46,7 +46,7 @@ _NOTHING = "--nothing"
 )
 @click.option("--once", is_flag=True, help="Do what is due now, and exit: for cron, or a mail hook.")
 def agent(account: str, secrets: Path | None, once: bool) -> None:
-    """Play sealed matches: checks, answers and opens by itself, and asks only for orders.
+    """Play sealed matches: checks, answers and reveals automatically, and asks only for orders.
 
     It reads and sends letters as `pbem play` does, with the same account. When orders are due, it prints the boards.
     Answer here with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` if orders have lines), or with `pbem play

@@ -257,7 +257,7 @@ def test_without_the_signed_text_nothing_is_opened(
 ) -> None:
     Liar(monkeypatch, lambda _told, _match: False, texts=False)
     propose(referee, owners, "spaceships")
-    with pytest.raises(Impossible, match="what ann signed has not come"):
+    with pytest.raises(Impossible, match="what ann signed has not arrived"):
         for _ in live(owners):
             pass
     assert steps_of(referee.match(), BOB) == 0
