@@ -163,4 +163,4 @@ def test_help_by_html_is_help(referee: Referee) -> None:
         f"From: {carol.address}\nTo: pbem@play.example\nSubject: hi\nMessage-ID: <x@y.example>\n{HTML}\n<p>help</p>\n"
     )
     referee.deliver(HOME.sign(raw.encode().replace(b"\n", b"\r\n"), referee.now), carol.address)
-    assert "You want to play" in carol.text or "register" in carol.text
+    assert "To play, write these lines" in carol.text or "register" in carol.text
