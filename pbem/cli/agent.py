@@ -11,14 +11,16 @@ import select
 import signal
 import sys
 import threading
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pbem.cli.alone import alone
-from pbem.cli.play import MATCH, Table, clean, is_due, read_back, show, troubles
+from pbem.cli.play.orders import read_back
+from pbem.cli.play.shown import is_due, show
+from pbem.cli.play.table import MATCH, Table, troubles
+from pbem.cli.play.told import clean
 from pbem.games import Refused
 from pbem.player import mail_in
 from pbem.player.account import places
@@ -129,7 +131,7 @@ def _typed(table: Table, line: str) -> None:
             return
         lines = "" if orders == _NOTHING else "\n".join(line.strip() for line in orders.split(";"))
         text = read_back(table, standing, list(dict.fromkeys([lines, "\n".join(lines.split())])))
-        table.agent.order(match, text, datetime.now(UTC))
+        table.agent.order(match, text, table.now())
         table.send()
     except (Contradiction, Impossible) as error:
         click.echo(clean(str(error)), err=True)

@@ -15,7 +15,7 @@ from table import TO
 from terminal import Terminal
 
 from pbem.cli.agent import _typed
-from pbem.cli.play import Table
+from pbem.cli.play.table import Table
 from pbem.games import rules
 from pbem.player import sealed
 from pbem.player.account import places
@@ -45,7 +45,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     found = Terminal(tmp_path, referee)
     monkeypatch.setenv("HOME", str(found.home))  # for `~`
-    monkeypatch.setattr("pbem.cli.play._now", lambda: referee.now)
+    monkeypatch.setattr(Table, "now", lambda _: referee.now)
     found.register()
     found()
     return found

@@ -10,7 +10,6 @@ import pytest
 import witnessed
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from javascript import Scripts
-from referee import Referee, attachment
 
 from pbem.pages import messages
 from pbem.pages.replay import _packed
@@ -45,14 +44,7 @@ LEADS = "([written, leaf]) => WITNESS.leads(WITNESS.proof(written), Uint8Array.f
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """The bundle of a short match."""
-    referee = Referee(tmp_path_factory.mktemp("match"))
-    ann, bob = referee.begun("settle: 0")
-    referee.turn((ann, ""), (bob, ""))
-    referee.send(bob, "resign m1 match\n")
-    content = attachment(ann.find(", the end"), ".zip")
-    referee.close()
-    return bundle.read(content)
+    return witnessed.short_match(tmp_path_factory.mktemp("match"))
 
 
 @pytest.fixture(scope="module")

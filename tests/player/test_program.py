@@ -670,7 +670,7 @@ class Mortal(Machine):
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("number", [1, 2, 4, 5, 6, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.parametrize("number", [1, 4, 6, *(pytest.param(number, marks=pytest.mark.long) for number in (2, 5, 8))])
 def test_no_death_doubles_or_loses_a_letter(tmp_path: Path, point: str, number: int) -> None:
     referee = Referee(tmp_path)
     death = Death(point, number)
