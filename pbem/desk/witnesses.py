@@ -122,14 +122,23 @@ def _state(desk: Desk, now: datetime) -> None:
 
 
 def _ask_when_due(desk: Desk, witness: Correspondent, now: datetime) -> datetime | None:
-    """Ask a witness who does not know the last checkpoint; when to look again."""
+    """Ask a witness who did not cosign the last checkpoint; when to look again."""
     latest, asked = desk.log.latest(), desk.log.asked(witness.key.name)
-    if latest is None or (asked and asked.size >= latest.size):
+    if latest is None or Note.read(latest.note).by(witness.key):
         return None
     if asked and asked.wanted >= latest.size and now < asked.asked + _AGAIN:
         return asked.asked + _AGAIN
-    decide(desk, partial(_ask, desk, witness, asked.size if asked else 0, now))
+    decide(desk, partial(_ask, desk, witness, _known(desk, witness), now))
     return now + _AGAIN
+
+
+def _known(desk: Desk, witness: Correspondent) -> int:
+    """Up to which size a witness knows the tree, by what it cosigned: all else is what anybody can write."""
+    for found in desk.log.cosigned():
+        if Note.read(found.note).by(witness.key):
+            return found.size
+    asked = desk.log.asked(witness.key.name)
+    return asked.size if asked else 0
 
 
 def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
@@ -203,12 +212,11 @@ def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None
 
 def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str:
     """A witness knows another size than we believed: it is asked from there, once for each size that it says."""
-    asked = desk.log.asked(witness.key.name)
-    if asked is None or asked.size == size:
+    asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
+    if asked is None or asked.size == size or latest is None or Note.read(latest.note).by(witness.key):
         return f"witness knows {size}"
     if desk.today(f"witness {witness.key.name} behind", now) > REPEATED:
-        desk.log.ask(witness.key.name, size, asked.wanted, asked.asked)
-        return f"witness knows {size}, asked from there at its time"
+        return f"witness knows {size}; not asked from there any more today"
     _ask(desk, witness, size, now)
     return f"witness knows {size}, asked from there"
 

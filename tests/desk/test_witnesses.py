@@ -316,9 +316,15 @@ def test_a_log_that_is_shorter_than_what_a_witness_saw_is_told_to_the_operator(w
 
 def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watching: Watching) -> None:
     referee = watching.referee
-    referee.begun("keys: demanded")
+    ann, bob = referee.begun("keys: demanded")
     watching.post()
     watching.wait()
+    asked = len(referee.requests)
+    for number in range(REPEATED + 20):
+        arrives(referee, f"behind {SERVER} {number % 2}\n")
+    assert len(referee.requests) == asked, "it cosigned all that there is"
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(TEN)
     asked = len(referee.requests)
     for number in range(REPEATED + 20):
         arrives(referee, f"behind {SERVER} {number % 2}\n")
@@ -327,9 +333,62 @@ def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watch
     referee.wait(timedelta(days=1))
     for _ in range(3):
         watching.wait(timedelta(hours=1))
-    asked_last = referee.desk.log.asked("w.example")
-    assert asked_last is not None
-    assert asked_last.size == referee.match().seq
+    found = referee.desk.log.witnessed()
+    assert found is not None
+    assert found.size == referee.match().seq
+
+
+def test_whose_answers_are_lost_twice_is_asked_until_it_cosigned(watching: Watching) -> None:
+    """Of the last checkpoint, too, after which nothing follows."""
+    referee = watching.referee
+    referee.begun("keys: demanded")
+    watching.post()
+    referee.wait(TEN)
+
+    def lost() -> None:
+        for raw in referee.requests[watching.read :]:
+            watching.said.append(watching.witness.receive(raw, str(watching.read), referee.now))
+            watching.read += 1
+        for sent in list(watching.witness.unsent()):
+            watching.witness.has_left(sent)
+
+    lost()
+    watching.wait(timedelta(hours=1))
+    assert watching.said[-1].startswith("behind")
+    lost()
+    assert watching.said[-1].startswith("cosigned")
+    for _ in range(2):
+        watching.wait(timedelta(hours=1))
+    watching.post()
+    found = referee.desk.log.witnessed()
+    assert found is not None
+    assert found.size == referee.match().seq
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_letters_in_the_name_of_a_witness_keep_no_checkpoint_from_it(watching: Watching, size: int) -> None:
+    """What it knows is believed by what it cosigned; somebody else has used up all letters that it answers today."""
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    for number in range(REPEATED + 2):
+        watching.witness.receive(referee.requests[0], f"replayed {number}", referee.now)
+    for sent in list(watching.witness.unsent()):
+        watching.witness.has_left(sent)
+    referee.wait(TEN)
+    watching.read = len(referee.requests)  # this letter is lost
+    arrives(referee, f"behind {SERVER} {size}\n")
+    for _ in range(3):
+        watching.wait(timedelta(hours=1))
+    found = referee.desk.log.witnessed()
+    assert found is not None
+    assert found.size == referee.match().seq
+    for number in range(REPEATED + 2):
+        arrives(referee, f"behind {SERVER} {number % 2}\n")
+    watching.read = len(referee.requests)
+    referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+    assert watching.said[-1] == f"cosigned: {SERVER} {referee.match().seq}"
 
 
 def test_who_has_a_note_of_a_log_cannot_make_a_witness_write_without_end(watching: Watching) -> None:
@@ -652,17 +711,19 @@ def test_a_server_that_forks_is_refused_by_http_too(tmp_path: Path) -> None:
         assert f"HTTP 409\n\n{SERVER}\n3\n" in second.told[-1]
         forked.turn((ann, ""), (bob, "Rv2"))
         forked.wait(TEN)
-        assert second.post() == [(3, 422)], "no continuation of what it saw"
+        assert second.post() == [(2, 409), (3, 422)], "no continuation of what it saw"
         assert '"unproved"' in second.told[-1]
         assert second.seen() == 2
         # Some say where they stand whenever they refuse.
         (due,) = second.again()
-        forked.desk.witness_requests.settle(due, 409, "3\n")
-        forked.wait(timedelta(seconds=1))
+        for _ in range(2):
+            forked.desk.witness_requests.settle(due, 409, "3\n")
+            forked.wait(timedelta(seconds=1))
+            (due,) = forked.desk.witness_requests.due(forked.now, forked.now) or [due]
         assert '"forked"' in second.told[-1]
         double.known[SERVER] = 99, bytes(32)
         forked.wait(timedelta(days=1))
-        assert second.post() == [(3, 409)], "shorter than what it saw"
+        assert second.post() == [(2, 409)], "shorter than what it saw"
         assert '"behind"' in second.told[-1]
 
 
