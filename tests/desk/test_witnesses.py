@@ -6,6 +6,7 @@ import email
 import email.policy
 import itertools
 import json
+import re
 import shutil
 from contextlib import closing
 from dataclasses import replace
@@ -314,6 +315,30 @@ def test_a_log_that_is_shorter_than_what_a_witness_saw_is_told_to_the_operator(w
     assert sizes(referee.requests) == [(0, 1)]
 
 
+def test_forged_alarms_use_up_no_room_of_one_that_proves_itself(watching: Watching) -> None:
+    """Three a day are told: whoever runs a second server with our key would write them first."""
+    referee = watching.referee
+    referee.begun("keys: demanded")
+    operator = referee.people["operator@play.example"]
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
+
+    def notes(first: Ed25519PrivateKey, second: Ed25519PrivateKey, size: int = 2) -> str:
+        texts = [str(Checkpoint(SERVER, size, bytes([number] * 32))) for number in (1, 2)]
+        keys = zip(texts, (first, second), strict=True)
+        one, two = (Note(text, (signed(SERVER, key, text),)) for text, key in keys)
+        return f"forked {SERVER} {size}\n\nThis was cosigned here:\n\n{one}\nThis came now:\n\n{two}"
+
+    ours = referee.signing_key
+    for text in (notes(stranger, stranger), notes(ours, stranger), f"forked {SERVER} 2\nx\n", notes(stranger, ours)):
+        arrives(referee, text)
+    assert len(operator.letters) == 3
+    assert "no forgery" not in operator.text
+    for size in range(2, 9):
+        arrives(referee, notes(ours, ours, size))
+    assert len(operator.letters) == 6
+    assert "Both notes below are signed with our key" in operator.text
+
+
 def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watching: Watching) -> None:
     referee = watching.referee
     ann, bob = referee.begun("keys: demanded")
@@ -519,6 +544,31 @@ def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
         two.open_desk()
         two.deliver(one.requests[-1], f"pbem@{SERVER}", "pbem@two.example")
         assert len(two.people[f"pbem@{SERVER}"].letters) == came
+
+
+def test_who_runs_a_witness_is_told_of_a_log_that_forked(tmp_path: Path) -> None:
+    """The log itself is told as well, and may lose the proof."""
+    address = f"pbem@{SERVER}"
+    own = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    with closing(Referee(tmp_path)) as two:
+        log = Correspondent(LOG_KEY, address)
+        two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
+        for one in (address, "operator@play.example"):
+            two.people[one] = Mailbox(one.partition("@")[0], one, Ed25519PrivateKey.generate())
+        two.open_desk()
+        operator = two.people["operator@play.example"]
+        for number in range(6):
+            text = str(Checkpoint(SERVER, 1, bytes([number] * 32)))
+            request = Request(0, (), Note(text, (signed(SERVER, own, text),)))
+            raw = f"From: {address}\nMessage-ID: <{number}@x>\nContent-Type: text/plain; charset=utf-8\n\n{request}"
+            two.deliver(raw.replace("\n", "\r\n").encode(), address, "pbem@two.example")
+            if not number:
+                assert not operator.letters
+        assert len(operator.letters) == 3
+        assert operator.last["Subject"] == f"[pbem] The log of {SERVER} forked"
+        convicted = [Note.read(f"{one.strip()}\n") for one in re.split("This .*:\n\n", operator.text)[1:]]
+        assert all(note.by(LOG_KEY) for note in convicted)
+        assert len({note.text for note in convicted}) == 2
 
 
 def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path: Path) -> None:

@@ -8,24 +8,32 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from simulation.disk import Disk
 
 from pbem.cli.alone import alone
-from pbem.player import memory, signing
+from pbem.player import memory, signing, witness
 from pbem.player.account import Account, Places
 from pbem.player.memory import Memory
 from pbem.player.sealed import Secrets, Vault
+from pbem.player.witness import Settings, Witness
+from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.tlog.note import Note, signed
+from pbem.tlog.tree import leaf_hash
+from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEEDS = range(12)
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINE = Secrets(server="play.example", match="m17", game=2, seat=1, player="anna", seed="ab" * 32, setup="MD Rv1")
 WORDS = "lusab babad gutih tugad mudof sakat"
 ANNA = Account("anna", "play.example", "anna@mail.example", "pbem@play.example", "key", "maildir:/x", "sendmail:")
@@ -40,7 +48,7 @@ class Machine:
         self.disk = Disk(folder, Random(seed))
         self._process = self.disk.process()
 
-    def connect(self, path: Path, timeout: float, isolation_level: None) -> sqlite3.Connection:
+    def connect(self, path: Path, timeout: float = 5.0, *, isolation_level: None) -> sqlite3.Connection:
         assert isolation_level is None
         return self._process.connect(path, wait=timeout)
 
@@ -58,7 +66,8 @@ class Machine:
 @pytest.fixture(params=SEEDS)
 def machine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     with closing(Machine(tmp_path / "disk", request.param)) as found:
-        monkeypatch.setattr(memory, "sqlite3", SimpleNamespace(**{**vars(sqlite3), "connect": found.connect}))
+        for room in (memory, witness):
+            monkeypatch.setattr(room, "sqlite3", SimpleNamespace(**{**vars(sqlite3), "connect": found.connect}))
         monkeypatch.setattr(os, "fsync", found.fsync)
         yield found
 
@@ -105,3 +114,26 @@ def test_a_lock_leaves_no_folder_that_may_vanish(machine: Machine) -> None:
     machine.power_cut()
     with closing(Memory(path)) as kept:
         assert kept.fact("letter") == "ready"
+
+
+def test_a_witness_forgets_nothing_that_it_answered(machine: Machine) -> None:
+    """Two processes with one memory, and then a power cut: one tree of each size is cosigned."""
+    log = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    known = VerifierKey("l.example", LOG, log.public_key().public_bytes_raw())
+    key = machine.folder / "key"
+    signing.make(key, "w.example")
+    settings = Settings(
+        "w.example", (f"{known} pbem@l.example",), listen="x", key=str(key), memory=str(machine.folder / "memory")
+    )
+
+    def asked(found: Witness, leaf: bytes) -> str:
+        text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))
+        return found.answer(Request(0, (), Note(text, (signed("l.example", log, text),))), NOW).outcome
+
+    with closing(Witness(settings)) as one, closing(Witness(settings)) as two:
+        assert asked(one, b"one") == "cosigned"
+        assert asked(two, b"two") == "forked"
+        machine.power_cut()  # before anything is closed
+    with closing(Witness(settings)) as found:
+        assert asked(found, b"two") == "forked"
+        assert len(found.refused()) == 1
