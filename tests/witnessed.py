@@ -59,6 +59,7 @@ def proof(
     behind: int = 3,
     head: str = "",
     key: Ed25519PrivateKey = KEY,
+    origin: str = "",
 ) -> InclusionProof:
     """That an entry is in a log, between so many leaves of others, cosigned by witnesses of these names then."""
     server, match = about(found)
@@ -69,7 +70,7 @@ def proof(
     for number, leaf in enumerate(leaves):
         for level, place, content in tree.grown(number, tree.leaf_hash(leaf), lambda *at: nodes[at]):
             nodes[level, place] = content
-    text = str(Checkpoint(server, len(leaves), tree.root(len(leaves), lambda *at: nodes[at])))
+    text = str(Checkpoint(origin or server, len(leaves), tree.root(len(leaves), lambda *at: nodes[at])))
     lines = [cosigned(name, witness(name)[1], text, time) for name, time in times.items()]
     note = Note(text, (signed(server, key, text), *lines))
     place = before + seq - 1

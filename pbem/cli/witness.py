@@ -99,19 +99,33 @@ def _run(found: Witness, settings: Settings, stop: threading.Event, *, once: boo
 
 
 def _look(found: Witness, source: mail_in.Source, settings: Settings) -> bool:
-    """Read new letters, and send the answers; returns whether mail could be fetched and sent."""
+    """Read new letters, and send the answers; returns whether mail could be fetched, and all of it sent."""
     try:
         for letter in source.letters(found.has_seen):
             if said := found.receive(letter.raw, letter.handle, datetime.now(UTC)):
                 click.echo(_clean(said))
                 source.done(letter)
-        for sent in found.unsent():
-            mail_out.send(settings.account, sent)
-            found.has_left(sent)
-    except (mail_in.NoMail, mail_out.NotSent) as error:
+    except mail_in.NoMail as error:
         click.echo(f"no mail now: {error}", err=True)
+        _post(found, settings)
         return False
-    return True
+    return _post(found, settings)
+
+
+def _post(found: Witness, settings: Settings) -> bool:
+    """Send the answers; whether all have left. That one log cannot be written to keeps no other's back."""
+    kept: set[str] = set()
+    for sent in found.unsent():
+        if sent.to in kept:
+            continue
+        try:
+            mail_out.send(settings.account, sent)
+        except mail_out.NotSent as error:
+            kept.add(sent.to)
+            click.echo(_clean(f"no mail to {sent.to} now: {error}"), err=True)
+        else:
+            found.has_left(sent)
+    return not kept
 
 
 def _clean(text: str) -> str:

@@ -142,10 +142,13 @@ def _obeyed(command: Command, reply: Reply) -> bool:
 
 
 def to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
-    """The commands to answer, each once, and the first lines of the commands left out."""
+    """The commands to answer, each once, and the first lines of the commands left out.
+
+    What must be alone in its letter is not even there twice: others read the letter without us, and count.
+    """
     once: dict[Hashable, Command] = {}
-    for command in reading.commands:
-        once.setdefault(command.same, command)
+    for at, command in enumerate(reading.commands):
+        once.setdefault(at if COMMANDS[command.name].alone else command.same, command)
     wanted = list(once.values())
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
 

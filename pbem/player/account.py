@@ -6,7 +6,6 @@ the user's state folder (XDG Base Directory Specification 0.8). Neither holds a 
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +15,7 @@ import tomli_w
 
 from pbem.config import converted, read_as
 from pbem.player.correspondence import Party
+from pbem.player.durable import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,14 +137,8 @@ class Places:
             converted(Account, dict(given))
         except ValueError as error:
             raise BadAccount(str(error)) from error
-        self._config.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.file(account.id)
-        draft = path.with_suffix(".toml.new")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            tomli_w.dump(given, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        replace(path, tomli_w.dumps(given).encode())
         return path
 
 

@@ -186,6 +186,11 @@ class Witness:
             return f"{said}; not answered any more today"
         raw = self._reply(log, f"Checkpoint {made.size} of {origin}: {made.outcome}", text, letter, now)
         self._database.execute("INSERT INTO replies (address, raw) VALUES (?, ?)", (log.address, raw))
+        self._database.execute(
+            "DELETE FROM replies WHERE address = ? AND id NOT IN"
+            " (SELECT id FROM replies WHERE address = ? ORDER BY id DESC LIMIT ?)",
+            (log.address, log.address, REPEATED),
+        )
         return said
 
     def _repeated(self, origin: str, now: datetime) -> int:

@@ -10,7 +10,7 @@ import socket
 import sqlite3
 import sys
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Listener"]
 
 PATIENCE = 5.0  # seconds without an octet
+LONGEST = 30.0  # seconds for a whole request and its answer
 MOST = 16 * 1024  # octets of a request: one with the longest proof has less
 AT_ONCE = 16  # requests that are read at once; more are turned away
 
@@ -84,10 +85,14 @@ class Listener(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: _Asked, client_address: object) -> None:
-        """Answer, and make room for another."""
+        """Answer, and make room for another, however slowly the other side writes."""
+        cut = threading.Timer(LONGEST, _cut, (request,))
+        cut.daemon = True
+        cut.start()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            cut.cancel()
             self._room.release()
 
     def handle_error(self, request: _Asked, client_address: object) -> None:  # noqa: ARG002 - clients are not logged
@@ -95,6 +100,12 @@ class Listener(ThreadingHTTPServer):
         error = sys.exc_info()[1]
         if not isinstance(error, ConnectionError):
             self._said(f"a request failed: {error}")
+
+
+def _cut(request: _Asked) -> None:
+    if isinstance(request, socket.socket):
+        with suppress(OSError):  # it ended meanwhile
+            request.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from pbem.store.database import Database
@@ -131,6 +131,12 @@ class TransparencyLog:
             return self._checkpoint(query, ())
         query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 AND size > ? ORDER BY size LIMIT 1"
         return self._checkpoint(query, (number,))
+
+    def cosigned(self) -> Iterator[CheckpointRow]:
+        """The last checkpoints that witnesses cosigned, the latest first."""
+        query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 100"
+        for row in self._database.execute(query, ()).fetchall():
+            yield CheckpointRow(row[0], from_db(row[1]), row[2])
 
     def _checkpoint(self, query: str, parameters: tuple[int, ...]) -> CheckpointRow | None:
         row = self._database.execute(query, parameters).fetchone()

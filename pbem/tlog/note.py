@@ -10,15 +10,17 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
+from pbem.identity import ed25519_points
 from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 __all__ = ["NotANote", "Note", "Signature", "cosigned", "holds", "signed"]
 
-_LINE = re.compile(r"— ([^\s+]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
+_LINE = re.compile(r"— ([^\s+\x7f]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}
 
 
@@ -91,11 +93,7 @@ def holds(key: VerifierKey, text: str, signature: Signature) -> bool:
     content = signature.content
     if len(content) != _OCTETS[key.kind]:
         return False
-    try:
-        Ed25519PublicKey.from_public_bytes(key.public).verify(content[-64:], _message(key.kind, text, signature))
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return ed25519_points.holds(key.public, content[-64:], _message(key.kind, text, signature))
 
 
 def signed(name: str, key: Ed25519PrivateKey, text: str) -> Signature:

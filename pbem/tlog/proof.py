@@ -28,6 +28,10 @@ class InclusionProof:
     @classmethod
     def read(cls, text: str) -> InclusionProof:
         """The proof in this text; raises `NotANote`."""
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:  # half a character, as JSON can have it
+            raise NotANote("no text") from error
         head, blank, note = text.partition("\n\n")
         title, *lines = head.split("\n")
         if lines and lines[0].startswith("extra "):
