@@ -78,12 +78,15 @@ class Database:
         points: Failpoints = passing,
         turn: WriteTurn | threading.Lock | None = None,
         owner: str | None = None,
+        share: tuple[int, int] = (0, 1),
         approve: Callable[[Database], object] = lambda _: None,
         disk: Disk = THIS_DISK,
     ) -> None:
         self._turn = turn or threading.Lock()
         self.owner = owner or str(os.getpid())
         """By what that is known which whoever works on this connection has in hand."""
+        self.share = share
+        """Which of how many desks of a server works on it."""
         self._points = points
         self._thread = threading.RLock()
         self._script: Script | None = None

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from pbem.config import Delivery, Duration
 from pbem.config import Smarthost as SmarthostConfig
 from pbem.smtp import delivery
-from pbem.smtp import delivery
 from pbem.smtp.delivery import Deliverer, Permanent, Smarthost, Temporary, retry_time
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, FullError
