@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -637,10 +638,11 @@ def _ended(process: Process) -> int:
 def main() -> None:
     """The whole life of a desk's process whose line to the daemon is its standard input."""
     with socket.socket(fileno=os.dup(0)) as line:
-        import pbem.desk  # noqa: F401 - it takes a while, in which the daemon opens the store
+        import pbem.desk.wiring  # noqa: F401 - it takes a while, in which the daemon opens the store
 
         supplies, turn = received(line)
         configure_logs(supplies.config.log)
+        gc.freeze()  # what was loaded stays: for the collector to look at all of it takes as long as ten letters
         sys.exit(serve(line, supplies, turn))
 
 

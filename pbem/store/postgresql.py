@@ -486,10 +486,10 @@ def _table(name: str, columns: str) -> str:
 
 
 def _trigger(name: str, event: str, statements: str) -> str:
-    """A trigger, which runs once a statement, where SQLite's runs for each row."""
+    """A trigger for each row, whose statements are a function here."""
     return (
         f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN{statements} RETURN NULL; END $$;\n"
-        f"CREATE TRIGGER {name} {event} FOR EACH STATEMENT EXECUTE FUNCTION {name}()"
+        f"CREATE TRIGGER {name} {event} FOR EACH ROW EXECUTE FUNCTION {name}()"
     )
 
 
