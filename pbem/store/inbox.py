@@ -280,17 +280,17 @@ class Inbox:
         """The letters to work on next, of those that may share a batch: this desk's own, or else anybody's."""
         if self._share[1] > 1 and self._leases % ANYBODY:
             seen = most * IN_SIGHT
-            own = [islice(self._database.each(query, self._values(most=seen)), seen) for query in queries]
-            if chosen := _chosen(own, self._if_own, most):
+            waiting = [list(islice(self._database.each(query, self._values(most=seen)), seen)) for query in queries]
+            chosen = _chosen(waiting, self._if_own, most) or _chosen(waiting, _if_free, most)
+            if chosen or max(map(len, waiting)) < seen:
                 return chosen
         return _chosen([self._database.each(query, self._values(most=most)) for query in queries], _if_free, most)
 
     def _if_own(self, row: Row) -> Row | None:
         """The letter if it is free, and this desk's: all of a match, or of a sender, come to the same one."""
         number, desks = self._share
-        return (
-            row if row["free"] and crc32((row["match"] or row["sender"].lower()).encode()) % desks == number else None
-        )
+        about = row["match"] or row["sender"].lower()
+        return row if row["free"] and crc32(about.encode()) % desks == number else None
 
     def _tried(self, now: datetime) -> list[Row]:
         """The letter to work on alone, if there is one."""

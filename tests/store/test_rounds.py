@@ -10,7 +10,7 @@ import pytest
 from stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
-from pbem.store.inbox import ANYBODY, LOT, Envelope, Inbox
+from pbem.store.inbox import ANYBODY, IN_SIGHT, LOT, Envelope, Inbox
 from pbem.store.schema import MIGRATIONS, ROUNDS
 from pbem.store.vault import Vault
 
@@ -206,3 +206,9 @@ def test_a_desk_that_helps_takes_nothing_from_another_in_hand(shared: Shared) ->
     shared.put("bbc")
     assert len(shared.desks[1].lease_some(1, NOW)) == 1
     assert shared.of(0) == "c"
+
+
+def test_it_finds_what_is_free_behind_however_many_that_are_not(shared: Shared) -> None:
+    shared.put("x" * (8 * IN_SIGHT + 1) + "z")
+    assert len(shared.desks[1].lease_some(1, NOW)) == 1
+    assert shared.of(0) == "z"
