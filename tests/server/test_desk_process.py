@@ -53,7 +53,7 @@ def state(process: int) -> str:
     """A letter, as `ps` has it; Z for one that is over."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or while it was read
         return "Z"
 
 
