@@ -9,6 +9,7 @@ Implements reliability.md, promise 3 and cases 28 and 29.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"]
+__all__ = ["LATE", "Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"]
 
 TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for any local part
+LATE = timedelta(hours=1)
+"""How long a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +268,10 @@ class Outbox:
         return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
     def unwatch(self, found: Watched) -> bool:
-        """Note, in the caller's transaction, that a letter's fate was dealt with; False if it already was."""
+        """Note, in the caller's transaction, that a letter's fate was dealt with; False if it already was.
+
+        Letters that arrive in time are forgotten as soon as that is noted.
+        """
         sql = "DELETE FROM watched WHERE outbox = ? AND match = ? AND seat = ?"
         return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
@@ -308,6 +314,12 @@ class Outbox:
             " WHERE id = ? AND state = 'leased' AND owner = ?",
             (sent.state, sent.reply, settled, to_db(retry) if retry else None, sent.id, self._owner),
         )
+        if settled:
+            self._database.execute(
+                "DELETE FROM watched WHERE outbox = ? AND late = 0"
+                " AND EXISTS (SELECT 1 FROM outbox WHERE id = watched.outbox AND settled = ? AND created > ?)",
+                (sent.id, settled, to_db(sent.time - LATE)),
+            )
 
     def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"outbox {row['message_id']} {row['recipient']}")
