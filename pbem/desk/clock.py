@@ -95,10 +95,7 @@ def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
 
 def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
     """Stop clocks for letters that are late; returns when the next one will be."""
-    in_time, due, following = late_delivery.due(desk, now)
-    if in_time:
-        with desk.database.transaction():
-            late_delivery.forget(desk, in_time)
+    due, following = late_delivery.due(desk, now)
     for found in due:
         try:
             decide(desk, partial(late_delivery.see_to, desk, found, now))

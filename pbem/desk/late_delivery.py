@@ -8,53 +8,44 @@ costs a player time).
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.seats import commit
 from pbem.match.events import halted, moved
 from pbem.match.step import Notice, Step
+from pbem.store.outbox import LATE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.desk.wiring import Desk
     from pbem.store.outbox import Watched
 
-__all__ = ["LATE", "due", "forget", "see_to"]
-
-LATE = timedelta(hours=1)
-"""So long a letter may be under way before the clock stands for it: mail takes its time, and reminders are due."""
+__all__ = ["due", "see_to"]
 
 _AT_ONCE = 1000
 """How many letters are looked at in one go."""
 
 
-def due(desk: Desk, now: datetime) -> tuple[list[Watched], list[Watched], datetime | None]:
-    """The letters that arrived in time and can be forgotten, the late ones, and when to look again.
+def due(desk: Desk, now: datetime) -> tuple[list[Watched], datetime | None]:
+    """The letters that are late, or were, and when to look again. Changes nothing.
 
-    The last is when a waiting letter will be late if it is not delivered by then. Changes nothing.
+    The latter is when a waiting letter will be late if it is not delivered by then.
     """
     found = desk.outbox.watched(_AT_ONCE)
-    in_time = [one for one in found if not one.late and one.settled and one.settled - one.created < LATE]
     waiting = [one for one in found if one.settled is None and not one.late]
     ripe = [one for one in waiting if one.created + LATE <= now]
     following = [one.created + LATE for one in waiting if one.created + LATE > now]
-    settled = [one for one in found if one.settled is not None and one not in in_time]
-    return in_time, [*settled, *ripe], min(following, default=None)
-
-
-def forget(desk: Desk, in_time: Sequence[Watched]) -> None:
-    """Stop watching letters that arrived in time."""
-    for one in in_time:
-        desk.outbox.unwatch(one)
+    settled = [one for one in found if one.settled is not None]
+    return [*settled, *ripe], min(following, default=None)
 
 
 def see_to(desk: Desk, found: Watched, now: datetime) -> None:
     """Stop the clock for a letter that waits, or let it run after one that was late."""
     if not (desk.outbox.delayed(found) if found.settled is None else desk.outbox.unwatch(found)):
         return  # another desk was first
+    if found.settled and found.settled - found.created < LATE and not found.late:
+        return  # in time: an earlier version left it to be seen to
     loaded = desk.archive.load(found.match)
     assert loaded is not None
     match, row = loaded

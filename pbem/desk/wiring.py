@@ -119,7 +119,7 @@ class Desk:
     @cached_property
     def inbox(self) -> Inbox:
         """The letters that came."""
-        return Inbox(self.database, self.vault, self.database.owner)
+        return Inbox(self.database, self.vault, self.database.owner, self.database.share)
 
     @cached_property
     def outbox(self) -> Outbox:

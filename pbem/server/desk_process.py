@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -85,7 +86,7 @@ LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the an
 NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
-EASED = 0.25  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
+EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
 RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
 ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
 READY, WORKED, RESTS, FAILED, HERE = b"!", b".", b"z", b"?", b"h"
@@ -197,6 +198,8 @@ class Supplies:
     """Makes what a desk waits for that has nothing to do."""
     clock: Callable[[], float] = time.monotonic
     """Seconds that go by, whatever the time is said to be."""
+    share: tuple[int, int] = (0, 1)
+    """Which of how many desks of its server it is."""
 
     def owner(self, process: int) -> str:
         """The mark of what a desk in a process has in hand."""
@@ -361,6 +364,7 @@ def opened(
             turn=turn,
             disk=supplies.disk,
             owner=supplies.owner(supplies.process()),
+            share=supplies.share,
         ) as database,
         closing(supplies.reader(config.limits)) as reader,
     ):
@@ -634,10 +638,11 @@ def _ended(process: Process) -> int:
 def main() -> None:
     """The whole life of a desk's process whose line to the daemon is its standard input."""
     with socket.socket(fileno=os.dup(0)) as line:
-        import pbem.desk  # noqa: F401 - it takes a while, in which the daemon opens the store
+        import pbem.desk.wiring  # noqa: F401 - it takes a while, in which the daemon opens the store
 
         supplies, turn = received(line)
         configure_logs(supplies.config.log)
+        gc.freeze()  # what was loaded stays: for the collector to look at all of it takes as long as ten letters
         sys.exit(serve(line, supplies, turn))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.server.desk_process import Told
@@ -53,7 +54,9 @@ class Desks:
         self._more = False
         """Whether something came while nobody rested."""
         told = Told(worked, self._rests, died)
-        self._places: list[DeskPlace] = [open_place(supplies, told) for _ in range(number)]
+        self._places: list[DeskPlace] = [
+            open_place(replace(supplies, share=(one, number)), told) for one in range(number)
+        ]
 
     @property
     def deaths(self) -> int:

@@ -54,6 +54,7 @@ TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had troub
 PATIENCE = 10.0  # seconds that letters under way get to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
+KEPT = 2.0  # seconds that a connection is kept for the next letter, as Postfix does
 SOON = 0.02  # seconds that what came of a letter may wait for others to be noted together
 DAY = timedelta(days=1)
 LETTERS_AHEAD = 16  # in hand for each connection; as many may be sent and not yet noted
@@ -239,18 +240,24 @@ class Deliverer:
             self.wake.clear()
             try:
                 wait = self._leisure() or await self._exchange()
-                if not self._senders:
-                    await self._transport.rest()
             except StoreError as error:
                 log.error("outbox out of reach", trouble=type(error).__name__)
                 wait = TROUBLE_WAIT
             except Exception:
                 log.exception("outbox trouble")
                 wait = TROUBLE_WAIT
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self.wake.wait()
+            if not await self._woken(min(wait, KEPT)) and wait > KEPT:
+                if not self._senders:
+                    await self._transport.rest()
+                await self._woken(wait - KEPT)
         await self._finish()
+
+    async def _woken(self, seconds: float) -> bool:
+        """Wait for so long at the most; whether there is something to do."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await self.wake.wait()
+        return False
 
     def stop(self) -> None:
         """Begin no further letter, and let `work` come to its end."""

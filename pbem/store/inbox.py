@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from pbem.store.database import from_db, to_db
 from pbem.store.errors import LostError
@@ -38,6 +39,12 @@ NETWORKS = 10_000  # whose letters of the day are counted in memory; the store k
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 REST = timedelta(minutes=1)
 """How long a letter rests after the process that held it died."""
+
+IN_SIGHT = 4
+"""Among how many times as many letters as it takes a desk looks for those that are its own."""
+
+ANYBODY = 8
+"""Every so many times a desk takes what comes first, whosever it is: no letter waits for a desk that is gone."""
 
 LOT = 128 * 1024
 """How many octets of letters are worked on together, of players and of others each; one letter may have more."""
@@ -151,10 +158,13 @@ class Stranded:
 class Inbox:
     """The table of received letters on one connection; what it leases is the `owner`'s."""
 
-    def __init__(self, database: Database, vault: Vault, owner: str = "") -> None:
+    def __init__(self, database: Database, vault: Vault, owner: str = "", share: tuple[int, int] = (0, 1)) -> None:
         self._database = database
         self._vault = vault
         self._owner = owner
+        self._share = share
+        """Which of how many desks of a server this is: each has matches and senders of its own, if both have work."""
+        self._leases = 0
         self._day = ""
         self._sent: dict[str, int] = {}
         """How many letters of each client network were kept on this day, of those that were asked for."""
@@ -248,6 +258,7 @@ class Inbox:
         waits for the DNS (`Lookups`) is not given either. One that cannot be unsealed has failed.
         """
         taken: list[Row] = []
+        self._leases += 1
         for queries in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
             # Who only looks keeps no writer waiting.
             chosen = self._fresh(queries, most) or ([] if fresh else self._tried(now))
@@ -266,13 +277,20 @@ class Inbox:
         return leased
 
     def _fresh(self, queries: Sequence[str], most: int) -> list[Row]:
-        """The letters to work on next, of those that may share a batch."""
-        of_players, of_others = (
-            list(islice(_in_order(self._database.each(query, self._values(most=most)), _if_free), most))
-            for query in queries
-        )
-        of_others = of_others[: most // OTHERS if of_players else most]
-        return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
+        """The letters to work on next, of those that may share a batch: this desk's own, or else anybody's."""
+        if self._share[1] > 1 and self._leases % ANYBODY:
+            seen = most * IN_SIGHT
+            waiting = [list(islice(self._database.each(query, self._values(most=seen)), seen)) for query in queries]
+            chosen = _chosen(waiting, self._if_own, most) or _chosen(waiting, _if_free, most)
+            if chosen or max(map(len, waiting)) < seen:
+                return chosen
+        return _chosen([self._database.each(query, self._values(most=most)) for query in queries], _if_free, most)
+
+    def _if_own(self, row: Row) -> Row | None:
+        """The letter if it is free, and this desk's: all of a match, or of a sender, come to the same one."""
+        number, desks = self._share
+        about = row["match"] or row["sender"].lower()
+        return row if row["free"] and crc32(about.encode()) % desks == number else None
 
     def _tried(self, now: datetime) -> list[Row]:
         """The letter to work on alone, if there is one."""
@@ -428,6 +446,13 @@ def _in_order(rows: Iterable[Row], take: Callable[[Row], Row | None]) -> Iterato
 def queues_of(sender: str, match: str) -> set[tuple[str, str]]:
     """The queues in which a letter must not be overtaken: its sender's, and its match's."""
     return {("of", sender.lower()), ("for", match)} - {("of", ""), ("for", "")}
+
+
+def _chosen(waiting: Sequence[Iterable[Row]], take: Callable[[Row], Row | None], most: int) -> list[Row]:
+    """Which letters of players, and of others, to take."""
+    of_players, of_others = (list(islice(_in_order(rows, take), most)) for rows in waiting)
+    of_others = of_others[: most // OTHERS if of_players else most]
+    return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
 
 
 def _if_free(row: Row) -> Row | None:

@@ -65,6 +65,23 @@ def test_mail_that_takes_its_time_moves_nothing(referee: Referee) -> None:
     assert referee.outbox.watched(10) == []
 
 
+def test_what_arrives_in_time_leaves_the_clock_nothing_to_do(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    referee.turn((ann, ""), (bob, ""))
+    assert referee.outbox.watched(10) == []
+    transactions, before = referee.database.begun, types(referee)
+    referee.desk.tick(referee.now)
+    assert referee.database.begun == transactions
+    # An earlier version left them to be seen to.
+    referee.database.execute(
+        "INSERT INTO watched (outbox, match, seat, asked) SELECT id, 1, 1, created FROM outbox"
+        " WHERE recipient = ? ORDER BY id DESC LIMIT 1",
+        (ann.address,),
+    )
+    referee.desk.tick(referee.now)
+    assert (referee.outbox.watched(10), types(referee)) == ([], before)
+
+
 def test_nobody_misses_a_turn_whose_letter_is_under_way(referee: Referee) -> None:
     ann, bob = begun(referee, "pace: 2h\ngrace: 0\nmiss: forfeit")
     referee.away = {bob.address}

@@ -356,7 +356,7 @@ def test_two_desks_see_to_a_late_letter_once(referee: Referee, other: Desk, *, a
         referee.database.execute("UPDATE outbox SET settled = ? WHERE id = ?", (to_db(referee.now), watched.id))
     else:
         referee.now += timedelta(hours=5)
-    _, (found,), _ = late_delivery.due(referee.desk, referee.now)
+    (found,), _ = late_delivery.due(referee.desk, referee.now)
     before = len(referee.desk.archive.matches.entries(1)), referee.outbox.count()
     for desk in (referee.desk, other):
         decide(desk, partial(late_delivery.see_to, desk, found, referee.now))

@@ -53,7 +53,7 @@ def state(process: int) -> str:
     """A letter, as `ps` has it; Z for one that is over."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or while it was read
         return "Z"
 
 
@@ -278,3 +278,18 @@ def test_a_desk_does_what_its_roles_are(tmp_path: Path, role: Role) -> None:
     with WriteTurn() as turn, opened(supplies, turn, lambda: None, lambda: work.stop()) as work:  # noqa: PLW0108 - it is made here
         work()
     assert called == [role]
+
+
+def test_the_collector_does_not_look_at_what_a_desks_process_has_loaded() -> None:
+    code = """
+import gc
+from types import SimpleNamespace
+from pbem.config import Log
+from pbem.server import desk_process
+desk_process.received = lambda line: (SimpleNamespace(config=SimpleNamespace(log=Log())), None)
+desk_process.serve = lambda *_: int(len(gc.get_objects()) > gc.get_freeze_count() / 10)
+desk_process.main()
+"""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert subprocess.run([sys.executable, "-c", code], stdin=theirs.fileno(), check=False).returncode == 0

@@ -64,7 +64,7 @@ class TestDesks:
             return places[-1]
 
         nothing: Any = None
-        return Desks(2, place, nothing, nothing, nothing, clock=lambda: self.time)
+        return Desks(2, place, Supplies(nothing), nothing, nothing, clock=lambda: self.time)
 
     def test_all_ease_while_letters_pour_in(self, desks: Desks, places: list[Place]) -> None:
         for flood in (1, 2):

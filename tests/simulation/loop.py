@@ -1,8 +1,8 @@
-"""An event loop of virtual time, in which what could come in any order comes in a seeded one.
+"""An event loop in virtual time, in which events that could come in any order come in a seeded order.
 
-Time stands still while anything is ready, and then leaps to what is due next. Calls that go to threads elsewhere are
-greenlets here: they run in this thread, and where they wait others go on. Task steps that are ready together are run
-in a seeded order; callbacks of other kinds keep the order that asyncio promises. Nothing here knows pbem.
+Time stands still while anything is ready, and then jumps to what is due next. Calls that would go to threads are
+greenlets: they run in this thread, and while one waits, others go on. Task steps that are ready at the same time run
+in a seeded order; other callbacks keep the order that asyncio promises. Nothing here knows pbem.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENDLESS = 200_000
-"""So many callbacks without a moment gone by are a circle."""
+"""This many callbacks without any time passing are an endless loop."""
 
 
 class Stuck(Exception):
-    """Nothing is due any more, or time stands still for ever."""
+    """Nothing is due any more, or time will never advance."""
 
 
 class Loop(BaseEventLoop):
-    """One thread of virtual time; `network` is who connects (see `simulation.network`)."""
+    """One thread in virtual time; `network` makes connections (see `simulation.network`)."""
 
     def __init__(self, random: Random) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Loop(BaseEventLoop):
         self.network: Any = None
         self.signals: dict[int, Callable[[], object]] = {}
         self._calls: dict[int, _Calls] = {}
-        """By executor: what was handed to it."""
+        """By executor: the calls handed to it."""
         self._tasks: list[asyncio.Task[Any]] = []
         self.set_task_factory(self._task)
 
@@ -54,11 +54,11 @@ class Loop(BaseEventLoop):
         return self._now
 
     def select(self, timeout: float | None) -> list[object]:
-        """Let time go by: as a selector in which nothing ever happens."""
+        """Let time pass: a selector in which nothing ever happens."""
         if timeout is None:
             raise Stuck("nothing is due any more")
         if timeout > 0:
-            # To the very moment, whatever a sum of floats makes of it.
+            # Exactly to that time, whatever the sum of floats is.
             self._now = max(self._now, self._scheduled[0]._when)  # type: ignore[attr-defined]
             self._idle = 0
         self._idle += 1
@@ -70,7 +70,7 @@ class Loop(BaseEventLoop):
         self._mix()
 
     def _mix(self) -> None:
-        """Put steps of tasks that are ready together into a seeded order."""
+        """Put the ready steps of tasks into a seeded order."""
         places = [at for at, handle in enumerate(self._ready) if _of_task(handle)]
         if len(places) > 1:
             handles = [self._ready[at] for at in places]
@@ -104,12 +104,12 @@ class Loop(BaseEventLoop):
         return [task for task in self._tasks if not task.done()]
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """A complaint; not of what was killed, which nobody waits for."""
+        """Report an exception, unless it is of something that was killed."""
         if isinstance(context.get("exception"), Exception | None):
             super().call_exception_handler(context)
 
     def end(self) -> None:
-        """Leave nothing of what may still be under way."""
+        """End everything that is still under way."""
         self.set_exception_handler(lambda *_: None)
         self._idle = 0
         while left := self.tasks:
@@ -118,42 +118,42 @@ class Loop(BaseEventLoop):
             self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self.close()
 
-    # Threads that are none.
+    # Greenlets in place of threads.
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
-        """Have it called in a moment, in a greenlet; calls to the same executor one after the other."""
+        """Run a call soon, in a greenlet; calls to the same executor run one after the other."""
         done: asyncio.Future[T] = self.create_future()
         calls = self._calls.setdefault(id(executor), _Calls(self, self._random))
         calls.add(lambda: func(*args), done)
         return done
 
     def forget_calls(self) -> None:
-        """Nothing of what was handed to executors is begun any more."""
+        """Start no more of the calls handed to executors."""
         for calls in self._calls.values():
             calls.over = True
         self._calls.clear()
 
     def pause(self, seconds: float) -> None:
-        """Let time go by, for who runs in a greenlet; nothing for others."""
+        """Let time pass for the caller, if it runs in a greenlet."""
         current = getcurrent()
         if current is not self.main:
             self.call_later(seconds, self.go_on, current)
             self.main.switch()
 
     def go_on(self, who: greenlet) -> None:
-        """Let who runs in a greenlet go on."""
+        """Let a waiting greenlet go on."""
         if not who.dead:
             who.switch()
 
     def spawn(self, call: Callable[[], object]) -> greenlet:
-        """Begin a call in a greenlet of its own, in a moment."""
+        """Start a call soon, in a greenlet of its own."""
         made = greenlet(call, self.main)
         self.call_later(self._random.random() * 1e-3, self.go_on, made)
         return made
 
 
 class Event:
-    """What `threading.Event` is, for who runs in a greenlet."""
+    """A `threading.Event` for greenlets."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -195,7 +195,7 @@ class Event:
 
 
 class _Calls:
-    """The calls of one executor with one thread: each waits for the one before it, and its own moment."""
+    """The calls of an executor with one thread: each waits for the previous one, and for its own delay."""
 
     def __init__(self, loop: Loop, random: Random) -> None:
         self._loop = loop

@@ -368,7 +368,23 @@ def test_many_letters_leave_each_once(tmp_path: Path) -> None:
     play(tmp_path, scene, Delivery(concurrency=7))
 
 
-def test_letters_of_one_burst_share_a_connection_that_is_closed_when_it_is_over(tmp_path: Path) -> None:
+def test_letters_that_follow_soon_share_a_connection(tmp_path: Path) -> None:
+    async def scene(post: Post) -> None:
+        for number in range(1, 4):
+            post.put(number)
+            post.deliverer.wake.set()
+            await post.until(lambda: post.outbox.count("delivered") == number)  # noqa: B023 - awaited here
+            await asyncio.sleep(0.05)
+        assert (len(post.script.sessions), post.script.quits) == (1, 0)
+
+    play(tmp_path, scene)
+
+
+def test_letters_of_one_burst_share_a_connection_that_is_closed_when_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "KEPT", 0.1)
+
     async def scene(post: Post) -> None:
         for number in range(1, 11):
             post.put(number)

@@ -13,6 +13,7 @@ from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.engine import Ran
 from pbem.store.errors import BusyError, OvertakenError
+from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -510,3 +511,122 @@ def test_what_was_asked_ahead_is_asked_anew_once_others_may_not_write(database: 
     for _ in range(2):
         database.decide(partial(looks, database, "ann"), about=["ann"])
     assert database.decide(decide, about=["ann"]) == ["other"]
+
+
+WORDS = """
+CREATE TABLE words (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    word TEXT NOT NULL
+) STRICT;
+"""
+CHOSEN = "SELECT name, value FROM settings WHERE player = ?"
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Iterator[tuple[Database, Database]]:
+    """Two connections to a store with players; Ann chose something."""
+    migrations = (*MIGRATIONS, WORDS)
+    with Database(place(tmp_path / "marked.db"), migrations) as one, Database(one.place, migrations) as other:
+        for name in ("ann", "bob"):
+            one.execute("INSERT INTO players VALUES (?, ?, ?)", (name, f"{name}@mail.example", ""))
+        choose(other, "text")
+        yield one, other
+
+
+def choose(database: Database, value: str) -> None:
+    database.execute(
+        "INSERT INTO settings VALUES ('ann', 'format', ?) ON CONFLICT (player, name)"
+        " DO UPDATE SET value = excluded.value",
+        (value,),
+    )
+
+
+def chosen(database: Database) -> str:
+    found: dict[str, str] = dict(database.execute(CHOSEN, ("ann",)).fetchall())
+    return str(found.get("format"))
+
+
+def asking(statements: list[str], table: str) -> int:
+    return sum(f"FROM {table} " in statement for statement in statements)
+
+
+def test_what_seldom_changes_is_not_asked_again(marked: tuple[Database, Database]) -> None:
+    database, beside = marked
+    assert database.decide(partial(chosen, database)) == "text"
+    statements = heard(database)
+    assert database.decide(partial(chosen, database)) == "text"
+    beside.execute("INSERT INTO words (word) VALUES ('other')")
+    assert database.decide(partial(chosen, database)) == "text"
+    assert (asking(statements, "settings"), asking(statements, "marks")) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        ("UPDATE settings SET value = 'words' WHERE player = 'ann'", "words"),
+        ("DELETE FROM settings WHERE player = 'ann'", "None"),
+        ("INSERT INTO settings VALUES ('bob', 'format', 'text')", "text"),
+    ],
+)
+def test_it_is_asked_again_once_anybody_changed_it(
+    marked: tuple[Database, Database], change: str, after: str
+) -> None:
+    database, beside = marked
+    database.decide(partial(chosen, database))
+    beside.execute(change)
+    statements = heard(database)
+    assert database.decide(partial(chosen, database)) == after
+    assert asking(statements, "settings") == 1
+
+
+def test_what_is_decided_on_what_seldom_changes_falls_with_it(marked: tuple[Database, Database]) -> None:
+    database, beside = marked
+
+    def decide() -> str:
+        found = chosen(database)
+        if not others:
+            others.append(found)
+            choose(beside, "words")
+        put(database, Later(lambda: found, ""))
+        return found
+
+    for _ in range(2):  # asked, and known
+        others: list[str] = []
+        choose(beside, "text")
+        database.decide(partial(chosen, database))
+        with pytest.raises(OvertakenError):
+            database.decide(decide)
+        assert database.decide(decide) == "words"
+
+
+def test_a_decision_sees_its_own_change_of_it_and_nobody_else_does(marked: tuple[Database, Database]) -> None:
+    database, _ = marked
+
+    def decide() -> list[str]:
+        seen = [chosen(database)]
+        with suppress(LookupError), database.savepoint():
+            choose(database, "words")
+            seen.append(chosen(database))
+            raise LookupError
+        return [*seen, chosen(database)]
+
+    def gives_up() -> None:
+        choose(database, "none")
+        assert chosen(database) == "none"
+        raise LookupError
+
+    assert database.decide(partial(chosen, database)) == "text"
+    assert database.decide(decide) == ["text", "words", "text"]
+    with pytest.raises(LookupError):
+        database.decide(gives_up)
+    assert database.decide(partial(chosen, database)) == "text"
+    database.decide(partial(choose, database, "words"))
+    assert database.decide(partial(chosen, database)) == "words"
+
+
+def test_a_query_about_something_else_too_is_asked(marked: tuple[Database, Database]) -> None:
+    database, beside = marked
+    query = "SELECT count(*) FROM settings WHERE player IN (SELECT word FROM words)"
+    assert database.decide(lambda: database.scalar(query)) == 0
+    beside.execute("INSERT INTO words (word) VALUES ('ann')")
+    assert database.decide(lambda: database.scalar(query)) == 1

@@ -10,7 +10,7 @@ import pytest
 from stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
-from pbem.store.inbox import LOT, Envelope, Inbox
+from pbem.store.inbox import ANYBODY, IN_SIGHT, LOT, Envelope, Inbox
 from pbem.store.schema import MIGRATIONS, ROUNDS
 from pbem.store.vault import Vault
 
@@ -147,3 +147,68 @@ def test_nobody_looks_at_all_that_wait(queue: Queue) -> None:
     assert sum(waiting in step for step in found) == 3
     assert sum("inbox_rounds (sender=? AND round>?)" in step for step in found) == 1
     assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith("SCAN inbox")]
+
+
+class Shared(Queue):
+    """The same for two desks of one server: letters of Ann, x and m4 are the first one's, others the second's."""
+
+    def __init__(self, database: Database, beside: Database) -> None:
+        super().__init__(database)
+        self.each = (database, beside)
+        self.desks = [Inbox(one, Vault(bytes(32)), str(at), (at, 2)) for at, one in enumerate(self.each)]
+
+    def put_for(self, name: str, detail: str) -> None:
+        """Keep a letter to the address of a match."""
+        self.names[self.inbox.put(Envelope(f"{name}@mail.example", (f"pbem+{detail}@play.example",)), b"", NOW)] = (
+            detail
+        )
+
+    def of(self, desk: int, most: int = 8) -> str:
+        """Whose letters a desk is given, in order; they are done at once."""
+        rows = self.desks[desk].lease_some(most, NOW)
+        with self.each[desk].transaction():
+            for row in rows:
+                self.desks[desk].done(row.id, "")
+        return "".join(self.names[row.id] for row in rows)
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Iterator[Shared]:
+    with Database(place(tmp_path / "a.db")) as database, Database(database.place) as beside:
+        yield Shared(database, beside)
+
+
+def test_each_desk_has_letters_of_its_own_and_helps_when_it_has_none(shared: Shared) -> None:
+    shared.put("abcabcabc")
+    shared.put_for("dora", "m4")
+    assert shared.of(1, 4) == "bcbc"
+    assert shared.of(0, 2) == "aa"
+    assert shared.of(0) == "am4"
+    assert shared.of(0) == "bc"
+
+
+def test_no_letter_of_a_sender_is_overtaken_because_it_is_another_desks(shared: Shared) -> None:
+    shared.put("b")
+    shared.put_for("bob", "m4")
+    shared.put("a")
+    assert shared.of(0) == "a"
+    assert shared.of(0) == "bm4"
+
+
+def test_no_letter_waits_for_a_desk_that_is_gone(shared: Shared) -> None:
+    shared.put("b" + "a" * 60)
+    given = [shared.of(0, 4) for _ in range(ANYBODY)]
+    assert "".join(given[:-1]) == "a" * 4 * (ANYBODY - 1)
+    assert "b" in given[-1]
+
+
+def test_a_desk_that_helps_takes_nothing_from_another_in_hand(shared: Shared) -> None:
+    shared.put("bbc")
+    assert len(shared.desks[1].lease_some(1, NOW)) == 1
+    assert shared.of(0) == "c"
+
+
+def test_it_finds_what_is_free_behind_however_many_that_are_not(shared: Shared) -> None:
+    shared.put("x" * (8 * IN_SIGHT + 1) + "z")
+    assert len(shared.desks[1].lease_some(1, NOW)) == 1
+    assert shared.of(0) == "z"
