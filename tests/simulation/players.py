@@ -11,6 +11,7 @@ import math
 import re
 from contextlib import suppress
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -196,6 +197,14 @@ class Player:
         return self.letters.standing(match)
 
 
+@cache
+def _provider() -> RSAPrivateKey:
+    """The key of who provides mailboxes."""
+    key = load_pem_private_key(KEY.read_bytes(), None)
+    assert isinstance(key, RSAPrivateKey)
+    return key
+
+
 class Keyless:
     """Somebody without a key, whose letters count by the reply addresses they go to, and who has second thoughts."""
 
@@ -211,9 +220,7 @@ class Keyless:
         party = Party(self.name, self.address, SERVER, TO)
         self._letters = Correspondence(party, self._memory, None, self._random.randbytes)
         self._begun = False
-        key = load_pem_private_key(KEY.read_bytes(), None)
-        assert isinstance(key, RSAPrivateKey)
-        self._domain = Domain("mail.example", key=key)
+        self._domain = Domain("mail.example", key=_provider())
         self.sent: list[tuple[str, bytes]] = []
         """To which address each letter went, and its bytes."""
 

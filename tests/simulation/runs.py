@@ -6,6 +6,7 @@ as it breaks in one of the same ways. Nothing here knows what a promise is: see 
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -28,6 +29,9 @@ TRIES = 60
 """How many smaller weeks are tried at the most."""
 
 SHORTEST = 0.25  # days
+
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
+"""Where files are in memory: what of them is on disk is the simulation's to say."""
 
 
 Plant = Callable[[World], AbstractContextManager[None]]
@@ -61,7 +65,7 @@ class Outcome:
 def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) -> Outcome:
     """Let one week pass, with a fault that is planted, and judge it; the story is kept on demand."""
     broken: tuple[str, ...] = ()
-    with tempfile.TemporaryDirectory(prefix="pbem-week-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pbem-week-", dir=MEMORY) as folder:
         try:
             with World(Path(folder), f"{seed}", week) as world, plant(world):
                 world.run()

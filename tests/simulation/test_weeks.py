@@ -5,6 +5,7 @@ Many more are run by `make simulate`; see docs/simulation.md.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 from simulation.invariants import check
 from simulation.runs import run
+from simulation.server import LONGEST_WAIT
 from simulation.two_worlds import letters_of
-from simulation.world import GAMES, Week, World
+from simulation.world import GAMES, Week, World, logs
 
 if TYPE_CHECKING:
     from simulation.runs import Outcome
@@ -77,6 +79,17 @@ def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
     one, other = (letters_of("bob", game, secrets) for secrets in ("one", "other"))
     assert len(one) > 5
     assert one == other
+
+
+def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
+    """Nobody asks the store or anybody else each minute whether there is something to ask."""
+    with World(tmp_path, "idle", replace(short(1), deaths=0, accidents=False)) as world:
+        with logs(world):
+            world.machine.start()
+            world.loop.run_until_complete(asyncio.sleep(3600))
+            before = world.loop.rounds
+            world.loop.run_until_complete(asyncio.sleep(20 * LONGEST_WAIT))
+        assert world.loop.rounds - before < 500, "some for each look at the outbox, the queries and the desk"
 
 
 @pytest.mark.parametrize("seed", [2, 3])

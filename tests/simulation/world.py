@@ -238,7 +238,7 @@ class World:
         """Let the week pass, and what is left of it come to its end."""
         gc.disable()  # what is collected may be heard of, and when that is is not the seed's
         try:
-            with _logs(self):
+            with logs(self):
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
@@ -400,7 +400,7 @@ class World:
 
 
 @contextlib.contextmanager
-def _logs(world: World) -> Iterator[None]:
+def logs(world: World) -> Iterator[None]:
     """Let what is logged be heard by the world, and nobody else."""
 
     def hear(_logger: object, method: str, event: MutableMapping[str, Any]) -> Any:
