@@ -438,7 +438,8 @@ class _Opened(NamedTuple):
 
     def refused(self) -> bool:
         """Whether its process is dead, by now."""
-        self.process.disk.step()
+        if self.process.disk.fails_after is not None:
+            self.process.disk.step()
         return not self.process.alive
 
 
@@ -530,7 +531,7 @@ class _Library:
         if opened.refused():
             return _IOERR_WRITE
         disk = opened.process.disk
-        full = disk.chance(disk.faults.full)
+        full = disk.faults.full and disk.chance(disk.faults.full)
         if full:
             size = disk.random.randrange(size)
         status = opened.write(file, data, size, offset) if size else 0

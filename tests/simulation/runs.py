@@ -6,12 +6,15 @@ as it breaks in one of the same ways. Nothing here knows what a promise is: see 
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +26,14 @@ from simulation.world import Figures, Week, World
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Outcome", "Plant", "read", "run", "said", "shrunk"]
+__all__ = ["Outcome", "Plant", "outcomes", "read", "run", "said", "shrunk"]
 
 TRIES = 60
 """How many smaller weeks are tried at the most."""
 
 SHORTEST = 0.25  # days
+
+A_CHILD = 200  # weeks that one process runs before another takes its place
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
 """Where files are in memory: what of them is on disk is the simulation's to say."""
@@ -76,6 +81,17 @@ def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) 
             broken = (f"{type(error).__name__}: {error}",)
     lines = tuple(world.story) if story else ()
     return Outcome(seed, week, world.figures, world.trace.hexdigest(), lines, broken)
+
+
+def outcomes(seeds: range, week: Week, jobs: int | None = None, *, story: bool = False) -> Iterator[Outcome]:
+    """What each seed comes to, in their order; on so many processes, or as many as there are processors."""
+    one = partial(run, week=week, story=story)
+    if len(seeds) == 1 or jobs == 1:
+        yield from map(one, seeds)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs or os.cpu_count(), context, max_tasks_per_child=A_CHILD) as pool:
+        yield from pool.map(one, seeds)
 
 
 def shrunk(found: Outcome, again: Callable[[Week], Outcome]) -> Outcome:
