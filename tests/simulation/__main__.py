@@ -15,7 +15,6 @@ from simulation.runs import outcomes, read, run, said, shrunk
 from simulation.world import Figures
 
 if TYPE_CHECKING:
-
     from simulation.runs import Outcome
 
 OFTEN = 60.0  # seconds between two words of how it goes

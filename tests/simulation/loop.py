@@ -183,6 +183,7 @@ class Loop(BaseEventLoop):
                 task.cancel()
             self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self.close()
+        self._due.clear()
 
     # Threads that are none.
 
