@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -35,12 +36,20 @@ SHORTEST = 0.25  # days
 
 A_CHILD = 200  # weeks that one process runs before another takes its place
 
-MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
-"""Where files are in memory: what of them is on disk is the simulation's to say."""
+MEMORY = Path("/dev/shm")
+"""Where files are in memory, on Linux."""
+
+ROOM = 1 << 30  # octets that are to be free there: containers may have little
 
 
 Plant = Callable[[World], AbstractContextManager[None]]
 """Puts a fault into the server of a world, as long as its block lasts."""
+
+
+def _place() -> Path | None:
+    """Where a week's files are: in memory, if there is room. What of them is on disk is the simulation's to say."""
+    usable = os.access(MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    return MEMORY if usable else None
 
 
 def _nothing(_world: World) -> AbstractContextManager[None]:
@@ -70,7 +79,7 @@ class Outcome:
 def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) -> Outcome:
     """Let one week pass, with a fault that is planted, and judge it; the story is kept on demand."""
     broken: tuple[str, ...] = ()
-    with tempfile.TemporaryDirectory(prefix="pbem-week-", dir=MEMORY) as folder:
+    with tempfile.TemporaryDirectory(prefix="pbem-week-", dir=_place()) as folder:
         try:
             with World(Path(folder), f"{seed}", week) as world, plant(world):
                 world.run()
