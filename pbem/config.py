@@ -13,7 +13,7 @@ import re
 import tomllib
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
@@ -47,10 +47,14 @@ __all__ = [
     "Metrics",
     "Smarthost",
     "Witness",
+    "converted",
     "faults",
     "load",
     "place",
+    "read_as",
 ]
+
+_Read = TypeVar("_Read", bound=msgspec.Struct)
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
@@ -532,7 +536,28 @@ def faults(path: Path | str) -> tuple[list[str], Config | None]:
     return [*found, *config.wrong(), *config.loops()], _anchored(config, path.absolute().parent)
 
 
-def _table_faults(kind: type[_Table], table: dict[str, object], where: str) -> Iterator[str]:
+def read_as(kind: type[_Read], path: Path) -> _Read:
+    """The values of a TOML file of another kind; raises OSError, and ValueError like `converted`."""
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"no TOML: {error}") from error
+    except RecursionError as error:
+        raise ValueError("no TOML: brackets in brackets, too deep") from error
+    return converted(kind, table)
+
+
+def converted(kind: type[_Read], table: dict[str, object]) -> _Read:
+    """The values of such a table; raises ValueError with all faults, each in a sentence."""
+    if wrong := list(_table_faults(kind, table, "")):
+        raise ValueError("; ".join(wrong))
+    try:
+        return msgspec.convert(table, kind, dec_hook=_value)
+    except ValueError as error:
+        raise ValueError(_plain(str(error))) from error
+
+
+def _table_faults(kind: type[msgspec.Struct], table: dict[str, object], where: str) -> Iterator[str]:
     """The faults of a table, key by key; faulty keys are removed, so that the rest can be checked."""
     kinds = get_type_hints(kind, include_extras=True)
     for field in msgspec.structs.fields(kind):
@@ -540,12 +565,29 @@ def _table_faults(kind: type[_Table], table: dict[str, object], where: str) -> I
             yield f"{where}{field.name} is missing"
     for key, value in list(table.items()):
         place, wanted = f"{where}{key}", kinds.get(key)
-        if isinstance(wanted, type) and issubclass(wanted, _Table) and isinstance(value, dict):
-            yield from _table_faults(wanted, value, f"{place}.")
+        for inner, of_inner, found in _inner_tables(place, value, wanted):
+            yield from _table_faults(inner, found, f"{of_inner}.")
+            if any(field.required and field.name not in found for field in msgspec.structs.fields(inner)):
+                del table[key]  # so it says all that can be said of it
+        if key not in table:
+            continue
         fault = _fault(place, value, wanted, kinds, where)
         if fault:
             yield fault
             del table[key]
+
+
+def _inner_tables(
+    place: str, value: object, wanted: object
+) -> Iterator[tuple[type[msgspec.Struct], str, dict[str, object]]]:
+    """The tables in the value of a key, of which the faults are told one by one; each with its kind and its place."""
+    if not isinstance(value, dict):
+        return
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+        yield wanted, place, value
+    elif get_origin(wanted) is dict:
+        kind = get_args(wanted)[1]
+        yield from ((kind, f"{place}.{name}", inner) for name, inner in value.items() if isinstance(inner, dict))
 
 
 def _fault(place: str, value: object, wanted: object, kinds: Iterable[str], where: str) -> str:
@@ -553,7 +595,7 @@ def _fault(place: str, value: object, wanted: object, kinds: Iterable[str], wher
     if wanted is None:
         close = difflib.get_close_matches(place.removeprefix(where), kinds, 1)
         return f"{place} is no key of this file" + (f"; did you mean {where}{close[0]}?" if close else "")
-    if isinstance(wanted, type) and issubclass(wanted, _Table) and not isinstance(value, dict):
+    if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct) and not isinstance(value, dict):
         return f"{place} is a table: write [{place}]"
     if get_origin(wanted) is Literal and value not in get_args(wanted):
         return f"{place} = {value!r}: one of {', '.join(get_args(wanted))} is possible"
@@ -562,6 +604,9 @@ def _fault(place: str, value: object, wanted: object, kinds: Iterable[str], wher
     try:
         msgspec.convert(value, wanted, dec_hook=_value)
     except ValueError as error:
+        form = next((meta.description for meta in get_args(wanted)[1:] if isinstance(meta, msgspec.Meta)), None)
+        if form and isinstance(value, str):
+            return f"{place} = {value!r}: {form} is expected"
         return f"{place}: {_plain(str(error))}"
     return ""
 
@@ -586,7 +631,32 @@ def _plain(message: str) -> str:
     """Msgspec's message in the words of the file: keys and tables, not fields and objects."""
     message = message.replace("Object contains unknown field", "unknown key")
     message = message.replace("Object missing required field", "missing key")
+    message = _EXPECTED.sub(_expected, message)
     return re.sub(r" - at `\$\.?([^`]*)`", lambda found: f" (at {found[1]})" if found[1] else "", message)
+
+
+_EXPECTED = re.compile(
+    r"Expected `(\w+)`(?: of length (?P<length>\d+))?(?: (?P<bound>[<>]=) (?P<most>[\d.]+))?"
+    r"(?:, got `(?P<given>\w+)`(?: of length (?P<long>\d+))?|, got (?P<count>\d+))?"
+)
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text in quotes",
+    "bool": "true or false",
+    "array": "a list in brackets",
+    "object": "a table",
+}
+_BOUNDS = {">=": "at least", "<=": "at most"}
+
+
+def _expected(found: re.Match[str]) -> str:
+    """What a key wants, and what it was given, where msgspec names types."""
+    wanted = _KINDS.get(found[1], found[1])
+    wanted += f" of length {found['length']}" if found["length"] else ""
+    wanted += f" of {_BOUNDS[found['bound']]} {found['most']}" if found["bound"] else ""
+    given = f", not {_KINDS.get(found['given'], found['given'])}" if found["given"] and not found["length"] else ""
+    return f"{wanted} is expected{given}"
 
 
 def _anchored(config: Config, folder: Path) -> Config:

@@ -89,7 +89,7 @@ def _needles(vault: Path, *, opens_setups: bool) -> Iterator[bytes]:
         if not opens_setups:
             yield " ".join(secrets.setup.split()).encode()
             yield from (line.encode() for line in secrets.setup.splitlines() if len(line) > 8)
-            # Targets are laid open, and destinations and missiles are not.
+            # Targets are revealed, but destinations and missiles are not.
             yield from (text.encode() for text in secrets.by_turn.values() if "-" in text or " m" in text)
 
 

@@ -24,7 +24,7 @@ ARROWS: dict[str, set[str]] = {
     "boards": {"games"},
     "match": {"games"},
     "store": set(),
-    "tlog": set(),
+    "tlog": {"identity"},
     "mail": {"games"},
     "mailbox": set(),
     "proof": {"games", "identity", "mail", "match", "tlog"},

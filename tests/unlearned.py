@@ -228,7 +228,7 @@ def two_destinations() -> tuple[Told, Told]:
 CHANGES: dict[str, list[Callable[[Random, Told, int], None]]] = {
     "spaceships": [move_a_ship, another_ship, another_missile, another_weapon, another_star],
     "dueling-masters": [move_a_piece, go_elsewhere],
-    "shoot-em-up": [],  # the board is open, and orders are laid open with the reports
+    "shoot-em-up": [],  # the board is open, and orders are revealed with the reports
 }
 
 

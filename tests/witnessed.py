@@ -7,8 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from referee import Referee, attachment
 
 from pbem.match.transcript import statement
+from pbem.proof import bundle
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint
 from pbem.tlog.note import Note, cosigned, signed
@@ -17,6 +19,7 @@ from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pbem.proof.bundle import Bundle
 
@@ -28,6 +31,17 @@ def witness(name: str) -> tuple[VerifierKey, Ed25519PrivateKey]:
     """A witness of this name: its key for others, and its own."""
     own = Ed25519PrivateKey.from_private_bytes(name.encode().ljust(32)[:32])
     return VerifierKey(name, COSIGNATURE, own.public_key().public_bytes_raw()), own
+
+
+def short_match(folder: Path) -> Bundle:
+    """The bundle of a match of one turn, which its players had with a referee in this folder."""
+    referee = Referee(folder)
+    ann, bob = referee.begun("settle: 0")
+    referee.turn((ann, ""), (bob, ""))
+    referee.send(bob, "resign m1 match\n")
+    content = attachment(ann.find(", the end"), ".zip")
+    referee.close()
+    return bundle.read(content)
 
 
 def about(found: Bundle) -> tuple[str, str]:
@@ -45,6 +59,7 @@ def proof(
     behind: int = 3,
     head: str = "",
     key: Ed25519PrivateKey = KEY,
+    origin: str = "",
 ) -> InclusionProof:
     """That an entry is in a log, between so many leaves of others, cosigned by witnesses of these names then."""
     server, match = about(found)
@@ -55,7 +70,7 @@ def proof(
     for number, leaf in enumerate(leaves):
         for level, place, content in tree.grown(number, tree.leaf_hash(leaf), lambda *at: nodes[at]):
             nodes[level, place] = content
-    text = str(Checkpoint(server, len(leaves), tree.root(len(leaves), lambda *at: nodes[at])))
+    text = str(Checkpoint(origin or server, len(leaves), tree.root(len(leaves), lambda *at: nodes[at])))
     lines = [cosigned(name, witness(name)[1], text, time) for name, time in times.items()]
     note = Note(text, (signed(server, key, text), *lines))
     place = before + seq - 1

@@ -32,7 +32,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
         "pbem.cli.verify", "verify", "Check a match's bundle: that nobody, the referee included, cheated."
     ),
     "sign": Place("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
-    "play": Place("pbem.cli.play", "play", "Play by mail from the terminal: one command a turn."),
+    "play": Place("pbem.cli.play.group", "play", "Play by mail from the terminal: one command a turn."),
     "agent": Place("pbem.cli.agent", "agent", "Play sealed matches: answers by itself, and asks only for orders."),
     "opponent": Place("pbem.cli.opponent", "opponent", "Run a program that plays by mail, like any player."),
     "witness": Place("pbem.cli.witness", "witness", "Cosign the logs of servers that take nothing back."),

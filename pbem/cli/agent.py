@@ -11,14 +11,16 @@ import select
 import signal
 import sys
 import threading
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pbem.cli.alone import alone
-from pbem.cli.play import MATCH, Table, clean, is_due, read_back, show, troubles
+from pbem.cli.play.orders import read_back
+from pbem.cli.play.shown import is_due, show
+from pbem.cli.play.table import MATCH, Table, troubles
+from pbem.cli.play.told import clean
 from pbem.games import Refused
 from pbem.player import mail_in
 from pbem.player.account import places
@@ -46,7 +48,7 @@ _NOTHING = "--nothing"
 )
 @click.option("--once", is_flag=True, help="Do what is due now, and exit: for cron, or a mail hook.")
 def agent(account: str, secrets: Path | None, once: bool) -> None:
-    """Play sealed matches: checks, answers and opens by itself, and asks only for orders.
+    """Play sealed matches: checks, answers and reveals automatically, and asks only for orders.
 
     It reads and sends letters as `pbem play` does, with the same account. When orders are due, it prints the boards.
     Answer here with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` if orders have lines), or with `pbem play
@@ -129,7 +131,7 @@ def _typed(table: Table, line: str) -> None:
             return
         lines = "" if orders == _NOTHING else "\n".join(line.strip() for line in orders.split(";"))
         text = read_back(table, standing, list(dict.fromkeys([lines, "\n".join(lines.split())])))
-        table.agent.order(match, text, datetime.now(UTC))
+        table.agent.order(match, text, table.now())
         table.send()
     except (Contradiction, Impossible) as error:
         click.echo(clean(str(error)), err=True)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pbem.player.account import BadAccount
+from pbem.player.durable import make_folder
 
 if TYPE_CHECKING:
     import threading
@@ -28,7 +29,7 @@ def alone(memory: Path, command: str, standby: threading.Event | None = None) ->
 
     On standby, this waits until the other has ended, or the event is set.
     """
-    memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(memory.parent)
     with os.fdopen(os.open(f"{memory}.lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
         if not _locked_alone(file.fileno()):
             if standby is None:

@@ -21,15 +21,21 @@ __all__ = ["kept_letters", "witness_keys"]
 
 
 def witness_keys(texts: Sequence[str]) -> list[VerifierKey]:
-    """The keys of witnesses; raises click.UsageError."""
-    found = []
+    """The keys of witnesses, each once; raises click.UsageError. What is told of a witness is told by its name."""
+    found: list[VerifierKey] = []
     for text in texts:
         try:
-            found.append(VerifierKey.read(text))
+            key = VerifierKey.read(text)
         except ValueError as error:
             raise click.UsageError(f"{text}: {error}") from error
-        if found[-1].kind != COSIGNATURE:
+        if key.kind != COSIGNATURE:
             raise click.UsageError(f"{text}: that is the key of a log, not of a witness")
+        if any(other.name == key.name for other in found if other != key):
+            raise click.UsageError(
+                f"{text}: another witness of this name was named before; ask for one after the other"
+            )
+        if key not in found:
+            found.append(key)
     return found
 
 

@@ -24,6 +24,8 @@ from pbem.proof.logged import latest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pbem.verifier_key import VerifierKey
+
 __all__ = ["publish"]
 
 
@@ -59,20 +61,20 @@ def publish(
     the file is larger than the limits.
     """
     if place.is_file():
-        _print(place, against, [str(key) for key in witness_keys(witnesses)], language)
+        _print(place, against, witness_keys(witnesses), language)
     elif against or witnesses:
         raise click.UsageError("--against and --witness are for the page of a BUNDLE")
     else:
         _fill(place, config_file)
 
 
-def _print(bundle: Path, against: Sequence[Path], witnesses: Sequence[str], language: str) -> None:
+def _print(bundle: Path, against: Sequence[Path], witnesses: Sequence[VerifierKey], language: str) -> None:
     letters = [kept(source, raw) for source, raw in kept_letters(against)]
     try:
         found = read(load(bundle))
-        agreed = found.entries[0].body
-        logged = latest(chain.from_iterable(one.logged for one in letters), agreed["server"], agreed["match"])
-        page = replay(found, witnessed=Witnessed(logged, witnesses), language=language).encode()
+        logged = latest(chain.from_iterable(one.logged for one in letters), found, witnesses)
+        keys = [str(key) for key in witnesses]
+        page = replay(found, witnessed=Witnessed(logged, keys), language=language).encode()
     except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
         click.echo(f"{bundle}: {error}", err=True)
         sys.exit(2 if isinstance(error, BeyondLimits) else 1)

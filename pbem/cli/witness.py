@@ -1,6 +1,6 @@
-"""`pbem witness`: cosign the checkpoints of servers that only ever grew, by mail and by HTTP.
+"""`pbem witness`: cosign the checkpoints of servers whose logs only grow, by mail and by HTTP.
 
-Thin: what it does is in `pbem.player.witness`; here its letters come and go. Implements docs/witnesses.md.
+Thin: the witness itself is in `pbem.player.witness`; here its letters come and go. Implements docs/witnesses.md.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and whe
 @click.option("--once", is_flag=True, help="Look into the mailbox once, answer, and end: for cron.")
 @click.option("--refused", is_flag=True, help="Print what was refused, with the notes cosigned before, and end.")
 def witness(config_file: Path, *, once: bool, refused: bool) -> None:
-    """Witness the logs of servers: see that none takes back what it said.
+    """Witness the logs of servers: make sure that none takes back what it said.
 
     A server mails its checkpoints, or posts them to the `listen` of witness.toml; each one is cosigned if it
-    continues the last one. A server that replaces what it said has another log, and is refused. It prints the key by
-    which its cosignatures are known, and runs until SIGTERM or SIGINT.
+    continues the last one. A server that replaces what it said has another log, and is refused. The command prints
+    the key that verifies its cosignatures, and runs until SIGTERM or SIGINT.
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -70,7 +70,7 @@ def witness(config_file: Path, *, once: bool, refused: bool) -> None:
 
 @contextmanager
 def _listening(settings: Settings) -> Iterator[None]:
-    """Answer what is posted; raises click.ClickException."""
+    """Answer posted requests; raises click.ClickException."""
     from pbem.player.witness_http import Listener
 
     try:
@@ -99,21 +99,35 @@ def _run(found: Witness, settings: Settings, stop: threading.Event, *, once: boo
 
 
 def _look(found: Witness, source: mail_in.Source, settings: Settings) -> bool:
-    """Take in what came, and send the answers; whether mail could be fetched and sent."""
+    """Read new letters, and send the answers; returns whether mail could be fetched, and all of it sent."""
     try:
         for letter in source.letters(found.has_seen):
             if said := found.receive(letter.raw, letter.handle, datetime.now(UTC)):
                 click.echo(_clean(said))
                 source.done(letter)
-        for sent in found.unsent():
-            mail_out.send(settings.account, sent)
-            found.has_left(sent)
-    except (mail_in.NoMail, mail_out.NotSent) as error:
+    except mail_in.NoMail as error:
         click.echo(f"no mail now: {error}", err=True)
+        _post(found, settings)
         return False
-    return True
+    return _post(found, settings)
+
+
+def _post(found: Witness, settings: Settings) -> bool:
+    """Send the answers; whether all have left. That one log cannot be written to keeps no other's back."""
+    kept: set[str] = set()
+    for sent in found.unsent():
+        if sent.to in kept:
+            continue
+        try:
+            mail_out.send(settings.account, sent)
+        except mail_out.NotSent as error:
+            kept.add(sent.to)
+            click.echo(_clean(f"no mail to {sent.to} now: {error}"), err=True)
+        else:
+            found.has_left(sent)
+    return not kept
 
 
 def _clean(text: str) -> str:
-    """Letters are strangers' words: nothing in them moves the cursor."""
+    """The text without control characters, which could move the cursor: strangers wrote it."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

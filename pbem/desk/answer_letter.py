@@ -17,6 +17,7 @@ from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
+from pbem.mail.commands import masked
 from pbem.pages import served
 from pbem.phrase import Phrase
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.desk.reply import Reply
+    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.letters.draft import TemplateText
     from pbem.mail.commands import Command, Reading
@@ -42,6 +44,10 @@ _ANSWER = 1024 * 1024
 
 _ECHO = 4000
 """How many characters of a command are echoed."""
+
+
+_SUBJECT = 60
+"""How many characters are repeated of the subject of a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ def write(
         answers=told,
         ignored=ignored,
         stopped=reading.optout,
-        html_only=reading.meant is not None,
+        html_only=None if reading.meant is None else _which(caller, at),
         due=due and _Told("", letter_writer.draft(f"answers/{due.template}.txt", **due.facts), in_words),
         last=last,
         player=caller.player is not None,
@@ -115,6 +121,15 @@ def write(
     if not caller.repeated:
         out.answer(caller.letter)
     letter_writer.send(caller.address, out, caller.now)
+
+
+def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:
+    """Which letter is answered: its subject, when it was received, and the match that it is about."""
+    return {
+        "subject": masked(caller.letter.subject)[:_SUBJECT],
+        "received": caller.received,
+        "match": at.match.id if at else None,
+    }
 
 
 def _items(message_id: str | None, command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:

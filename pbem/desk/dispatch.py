@@ -17,10 +17,10 @@ from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.decisions import forget
 from pbem.desk.outgoing import escaped
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
-from pbem.desk.seats import seat_at
+from pbem.desk.seats import own_match, seat_at
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
-from pbem.mail.commands import COMMANDS, OF_ANY_PLACE, asked_by_nothing, asked_by_subject
+from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -142,10 +142,13 @@ def _obeyed(command: Command, reply: Reply) -> bool:
 
 
 def to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
-    """The commands to answer, each once, and the first lines of the commands left out."""
+    """The commands to answer, each once, and the first lines of the commands left out.
+
+    What must be alone in its letter is not even there twice: others read the letter without us, and count.
+    """
     once: dict[Hashable, Command] = {}
-    for command in reading.commands:
-        once.setdefault(command.same, command)
+    for at, command in enumerate(reading.commands):
+        once.setdefault(at if COMMANDS[command.name].alone else command.same, command)
     wanted = list(once.values())
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
 
@@ -230,7 +233,7 @@ def _without_effect(desk: Desk, caller: Caller, command: Command) -> Reply:
     if at is not None and caller.answers == at.place and not caller.short:
         faults, form = completed(at, command, command.faults)
         form = form or (None if command.faults else command.echo)
-    facts = {"faults": [escaped(fault) for fault in faults], "form": form, "level": "mailbox"}
+    facts = {"faults": _told(desk, caller, faults), "form": form, "level": "mailbox", "match": command.match}
     return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
 
 
@@ -247,11 +250,25 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
             faults, form = completed(at, command, faults)
         elif caller.player:
             form = proposing(command, desk.config.server, caller.player.name)
-    told = [escaped(fault) for fault in faults]
+    told = _told(desk, caller, faults)
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     kept = at is not None and stands(at, command)
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
     return Reply("refused", facts, at=at, outcome="refused")
+
+
+def _told(desk: Desk, caller: Caller, faults: Sequence[Fault]) -> list[Fault]:
+    """Faults as their writer is told them: where an example names a match, it is one of the writer's own."""
+    return [escaped(_with_own_match(desk, caller, fault)) for fault in faults]
+
+
+def _with_own_match(desk: Desk, caller: Caller, fault: Fault) -> Fault:
+    missing = fault.message.facts.get("missing")
+    if missing != NAME_THE_MATCH or (own := own_match(desk, caller)) is None:
+        return fault
+    return fault._replace(
+        message=fault.message.given(**fault.message.facts | {"missing": NAME_THE_MATCH.given(match=own)})
+    )
 
 
 def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:

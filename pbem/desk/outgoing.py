@@ -29,6 +29,7 @@ from pbem.mail.commands import SETTINGS
 from pbem.mail.language import asked_for
 from pbem.match import stored_orders
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
+from pbem.match.sealed_documents import SETUP
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.pages import Home, composer, fragment, page_file
 from pbem.phrase import Phrase, Span
@@ -336,9 +337,10 @@ class LetterWriter:
                     notice.match, row, _subject(notice, observed=True), now, partial(self._observed, notice, row)
                 )
         for seat, outs in letters.items():
-            outs.sort(key=lambda out: not NOTICES[out[0]].leads)
-            for kind, out in outs:  # of the turn that ended a game the end says enough
-                out.named = kind != "turn" or not NOTICES[outs[0][0]].leads
+            outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
+            ends = any(NOTICES[kind].leads for kind, _ in outs)
+            for kind, out in outs:  # of what ended a game the end says enough
+                out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
             self.post(row, seat, outs, latest, now)
 
     def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
@@ -448,6 +450,7 @@ class LetterWriter:
             facts |= self._of_seats(notice, row, out)
         elif notice.kind in ("missed", "vacation"):
             facts["who"] = facts["seat"]
+            facts["moved_on"] = _stage(latest) != _stage(match)
             # What is stored, and whether it is legal, is for its own player alone.
             own = notice.kind == "missed" and facts["who"] == seat and match.terms.miss == "default"
             facts["default"] = stored_orders.default(match, seat) if own else None
@@ -948,6 +951,11 @@ def _is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
     return notice.seat == first and NOTICES[notice.kind].public
 
 
+def _stage(match: Match) -> tuple[object, ...]:
+    """How far a match is."""
+    return match.phase, match.game, match.turn, len(match.games)
+
+
 def _is_over(match: Match) -> bool:
     return match.position is None or match.position.result is not None
 
@@ -969,8 +977,8 @@ def _truth(match: Match) -> dict[int, Mapping[str, Any]] | None:
     assert match.options is not None
     try:
         own = {
-            owner: rules.own(match.options, owner, laid_open.setup, laid_open.orders, match.table)
-            for owner, laid_open in sorted(game.reveals.items())
+            owner: rules.own(match.options, owner, revealed.setup, revealed.orders, match.table)
+            for owner, revealed in sorted(game.reveals.items())
         }
     except Refused:
         return None
@@ -980,8 +988,11 @@ def _truth(match: Match) -> dict[int, Mapping[str, Any]] | None:
 def _setups(match: Match) -> dict[int, str]:
     """The setups, once none of them is secret any more."""
     game = match.sealed_game
-    if game is not None and match.sealed_rules is not None and match.sealed_rules.reveals:
-        return {seat: laid_open.setup for seat, laid_open in sorted(game.reveals.items())}
+    if game is not None and match.sealed_rules is not None:
+        if match.sealed_rules.reveals:
+            return {seat: revealed.setup for seat, revealed in sorted(game.reveals.items())}
+        opened = {step.seat: "\n".join(step.lines) for step in game.steps if step.step == SETUP}
+        return dict(sorted(opened.items()))
     return {seat: submission.text for seat, submission in sorted(match.setups.items())}
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.compose import Attachment
+    from pbem.match.keys import Player
     from pbem.match.sealed_game import Filed
     from pbem.match.state import Match
     from pbem.store.matches import Matches
@@ -35,7 +36,7 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
         "owes": list(match.owes(seat)),
         "terms": match.rules_hash,
         "note": note,
-        "keys": {str(one): [key["public"] for key in match.players[one - 1].keys] for one in match.seats},
+        "keys": {str(one): _keys(match.players[one - 1]) for one in match.seats},
     }
     game = match.sealed_game
     if game is None:
@@ -44,6 +45,11 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
     steps = [_step(match, filed, attached) for filed in game.steps]
     commitments = {str(one): commitment for one, commitment in sorted(game.commitments.items())}
     return found | {"commitments": commitments, "seals": seals, "steps": steps}
+
+
+def _keys(player: Player) -> list[str]:
+    """The keys that letters told here may be signed with: a revoked one signed what was entered before."""
+    return [key["public"] for key in (*player.keys, *(key for _, key in player.former))]
 
 
 def _step(match: Match, filed: Filed, attached: set[str]) -> JsonObject:

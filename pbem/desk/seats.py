@@ -6,6 +6,7 @@ Implements design.md, "The way of a letter".
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.tokens import Place
 
-__all__ = ["SeatContext", "answered_at", "commit", "pinned", "seat_at", "seated_at", "without_keys"]
+__all__ = ["SeatContext", "answered_at", "commit", "own_match", "pinned", "seat_at", "seated_at", "without_keys"]
+
+_ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
+"""The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
 
 
 def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
@@ -122,6 +126,21 @@ def answered_at(desk: Desk, caller: Caller) -> SeatContext | None:
         return seat_at(desk, caller.answers[0], caller.player.name)
     except KeyError:
         return None
+
+
+def own_match(desk: Desk, caller: Caller) -> str | None:
+    """A match of the caller's, to be named as an example: that of the letter that is answered, else the latest."""
+    if caller.player is None:
+        return None
+    if (at := answered_at(desk, caller)) is not None:
+        return at.match.id
+    matches = desk.archive.matches
+    own = [f"m{number}" for number in matches.of_player(caller.player.name)]
+    about = _ABOUT.search(caller.letter.subject)
+    if about is not None and about[1] in own:
+        return about[1]
+    running = matches.of_player(caller.player.name, ("proposed", "setup", "playing"))
+    return f"m{running[-1]}" if running else own[-1] if own else None
 
 
 def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:

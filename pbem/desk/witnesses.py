@@ -1,7 +1,7 @@
-"""The log of all heads: put into the tree, said in checkpoints, witnessed; and the logs of others, witnessed here.
+"""The log of all heads: they go into the tree, into checkpoints, and to witnesses; and others' logs, witnessed here.
 
-A checkpoint is made at its time, or at once when a game was revealed. Witnesses are asked by mail and answer by mail,
-or by HTTP, where somebody else goes to the network; what they say is believed by their signatures alone. Implements
+A checkpoint is made when it is due, or at once when a game was revealed. Witnesses are asked and answer by mail, or
+by HTTP, which another task does. Their answers count only because of their signatures. Implements
 docs/witnesses.md.
 """
 
@@ -22,6 +22,7 @@ from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, Request
 from pbem.tlog.note import NotANote, Note, Signature, holds, signed
 from pbem.tlog.witness import REPEATED, Known, answer, answer_text
+from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -41,24 +42,26 @@ _AT_ONCE = 200
 """How many heads are put into the tree in one transaction."""
 
 _AGAIN = timedelta(hours=1)
-"""When a witness is asked again that did not answer."""
+"""After how long a witness that did not answer is asked again."""
 
 _ACCUSED = 3
-"""At most how often a day the operator is told that a witness refused."""
+"""How often a day, at most, the operator is told that a witness refused."""
 
 _MOST = 16 * 1024
-"""How much of a letter is looked at: a request with the longest proof has less."""
+"""How much of a letter is read: a request with the longest proof is shorter."""
 
 _ANSWER = re.compile(r"(cosigned|behind|forked|unproved) (\S{1,253}) ([0-9]{1,18})")
 
 _OK, _CONFLICT, _UNPROVED = 200, 409, 422
+_NOTES = re.compile(r"^This .{1,40}:$", re.MULTILINE)
+"""What stands before each note in a letter that says `forked`."""
 _KNOWN_SIZE = re.compile(r"[0-9]{1,18}\n?")
 
 _LOG: FilteringBoundLogger = structlog.get_logger("witnesses")
 
 
 def look(desk: Desk, now: datetime) -> datetime | None:
-    """Do what is due of the log; when to be called again. Nothing where nobody witnesses it."""
+    """Do what is due for the log, if it has witnesses; returns when to call again."""
     if not desk.config.witness.cosigners:
         return None
     if not desk.logged_all:
@@ -79,7 +82,7 @@ def look(desk: Desk, now: datetime) -> datetime | None:
 
 
 def take(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
-    """Handle a letter of a log or of a witness; what became of it, None if it is none."""
+    """Handle a letter of a log or of a witness; returns the outcome in words, or None if it is neither."""
     config = desk.config.witness
     text = (letter.text or "")[:_MOST].lstrip()
     if config.logs and text.startswith("old "):
@@ -114,7 +117,7 @@ def _leaf(desk: Desk, head: QueuedHead) -> bytes:
 
 
 def _state(desk: Desk, now: datetime) -> None:
-    """Say what the tree is."""
+    """Make a checkpoint of the tree."""
     size = desk.log.size
     text = str(Checkpoint(desk.config.server, size, tree.root(size, desk.log.node)))
     note = Note(text, (signed(desk.config.server, desk.signing_key, text),))
@@ -122,14 +125,23 @@ def _state(desk: Desk, now: datetime) -> None:
 
 
 def _ask_when_due(desk: Desk, witness: Correspondent, now: datetime) -> datetime | None:
-    """Ask a witness who does not know the last checkpoint; when to look again."""
+    """Ask a witness that did not cosign the last checkpoint; returns when to look again."""
     latest, asked = desk.log.latest(), desk.log.asked(witness.key.name)
-    if latest is None or (asked and asked.size >= latest.size):
+    if latest is None or Note.read(latest.note).by(witness.key):
         return None
     if asked and asked.wanted >= latest.size and now < asked.asked + _AGAIN:
         return asked.asked + _AGAIN
-    decide(desk, partial(_ask, desk, witness, asked.size if asked else 0, now))
+    decide(desk, partial(_ask, desk, witness, _known(desk, witness), now))
     return now + _AGAIN
+
+
+def _known(desk: Desk, witness: Correspondent) -> int:
+    """Up to which size a witness knows the tree, by what it cosigned: all else is what anybody can write."""
+    for found in desk.log.cosigned():
+        if Note.read(found.note).by(witness.key):
+            return found.size
+    asked = desk.log.asked(witness.key.name)
+    return asked.size if asked else 0
 
 
 def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
@@ -163,13 +175,33 @@ def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[s
 
 
 def _tell_operator(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime) -> None:
-    """Tell the operator that a witness does not cosign; `why` is empty where it does not know the log."""
-    if desk.config.operator and desk.today(f"witness {witness.key.name} refused", now) <= _ACCUSED:
-        facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http}
+    """Tell the operator that a witness does not cosign; `why` is empty if it does not know the log.
+
+    Letters that prove themselves are counted apart, because anybody can use up the count of the others.
+    """
+    proved = not witness.by_http and _convicts(desk, text)
+    mark = f"witness {witness.key.name} {'proved' if proved else 'refused'}"
+    if desk.config.operator and desk.today(mark, now) <= _ACCUSED:
+        facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http, "proved": proved}
         draft = desk.letters.draft("letters/witness_refused.txt", **facts)
         refuses = Phrase("[pbem] A witness refuses our log")
         subject = refuses if why else Phrase("[pbem] A witness does not know our log")
         desk.letters.send(desk.config.operator, OutgoingLetter(subject, draft), now)
+
+
+def _convicts(desk: Desk, text: str) -> bool:
+    """Whether a letter has two notes that are signed with our key, of one size and with two roots."""
+    own = VerifierKey(desk.config.server, LOG, bytes.fromhex(desk.server_key))
+    sizes: dict[int, bytes] = {}
+    for written in _NOTES.split(text)[1:]:
+        try:
+            note = Note.read(f"{written.strip()}\n")
+            found = Checkpoint.read(note.text)
+        except NotANote:
+            continue
+        if found.origin == own.name and note.by(own) and sizes.setdefault(found.size, found.root) != found.root:
+            return True
+    return False
 
 
 def _cosigned(desk: Desk, found: CheckpointRow, text: str, now: datetime) -> str:
@@ -202,13 +234,12 @@ def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None
 
 
 def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str:
-    """A witness knows another size than we believed: it is asked from there, once for each size that it says."""
-    asked = desk.log.asked(witness.key.name)
-    if asked is None or asked.size == size:
+    """A witness knows another size than we believed: it is asked from there, once for each size that it names."""
+    asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
+    if asked is None or asked.size == size or latest is None or Note.read(latest.note).by(witness.key):
         return f"witness knows {size}"
     if desk.today(f"witness {witness.key.name} behind", now) > REPEATED:
-        desk.log.ask(witness.key.name, size, asked.wanted, asked.asked)
-        return f"witness knows {size}, asked from there at its time"
+        return f"witness knows {size}; not asked from there any more today"
     _ask(desk, witness, size, now)
     return f"witness knows {size}, asked from there"
 
@@ -221,7 +252,7 @@ def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: dateti
 
 
 def _take_answer(desk: Desk, now: datetime) -> bool:
-    """Take in what a witness said to a request by HTTP; whether there was such an answer."""
+    """Take in a witness's answer to an HTTP request; returns whether there was one."""
     answered = desk.witness_requests.answered()
     if answered is None:
         return False
@@ -234,7 +265,7 @@ def _take_answer(desk: Desk, now: datetime) -> bool:
 
 
 def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datetime) -> str:
-    """What came of an answer, by the numbers of C2SP tlog-witness, add-checkpoint."""
+    """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
     asked, latest = Request.read(answered.request), desk.log.latest()
     if answered.status == _OK:
         found = desk.log.checkpoint(Checkpoint.read(asked.note.text).size)
@@ -271,9 +302,19 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
     if made.outcome == "cosigned":
         assert made.note is not None
         desk.log.remember(origin, str(made.note), now)
+    said = answer_text(made, origin, before or "")
     if made.outcome == "forked":
         _LOG.error("a log forked", log=origin)
+        _tell_of_fork(desk, origin, said, now)
     if not made.grew and desk.today(f"log {origin} repeated", now) > REPEATED:
         return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
-    _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), answer_text(made, origin, before or ""), now)
+    _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), said, now)
     return f"checkpoint of {origin}: {made.outcome}"
+
+
+def _tell_of_fork(desk: Desk, origin: str, text: str, now: datetime) -> None:
+    """Tell the operator here, who keeps the proof: the log itself has reasons to lose it."""
+    if desk.config.operator and desk.today(f"log {origin} forked", now) <= _ACCUSED:
+        draft = desk.letters.draft("letters/log_forked.txt", name=origin, text=text)
+        subject = Phrase("[pbem] The log of {name} forked", name=origin)
+        desk.letters.send(desk.config.operator, OutgoingLetter(subject, draft), now)

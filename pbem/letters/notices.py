@@ -30,7 +30,9 @@ class NoticeSpec:
     public: bool = False
     """Whether observers hear of it."""
     leads: bool = False
-    """Whether it comes first of what is told at one moment: the result, before the turn that brought it."""
+    """Whether it comes before all else that is told at one moment: the result, before the turn that brought it."""
+    says_why: bool = False
+    """Whether it comes even before the result, because it says what led to it."""
     html: bool = False
     """Whether it has an HTML part: it shows a position, or asks for one."""
     unasked: bool = False
@@ -86,23 +88,23 @@ NOTICES: Mapping[str, NoticeSpec] = {
         ),
         NoticeSpec(
             "reveals",
-            Phrase("game {game} is over: lay your secrets open"),
+            Phrase("game {game} is over: reveal your secrets"),
             starts_clock=True,
             brings_deadline=True,
         ),
-        NoticeSpec("revealed", Phrase("game {game}: {who} has laid everything open")),
+        NoticeSpec("revealed", Phrase("game {game}: {who} has revealed everything")),
         NoticeSpec(
             "ended", Phrase("game {game}, the end: {result}"), can_wait=True, public=True, leads=True, html=True
         ),
         NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, leads=True),
         NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), can_wait=True, unasked=True),
-        NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True),
+        NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True, says_why=True),
         NoticeSpec(
             "extended", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True
         ),
         NoticeSpec("moved", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True),
         NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), can_wait=True),
-        NoticeSpec("offer", Phrase("game {game}, {what}: {matter}")),
+        NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), says_why=True),
         NoticeSpec("keys", Phrase("{by} has changed keys")),
         NoticeSpec("substitute", Phrase("who takes a seat?")),
         NoticeSpec("substituted", Phrase("{who} takes a seat"), can_wait=True),

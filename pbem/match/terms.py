@@ -55,7 +55,7 @@ OPTIONS: Mapping[str, Phrase] = {
     "bank": Phrase("a time bank for the whole match, such as 21d, drawn on when the pace is over; none by default"),
     "keys": Phrase("optional (default) or demanded: whether every player must sign with a key, or a mailbox will do"),
     "sealed": Phrase(
-        "no (default), or yes: we see no setup and no orders before they are laid open; each player keeps them, and"
+        "no (default), or yes: we see no setup and no orders before they are revealed; each player keeps them, and"
         " answers for them (`help sealed`)"
     ),
 }

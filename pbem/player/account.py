@@ -6,7 +6,6 @@ the user's state folder (XDG Base Directory Specification 0.8). Neither holds a 
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import tomli_w
 
+from pbem.config import converted, read_as
 from pbem.player.correspondence import Party
+from pbem.player.durable import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,13 @@ __all__ = ["Account", "BadAccount", "Places", "places", "split"]
 _NAME = r"[a-z][a-z0-9_-]{0,31}"
 _SERVER = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
 _ACCOUNT = re.compile(rf"({_NAME})@({_SERVER})")
-_Address = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$")]
+_Address = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$",
+        description="a mail address such as anna@mail.example",
+    ),
+]
 
 
 class BadAccount(Exception):
@@ -34,9 +41,9 @@ class BadAccount(Exception):
 class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An account, from its file."""
 
-    name: Annotated[str, msgspec.Meta(pattern=f"^{_NAME}$")]
+    name: Annotated[str, msgspec.Meta(pattern=f"^{_NAME}$", description="a player's name in lower case")]
     """The player's name on the server."""
-    server: Annotated[str, msgspec.Meta(pattern=f"^{_SERVER}$")]
+    server: Annotated[str, msgspec.Meta(pattern=f"^{_SERVER}$", description="a host name in lower case")]
     """The server's name, which everything that is signed names."""
     server_address: _Address
     """Where the server reads letters, such as pbem@play.example."""
@@ -114,10 +121,10 @@ class Places:
             account = known[0]
         path = self.file(account)
         try:
-            found = msgspec.toml.decode(path.read_bytes(), type=Account)
+            found = read_as(Account, path)
         except OSError as error:
             raise BadAccount(f"{path}: {error.strerror}") from error
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise BadAccount(f"{path}: {error}") from error
         if found.id != account:
             raise BadAccount(f"{path} is the file of another account, {found.id}")
@@ -127,17 +134,11 @@ class Places:
         """Replace the file of an account, readable only by its owner: all of it, or nothing; raises `BadAccount`."""
         given = {name: value for name, value in msgspec.structs.asdict(account).items() if value or name == "key"}
         try:
-            msgspec.convert(given, Account)
-        except msgspec.ValidationError as error:
+            converted(Account, dict(given))
+        except ValueError as error:
             raise BadAccount(str(error)) from error
-        self._config.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.file(account.id)
-        draft = path.with_suffix(".toml.new")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            tomli_w.dump(given, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        replace(path, tomli_w.dumps(given).encode())
         return path
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
+from pbem.config import read_as
 from pbem.match.terms import duration
 from pbem.player.account import Account, BadAccount
 from pbem.player.blind import OCTETS
@@ -91,7 +92,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     account: Account
     memory: str = "opponent.sqlite"
     """What it remembers, beside the file; nobody else may read it."""
-    server_key: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    server_key: Annotated[
+        str, msgspec.Meta(pattern="^([0-9a-f]{64})?$", description="a key of 64 hex digits in lower case")
+    ] = ""
     """The server's key, if it is known; else that of its first answer is kept."""
     language: Literal["en", "de"] = "en"
     """Of what it says to players."""
@@ -133,10 +136,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load(path: Path) -> Settings:
     """The settings of a file; raises `BadAccount` with all known faults."""
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=Settings)
+        found = read_as(Settings, path)
     except OSError as error:
         raise BadAccount(f"{path}: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise BadAccount(f"{path}: {error}") from error
     here = path.absolute().parent
     account = msgspec.structs.replace(found.account, key=str(here / Path(found.account.key).expanduser()))

@@ -13,6 +13,8 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from pbem.player.durable import make_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -125,7 +127,8 @@ class Memory:
         if edition > _EDITION:
             raise BadMemory("a later pbem wrote it, which may know what this one would do twice: use that one")
         # A form must be on the disk before it leaves, and a letter before its mailbox is told that it was read.
-        self._database.execute("PRAGMA synchronous = FULL")
+        # EXTRA: as long as the name of a journal that was removed is on the disk, a power cut takes the commit back.
+        self._database.execute("PRAGMA synchronous = EXTRA")
         self._database.executescript(_SCHEMA)
         if edition < _EDITION:
             self._database.execute(f"PRAGMA user_version = {_EDITION}")
@@ -351,7 +354,7 @@ class Memory:
 
 def _make(path: Path) -> None:
     """Make sure that the file is there, readable only by its owner."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         os.fchmod(file, 0o600)  # a copy that was brought back may be open to others

@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
 from pbem.match.sealed_documents import Place, salt
 from pbem.match.transcript import canonical
+from pbem.player.durable import make_folder, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -205,7 +206,7 @@ class Vault:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Let no other program change anything here meanwhile: two programs would commit to two things."""
-        self._make()
+        make_folder(self._folder)
         with os.fdopen(os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -229,19 +230,8 @@ class Vault:
         may leave that they are needed for.
         """
         path = self._path(secrets.match, secrets.game)
-        draft = path.with_suffix(".new")
         try:
-            self._make()
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(canonical(secrets.document()) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+            replace(path, canonical(secrets.document()) + b"\n")
         except OSError as error:
             raise BadSecrets(f"{path}: {error.strerror}") from error
 
@@ -256,17 +246,11 @@ class Vault:
             raise BadSecrets(f"{path}: {error}") from error
 
     def keep_code(self, words: str) -> None:
-        """Keep the six words of this account; only while this program is `alone`."""
-        self._make()
-        draft = self._folder / "code.new"
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
-            file.write(f"{words}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self._folder / "code")
+        """Keep the six words of this account: when this returns they are on the disk.
 
-    def _make(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        Only while this program is `alone`.
+        """
+        replace(self._folder / "code", f"{words}\n".encode("ascii"))
 
     def _path(self, match: str, game: int) -> Path:
         if not re.fullmatch("m[1-9][0-9]{0,8}", match):

@@ -34,6 +34,8 @@ _OPEN = "open"
 _Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _Number = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 _Line = Annotated[str, msgspec.Meta(max_length=4000)]
+_Key = Annotated[str, msgspec.Meta(max_length=1 << 17)]
+"""An OpenPGP key of all octets that a server takes is shorter."""
 _Seat = Annotated[str, msgspec.Meta(pattern=r"\A[12]\Z")]
 
 
@@ -70,7 +72,7 @@ class SealedState(msgspec.Struct, frozen=True):
     terms: _Hash
     """Hash of the agreed terms, which the paper of a setup names."""
     note: Annotated[str, msgspec.Meta(max_length=8192)] | None = None
-    keys: dict[str, list[_Line]] = {}
+    keys: dict[str, list[_Key]] = {}
     """By seat the public keys that its letters may be signed with."""
     seals: dict[_Seat, _Line] = {}
     """By seat the file of the letter by which it committed to its setup, as long as letters bring that."""

@@ -16,6 +16,7 @@ from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
+from pbem.player.bulletin import LIMITS
 from pbem.player.correspondence import Impossible
 from pbem.player.sealed_game import Contradiction
 from pbem.proof.signed_letters import VOCABULARY, said
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "check_seal", "unproved"]
 
+# A server's limits are for what it gets: as UTF-8, what it took may have three times as many octets.
 _HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
 
 
@@ -126,7 +128,7 @@ def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
     """The one command that a text signs with a key of this seat."""
     try:
         keys = [_key(public) for public in game.told.keys.get(str(seat), ())]
-        verdict = identity.judge(read(_HEADER + content), keys, game.place.server, words=VOCABULARY)
+        verdict = identity.judge(read(_HEADER + content, LIMITS), keys, game.place.server, words=VOCABULARY)
         text = said(verdict) if verdict.kind == "valid" else ""
     except (BadKey, Unreadable, ValueError) as error:
         raise Contradiction(f"{where}: what was signed cannot be read") from error

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from pbem.identity import BadKey, ssh
+from pbem.player.durable import make_folder, replace, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,19 +111,16 @@ def make(path: Path, comment: str) -> None:
     private = Ed25519PrivateKey.generate()
     data = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         draft = path.with_name(f"{path.name}.new")
         draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        write(draft, data, new=True)
         # All of it, or nothing: half a key would be in the way for ever. And none that is there is replaced.
         try:
             os.link(draft, path)
         finally:
             draft.unlink()
-        path.with_name(f"{path.name}.pub").write_text(f"{ssh.public(private)} {comment}\n", "ascii")
+        replace(path.with_name(f"{path.name}.pub"), f"{ssh.public(private)} {comment}\n".encode("ascii"))
     except FileExistsError as error:
         raise CannotSign(f"{path} is there already: leave --new-key out to use it.") from error
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What a server tells of a sealed game, held against what it told before, what was agreed to, and what was signed.
+"""Checks what a server tells about a sealed game against what it told before, what was agreed, and what was signed.
 
-Each check raises `Contradiction` where two things cannot both be true. What passes is remembered, and later letters
-are held against it. What a document says by itself is `sealed_game`'s, and signatures are `signed_steps`'. Implements
+Each check raises `Contradiction` if two things cannot both be true. What passes is remembered, and later letters are
+checked against it. `sealed_game` checks a document on its own, and `signed_steps` checks signatures. Implements
 sealed.md 1.5 and 1.6.
 """
 
@@ -26,24 +26,24 @@ __all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed"]
 
 
 def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
-    """Check that a setup is due at our seat, under the agreed terms: otherwise it could not be opened."""
+    """Check that a setup is due at our seat, under the agreed terms: otherwise its commitment could not be opened."""
     agreed = letters.agreed(standing["match"])
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
     hashed = agreed.hash(letters.party.server, standing["match"])
     if terms != hashed or agreed.players[standing["seat"] - 1] != standing["player"]:
-        raise Contradiction("the setup is asked for under other terms, or at another seat, than were agreed on")
+        raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
 
 def check_unrevealed(memory: Memory, standing: JsonObject) -> None:
     """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets."""
     revealed = memory.sent("reveal", standing["match"], f"game {standing['game']}")
     if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
-        raise Contradiction("the server had you lay your secrets open, and now the game goes on")
+        raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
 def check_told(memory: Memory, game: ToldGame) -> None:
-    """Check that keys, steps and commitments are those told before, and those signed; raises `Impossible`, too."""
+    """Check that keys, steps and commitments are those told before, and those signed; also raises `Impossible`."""
     match = game.place.match
     _check_keys(memory, match, game.told)
     _check_begun(memory, game)
@@ -57,14 +57,14 @@ def check_told(memory: Memory, game: ToldGame) -> None:
 
 
 def _check_keys(memory: Memory, match: str, told: SealedState) -> None:
-    """Check that the others' keys are those that were told first: with other keys, it may be somebody else."""
+    """Check that the others' keys are those that were told first: new keys may be somebody else's."""
     fact = f"keys {match}"
     known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
     for seat, keys in told.keys.items():
         if not known.setdefault(seat, keys) or not keys:
             raise Contradiction(f"seat {seat} has no key")
         if not set(known[seat]) & set(keys):
-            raise Contradiction(f"seat {seat} has other keys than before, and none of the old ones")
+            raise Contradiction(f"seat {seat} has new keys, and none of the old ones")
         known[seat] = keys
     memory.know(fact, json.dumps(known))
 
@@ -80,27 +80,27 @@ def _check_begun(memory: Memory, game: ToldGame) -> None:
     if before is None:
         memory.know(fact, begun)
     elif before != begun:
-        raise Contradiction("this game began otherwise, by what was told before: terms, options, commitments")
+        raise Contradiction("the terms, options or commitments of this game differ from those told before")
 
 
 def _check_steps(memory: Memory, game: ToldGame) -> None:
-    """Check that a step that was told does not change, and neither does its head.
+    """Check that steps that were told do not change, nor their heads.
 
-    Papers are told only for recent steps, so they are compared only if both letters have them.
+    Letters have papers only of recent steps, so these are compared only if both letters have them.
     """
     fact = _named("steps", game)
     now = [[step.seq, step.head, step.said, step.paper] for step in game.told.steps]
     before = json.loads(memory.fact(fact) or "[]")
     for then, told in zip(before, now, strict=False):
         if then[:3] != told[:3] or (then[3] and told[3] and then[3] != told[3]):
-            raise Contradiction("the steps of this game are other ones than were told before")
+            raise Contradiction("the steps of this game differ from those told before")
         told[3] = told[3] or then[3]
     if (told_so_far := now + before[len(now) :]) != before:
         memory.know(fact, json.dumps(told_so_far))
 
 
 def _check_heads(memory: Memory, game: ToldGame) -> None:
-    """Check that each entry has one head, in all letters."""
+    """Check that each entry has the same head in all letters."""
     for step in game.told.steps:
         shown = memory.head(game.place.match, step.seq)
         if shown is not None and shown != step.head:
@@ -108,7 +108,7 @@ def _check_heads(memory: Memory, game: ToldGame) -> None:
 
 
 def _check_signed(memory: Memory, game: ToldGame) -> None:
-    """Check that the others signed what was told: what they signed for this turn and the last must have come."""
+    """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
     match, fact = game.place.match, _named("proved", game)
     heads = memory.heads(match) | {step.seq: step.head for step in game.told.steps}
     for at, steps in unproved(game, int(memory.fact(fact) or 0)):
@@ -118,7 +118,7 @@ def _check_signed(memory: Memory, game: ToldGame) -> None:
             check(game, at, steps, content, heads)
         elif steps[-1].turn >= game.table.turn - 1:
             raise Impossible(
-                f"what {game.players[first.seat - 1]} signed has not come; `pbem play ask report {match}` asks"
+                f"what {game.players[first.seat - 1]} signed has not arrived: `pbem play ask report {match}`"
             )
         memory.know(fact, str(at + len(steps)))
 
@@ -129,12 +129,12 @@ def _named(fact: str, game: ToldGame) -> str:
 
 
 def check_own(game: ToldGame, secrets: Secrets) -> None:
-    """Check that what is told in our name is what we said."""
+    """Check that what was told in our name is what we said."""
     seat = game.place.seat
     given = secrets.by_turn
     steps = [step for step in game.steps if step.seat != seat or step.turn in given or step.turn == 0]
     if steps != list(game.steps):
-        return  # another machine of ours went on, and its note has not come
+        return  # another machine of ours went on, and its note has not arrived
     false = game.rules.first_false(game.options, seat, secrets.setup, given, steps)
     if false is not None:
-        raise Contradiction(f"turn {false.turn}, {false.step}: that is told under your name, and you did not say it")
+        raise Contradiction(f"turn {false.turn}, {false.step}: this was told in your name, and you did not say it")

@@ -1,7 +1,7 @@
 """A witness: it remembers the last checkpoint of each log, and cosigns the next one if that log only grew.
 
-What it remembers is on the disk before an answer leaves: a witness that forgot would sign two trees. Letters of
-anybody but its logs are left alone; how it is asked by HTTP is `witness_http`'s. Implements docs/witnesses.md, "To be
+What it remembers is on disk before an answer leaves: a witness that forgot would sign two trees. Letters from anybody
+but its logs are ignored. `witness_http` is its HTTP side. Implements docs/witnesses.md, "To be
 a witness".
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config import Correspondent, Listen
+from pbem.config import Correspondent, Listen, converted, read_as
 from pbem.identity import ssh
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
@@ -44,13 +44,13 @@ _NAME = r"^[^\s+]{1,253}$"
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file; paths are absolute once loaded."""
 
-    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
-    """What the witness is called: best a name of its own under a domain, such as witness.example."""
+    name: Annotated[str, msgspec.Meta(pattern=_NAME, description="a name without blanks or +")]
+    """The witness's name: preferably one of its own under a domain, such as witness.example."""
     logs: tuple[str, ...]
     """Each log's key, a blank, and the address that answers go to."""
     address: str = ""
     mail_in: str = ""
-    """Empty: it is asked by HTTP alone."""
+    """Empty if it is asked only by HTTP."""
     mail_out: str = ""
     listen: str = ""
     """Where it is asked by HTTP: host:port."""
@@ -80,11 +80,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load(path: Path) -> Settings:
     """The settings of a file; raises `BadAccount` with what is wrong."""
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=Settings)
+        found = read_as(Settings, path)
         if not found.mail_in and not found.listen:
             raise ValueError("how is it asked? Give address, mail_in and mail_out, or listen, or all of them")
         if found.mail_in:
-            msgspec.convert(msgspec.structs.asdict(found.account), Account)
+            converted(Account, msgspec.structs.asdict(found.account))
         if Listen.parse(found.listen).path or found.listen == "systemd":
             raise ValueError(f"listen: {found.listen}: write host:port")
         for log in found.logs:
@@ -92,7 +92,7 @@ def load(path: Path) -> Settings:
                 raise ValueError(f"{log}: not the key of a log")
     except OSError as error:
         raise BadAccount(f"{path}: {error.strerror}") from error
-    except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
+    except ValueError as error:
         raise BadAccount(f"{path}: {error}") from error
     here = path.absolute().parent
     return msgspec.structs.replace(
@@ -120,19 +120,19 @@ class Witness:
 
     @property
     def verifier(self) -> VerifierKey:
-        """The key by which everybody knows its cosignatures."""
+        """The key that verifies its cosignatures."""
         return VerifierKey(self._settings.name, COSIGNATURE, self._key.public_key().public_bytes_raw())
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Close the memory."""
         self._database.close()
 
     def has_seen(self, handle: str) -> bool:
-        """Whether a letter was looked at before."""
+        """Whether a letter was seen before."""
         return self._row("SELECT 1 FROM seen WHERE handle = ?", handle) is not None
 
     def receive(self, raw: bytes, handle: str, now: datetime) -> str:
-        """Take in a letter: what came of it, in a few words; an answer, if any, lies ready."""
+        """Take in a letter; returns the outcome in a few words. An answer, if any, is then ready to be sent."""
         request, letter = _request(raw)
         with self._deciding():
             said = self._judge(request, letter, now) if request is not None and letter is not None else ""
@@ -141,7 +141,7 @@ class Witness:
 
     @contextmanager
     def _deciding(self) -> Iterator[None]:
-        """A transaction: of two that run at once one waits."""
+        """A transaction; a second one at the same time waits."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -155,12 +155,12 @@ class Witness:
         return any(log.key.name == origin for log in self._logs)
 
     def answer(self, request: Request, now: datetime) -> Answer:
-        """What is said to a request that did not come by mail; what is to be remembered is on the disk by then."""
+        """The answer to a request that did not come by mail; what must be remembered is on disk when this returns."""
         with self._deciding():
             return self._answer(request, now)[0]
 
     def _answer(self, request: Request, now: datetime) -> tuple[Answer, str]:
-        """The answer, and its words with all that convicts the log; kept in the caller's transaction."""
+        """The answer, and its text with the notes that convict the log; part of the caller's transaction."""
         origin = request.note.text.partition("\n")[0]
         row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
         known = Known(Note.read(row[0])) if row else None
@@ -186,10 +186,15 @@ class Witness:
             return f"{said}; not answered any more today"
         raw = self._reply(log, f"Checkpoint {made.size} of {origin}: {made.outcome}", text, letter, now)
         self._database.execute("INSERT INTO replies (address, raw) VALUES (?, ?)", (log.address, raw))
+        self._database.execute(
+            "DELETE FROM replies WHERE address = ? AND id NOT IN"
+            " (SELECT id FROM replies WHERE address = ? ORDER BY id DESC LIMIT ?)",
+            (log.address, log.address, REPEATED),
+        )
         return said
 
     def _repeated(self, origin: str, now: datetime) -> int:
-        """How often today a log, or whoever has its notes, wrote without anything new, this time included."""
+        """How many requests about a log brought nothing new today, this one included."""
         day = now.date().isoformat()
         self._database.execute("DELETE FROM repeated WHERE day <> ?", (day,))
         self._database.execute(
@@ -212,18 +217,18 @@ class Witness:
         return out.as_bytes()
 
     def unsent(self) -> Iterator[Sent]:
-        """The answers that lie ready."""
+        """The answers that are ready to be sent."""
         with closing(self._database.execute("SELECT id, address, raw FROM replies ORDER BY id")) as rows:
             found = rows.fetchall()
         for number, address, raw in found:
             yield Sent(number, f"<{number}>", "witness", "", "", 0, "", raw, address, "ready")
 
     def has_left(self, sent: Sent) -> None:
-        """Note that an answer was taken by whoever carries it."""
+        """Note that an answer was handed over for sending."""
         self._database.execute("DELETE FROM replies WHERE id = ?", (sent.id,))
 
     def refused(self) -> list[tuple[str, str]]:
-        """When what was refused, oldest first, as the log was told: with the note that was cosigned before."""
+        """The refusals, oldest first: when, and the text that the log was told, with the note cosigned before."""
         with closing(self._database.execute("SELECT time, said FROM refused ORDER BY id")) as rows:
             return [(time, said) for time, said in rows]
 

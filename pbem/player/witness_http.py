@@ -1,7 +1,7 @@
-"""A witness asked by HTTP: a request posted, an answer in the numbers of HTTP.
+"""A witness by HTTP: requests are posted, and answered with HTTP status codes.
 
-Here live the listener, its patience and how much it reads; what is answered is `witness`'s. It speaks without TLS:
-whoever shows it to others puts a web server before it. Implements C2SP tlog-witness, add-checkpoint.
+Here live the listener and its limits of time and size; `witness` decides on the answers. It speaks without TLS: to
+make it public, put a web server in front of it. Implements C2SP tlog-witness, add-checkpoint.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import socket
 import sqlite3
 import sys
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["Listener"]
 
 PATIENCE = 5.0  # seconds without an octet
+LONGEST = 30.0  # seconds for a whole request and its answer
 MOST = 16 * 1024  # octets of a request: one with the longest proof has less
 AT_ONCE = 16  # requests that are read at once; more are turned away
 
 
 class Listener(ThreadingHTTPServer):
-    """Answers in threads of its own until `close`; `said` hears what came of each request. Raises OSError."""
+    """Answers in threads of its own until `close`; `said` is told the outcome of each request. Raises OSError."""
 
     daemon_threads = True
 
@@ -50,7 +51,7 @@ class Listener(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, args=(0.05,), name="witness", daemon=True).start()
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop answering."""
         self.shutdown()
         self.server_close()
 
@@ -77,24 +78,34 @@ class Listener(ThreadingHTTPServer):
         return 403, "text/plain", "not signed with the key of this log\n"
 
     def process_request(self, request: _Asked, client_address: object) -> None:
-        """Read a request where there is room for one more."""
+        """Read a request if there is room for one more."""
         if self._room.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
     def process_request_thread(self, request: _Asked, client_address: object) -> None:
-        """Answer, and make room for another."""
+        """Answer, and make room for another, however slowly the other side writes."""
+        cut = threading.Timer(LONGEST, _cut, (request,))
+        cut.daemon = True
+        cut.start()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            cut.cancel()
             self._room.release()
 
-    def handle_error(self, request: _Asked, client_address: object) -> None:  # noqa: ARG002 - who asked is not noted
-        """Say what went wrong, unless it is that the other side is gone."""
+    def handle_error(self, request: _Asked, client_address: object) -> None:  # noqa: ARG002 - clients are not logged
+        """Report an error, unless it is that the client has gone away."""
         error = sys.exc_info()[1]
         if not isinstance(error, ConnectionError):
             self._said(f"a request failed: {error}")
+
+
+def _cut(request: _Asked) -> None:
+    if isinstance(request, socket.socket):
+        with suppress(OSError):  # it ended meanwhile
+            request.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -125,8 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def version_string(self) -> str:
-        """What runs here."""
+        """The name of the software, without a version."""
         return "pbem"
 
     def log_message(self, *_: object) -> None:
-        """Who asked is not noted."""
+        """Log nothing: who asked is nobody's business."""

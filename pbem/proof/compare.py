@@ -305,9 +305,12 @@ class Against:
         what = f"entry {logged.seq} in the log of {self._server}"
         try:
             proof = InclusionProof.read(logged.proof)
-            size = proof.checkpoint.size
+            checkpoint = proof.checkpoint
         except NotANote as error:
             return Finding("broken", what, str(error), logged.seq)
+        size = checkpoint.size
+        if checkpoint.origin != self._server:  # a witness keeps the logs apart by these names
+            return Finding("broken", what, "its checkpoint is of another log", logged.seq)
         if proof.note.by(VerifierKey(self._server, LOG, bytes.fromhex(self._key))) is None:
             return Finding("broken", what, "its checkpoint is not signed with the bundle's key", logged.seq)
         ours = self._heads.get(logged.seq)

@@ -1,33 +1,55 @@
 """What many letters show of a match in its server's log, brought down to what is worth showing.
 
-Nothing is verified here: whoever is shown it does that. Implements docs/witnesses.md.
+Letters are anybody's: what proves nothing must not take the place of what does. The page that shows it verifies all
+of it again. Implements docs/witnesses.md.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.match.transcript import statement
 from pbem.tlog.note import NotANote
 from pbem.tlog.proof import InclusionProof
+from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from pbem.proof.bundle import Bundle
     from pbem.proof.compare import Logged
 
 __all__ = ["latest"]
 
 
-def latest(found: Iterable[Logged], server: str, match: str) -> list[tuple[int, str]]:
-    """Of each witness that signed anything the proof of the latest entry, and of that the earliest, by entries."""
-    best: dict[tuple[str, bytes], tuple[int, int, str]] = {}
+def latest(found: Iterable[Logged], bundle: Bundle, witnesses: Sequence[VerifierKey] = ()) -> list[tuple[int, str]]:
+    """Of each witness the proof of the latest entry that it saw, and of that the earliest, by entries.
+
+    Of the witnesses that are named here, a cosignature must hold. Beside those proofs comes that of the latest entry
+    that does not lead to the bundle's: it may show that the end was cut off. Raises KeyError, TypeError and
+    ValueError for a transcript that does not begin properly.
+    """
+    agreed = bundle.entries[0].body
+    server, match = str(agreed["server"]), str(agreed["match"])
+    own = VerifierKey(server, LOG, bytes.fromhex(agreed["server_key"]))
+    heads = {entry.seq: entry.head for entry in bundle.entries}
+    named = {(key.name, key.id): key for key in witnesses}
+    best: dict[tuple[str, bytes] | None, tuple[int, int, str]] = {}
     for logged in found:
+        if (logged.server, logged.match) != (server, match):
+            continue
         try:
-            signatures = InclusionProof.read(logged.proof).note.signatures
+            proof = InclusionProof.read(logged.proof)
+            if proof.checkpoint.origin != server or proof.note.by(own) is None:
+                continue
+            head = heads.get(logged.seq)
+            leads = head is not None and proof.proves(statement(server, match, logged.seq, head))
         except NotANote:
             continue
-        for one in signatures:
-            if (logged.server, logged.match) == (server, match) and one.name != server:
-                held = (logged.seq, -one.time, logged.proof)
-                best[one.name, one.id] = max(best.get((one.name, one.id), held), held)
+        for one in proof.note.signatures:
+            by = (one.name, one.id)
+            if by != (own.name, own.id) and (by not in named or proof.note.by(named[by])):
+                held = (logged.seq, -one.time, str(proof))
+                place = by if leads else None
+                best[place] = max(best.get(place, held), held)
     return sorted({(seq, proof) for seq, _, proof in best.values()})

@@ -1,7 +1,7 @@
-"""Asking witnesses by HTTP: what the desk wants cosigned is posted, and what a witness says is kept for the desk.
+"""Asks witnesses by HTTP: posts what the desk wants cosigned, and keeps the answers for the desk.
 
-Here live one request with its bounds of time and size, and the task that makes them; what an answer means is the
-desk's to say. Nothing of the store is held while a witness is waited for. Implements docs/witnesses.md, "Witnesses by
+Here live a single request, with its limits of time and size, and the task that makes requests. The desk decides what
+an answer means. The store is not locked during a request. Implements docs/witnesses.md, "Witnesses by
 HTTP", and C2SP tlog-witness, add-checkpoint, as a log speaks it.
 """
 
@@ -33,24 +33,24 @@ __all__ = ["Post", "Unreachable", "WitnessAsker", "posted"]
 
 if TYPE_CHECKING:
     Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
-    """Posts this to a URL: the status, and the answer's body. Raises `Unreachable`."""
+    """Posts a body to a URL, and returns the status and the answer's body. Raises `Unreachable`."""
 
 SILENCE = 10.0  # seconds without an octet
 PATIENCE = 30.0  # seconds for one request and the whole answer
 MOST = 16 * 1024  # octets of an answer: sixteen signatures, as long as any, have less
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(hours=1)
-LEASE = timedelta(minutes=2)  # whoever asked and died is followed by another after this
+LEASE = timedelta(minutes=2)  # seconds until another process repeats the requests of one that died
 _LATER = frozenset({408, 425, 429})
 
 log = structlog.get_logger()
 
 
 class Unreachable(Exception):
-    """Nobody answered as witnesses do; another time it may work."""
+    """No witness answered; a later attempt may succeed."""
 
 
 class _Call:
-    """One request, in a thread of its own; `cut` ends it from another."""
+    """One request, in a thread of its own; `cut` ends it from another thread."""
 
     def __init__(self, url: str, body: bytes) -> None:
         place = urlsplit(url)
@@ -86,7 +86,7 @@ class _Call:
             connection.close()
 
     def cut(self) -> None:
-        """Let whoever waits for the other side wait no longer."""
+        """Stop waiting for the other side."""
         self._over = True
         if self._socket is not None:
             with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ class _Call:
 
 
 async def posted(url: str, body: bytes) -> tuple[int, bytes]:
-    """What this machine's network brings; redirections are not followed, and proxies of the environment not used."""
+    """A request over this machine's network, without redirections and without proxies from the environment."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[tuple[int, bytes]] = loop.create_future()
     call = _Call(url, body)
@@ -117,7 +117,7 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
         with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
             loop.call_soon_threadsafe(settle, found, trouble)
 
-    # Of no executor: those are waited for, however long a name takes to be looked up.
+    # Not in an executor: its threads are joined at exit, however long a name look-up takes.
     threading.Thread(target=run, name="witness", daemon=True).start()
     try:
         return await asyncio.wait_for(ended, PATIENCE)
@@ -128,7 +128,7 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
 
 
 class WitnessAsker(Asking):
-    """The task that asks what is due, keeps what was said, and wakes the desk; `urls` are the witnesses' by name."""
+    """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class WitnessAsker(Asking):
         self._post = post
 
     async def _round(self) -> float:
-        """Ask all that is due; seconds until there may be more."""
+        """Make all requests that are due; returns the seconds until there may be more."""
         following = await self._run(self._requests.next_due)
         if following is None or following > self._now():
             return self._until(following)
@@ -174,5 +174,5 @@ class WitnessAsker(Asking):
 
 
 def _plain(content: bytes) -> str:
-    """An answer as text: strangers' words, in which nothing but lines ends or moves anything."""
+    """An answer as text, without control characters other than line ends: a stranger wrote it."""
     return "".join(char for char in content.decode("utf-8", "replace") if char.isprintable() or char == "\n")

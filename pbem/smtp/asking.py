@@ -1,7 +1,7 @@
-"""A task that asks others what is due, round after round, and keeps what they answer.
+"""A task that asks others whatever is due, in rounds, and keeps their answers.
 
-Here lives what askers have in common: when they ask again, what wakes them, how they stop. What is asked, and what an
-answer means, is each asker's. Calls to the store go through `run`, because they may wait for the disk; time is
+Here lives what all askers share: when they ask again, what wakes them, how they stop. Each asker decides what to ask,
+and what an answer means. Calls to the store go through `run`, because they may wait for the disk; time is
 handed in.
 """
 
@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 class Asking(ABC):
-    """Asks all that is due until it is stopped; `wake` is set when there is more, `settled` is told of answers."""
+    """Asks whatever is due until it is stopped; `wake` is set when there is more, `settled` called on answers."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Asking(ABC):
         self.wake = asyncio.Event()
 
     def stop(self) -> None:
-        """Begin to stop; what is under way is asked again after the next start."""
+        """Begin to stop; questions under way are asked again after the next start."""
         self._stopping = True
         self.wake.set()
         if self._asking is not None:
@@ -69,10 +69,10 @@ class Asking(ABC):
 
     @abstractmethod
     async def _round(self) -> float:
-        """Ask all that is due; seconds until there may be more."""
+        """Ask whatever is due; returns the seconds until there may be more."""
 
     async def _ask_all(self, questions: Iterable[Coroutine[None, None, None]]) -> None:
-        """Ask at once, and wait for all answers, unless this is to stop."""
+        """Ask all at once, and wait for the answers, unless this task is stopping."""
         self._asking = asyncio.gather(*questions)
         try:
             await self._asking

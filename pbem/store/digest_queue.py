@@ -39,7 +39,7 @@ class DigestQueue:
         self._vault = vault
         self._begun = 0
         self._unmade: dict[bytes, Later[bytes]] = {}
-        """What was put off in the transaction that was begun last, by what lies in the rows meanwhile."""
+        """The contents deferred in the latest transaction, by their stand-ins in the rows."""
 
     def hold(self, player: str, match: int, content: Later[bytes], due: datetime) -> None:
         """Keep a letter to a player, about a match, until then."""

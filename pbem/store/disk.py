@@ -1,4 +1,4 @@
-"""What a store in a file asks of the disk under it: a connection to a file, that a file be on disk, how much is free.
+"""What a store in a file needs from the disk under it: connections to files, syncing, and the free space.
 
 It is handed in, so that a test can hand in a disk that loses what was not synced. Nothing here knows what is in a
 file. Implements reliability.md, promises 1 and 2.
@@ -20,11 +20,11 @@ class Disk:
     """The disk of this machine."""
 
     def connect(self, path: Path, *, wait: float) -> sqlite3.Connection:
-        """A connection to a database, which waits so many seconds for another's lock; transactions are explicit."""
+        """A connection to a database, which waits this many seconds for a lock; transactions are explicit."""
         return sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
 
     def sync(self, path: Path) -> None:
-        """Have a file, or the names in a folder, on disk when this returns."""
+        """Sync a file, or the names in a folder: it is on disk when this returns."""
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(file)
@@ -32,7 +32,7 @@ class Disk:
             os.close(file)
 
     def make_folder(self, folder: Path) -> None:
-        """Have a folder there, and the names of those that had to be made on disk; a new one is for nobody else."""
+        """Make a folder, if needed, and sync the names of those that were made; a new one is closed to others."""
         made = [one for one in (folder, *folder.parents) if not one.exists()]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for one in reversed(made):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"]
 
-TOKEN = 20  # hex digits: 80 bits that nobody guesses, and short enough for any local part
+TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for any local part
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class OutboxRow:
     raw: bytes
     created: datetime
     attempts: int
-    """How often sending was begun, this time included."""
+    """The number of attempts, this one included."""
     token: str
-    """What its return path is known by; it tells nothing, not even how many letters there were."""
+    """Identifies its return path; it reveals nothing, not even how many letters there were."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A letter that was given up, or that came back; the reply is what the smarthost said last."""
+    """A letter that was given up, or that bounced; the reply is the smarthost's last."""
 
     id: int
     recipient: str
@@ -57,7 +57,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A letter that set the clock of a seat going: when that was, when it was written, and what became of it."""
+    """A letter that started a seat's clock: when it did, when it was written, and its fate."""
 
     id: int
     match: int
@@ -72,7 +72,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came of an attempt: `delivered`, `failed` for good, or `waiting` until the time to try again."""
+    """The outcome of an attempt: `delivered`, `failed` for good, or `waiting` until the time to try again."""
 
     id: int
     reply: str
@@ -83,17 +83,17 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """What an exchange gave: letters to send, the longest due first."""
+    """The result of an exchange: letters to send, the longest due first."""
 
     rows: list[OutboxRow]
     sealed: list[int]
     """Letters that could not be opened; they stay leased, out of the others' way."""
     due: datetime | None
-    """When the time of the next that waits comes, or came; None when none waits."""
+    """When the next waiting letter is due, or was due; None if none waits."""
 
 
 class Outbox:
-    """The table of letters to send on one connection; what it leases is the `owner`'s."""
+    """The table of letters to send, on one connection; it leases them for the `owner`."""
 
     def __init__(self, database: Database, vault: Vault, owner: str = "") -> None:
         self._database = database
@@ -103,7 +103,7 @@ class Outbox:
     def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> None:
         """Keep a letter to send, in the caller's transaction; the same letter again changes nothing.
 
-        Raises ValueError when other bytes already stand under this recipient and Message-ID.
+        Raises ValueError if this recipient and Message-ID already have other bytes.
         """
         letter = raw if isinstance(raw, Later) else Later(lambda: raw, raw)
         known = self._database.row(
@@ -129,7 +129,7 @@ class Outbox:
         )
 
     def return_token(self, recipient: str, message_id: str) -> str:
-        """The token by which a letter is known that came back; nobody can make it who was not sent the letter."""
+        """The token by which a returned letter is recognised; nobody can know it who was not sent the letter."""
         return self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN]
 
     def number(self, recipient: str, message_id: str) -> int:
@@ -145,9 +145,9 @@ class Outbox:
         return leased.rows[0] if leased.rows else None
 
     def exchange(self, sent: Sequence[Sent], now: datetime, most: int) -> Leased:
-        """Note what came of several attempts and take the next letters whose time has come, up to so many.
+        """Note the outcomes of several attempts, and take the next letters that are due, up to this many.
 
-        One transaction for both: all of it is on disk when this returns, the attempts counted too.
+        Both in one transaction: everything is on disk when this returns, including the counts of attempts.
         """
         due = self.next_due()
         waiting = due is not None and due <= now and most > 0
@@ -187,7 +187,7 @@ class Outbox:
         )
 
     def give_back(self, row_ids: Sequence[int]) -> None:
-        """Let leased letters that nobody tried to send wait as if they had never been taken."""
+        """Give back leased letters that nobody tried to send, as if they had never been taken."""
         with self._database.transaction():
             for row_id in row_ids:
                 self._database.write(
@@ -197,7 +197,7 @@ class Outbox:
                 )
 
     def give_back_others(self, row_ids: Collection[int]) -> None:
-        """Give back all that the owner leased but these: the answer to a commit was lost, and it does not know."""
+        """Give back all that the owner leased except these: a commit's answer was lost, and it does not know."""
         query = "SELECT id FROM outbox WHERE state = 'leased' AND owner = ?"
         leased = [row[0] for row in self._database.execute(query, (self._owner,))]
         self.give_back([row_id for row_id in leased if row_id not in row_ids])
@@ -220,7 +220,7 @@ class Outbox:
         return int(self._database.scalar(query, (to_db(time),)))
 
     def next_due(self) -> datetime | None:
-        """When the next waiting letter's time comes, or None when none waits."""
+        """When the next waiting letter is due; None if none waits."""
         due = self._database.scalar("SELECT min(due) FROM outbox WHERE state = 'waiting'")
         return None if due is None else from_db(due)
 
@@ -234,14 +234,14 @@ class Outbox:
         self._database.write("UPDATE outbox SET told = 1 WHERE id = ?", (row_id,))
 
     def watch(self, message_id: str, match: int, seat: int, asked: datetime) -> None:
-        """Note, in the caller's transaction, that the letter of this Message-ID set a seat's clock going then."""
+        """Note, in the caller's transaction, that the letter with this Message-ID started a seat's clock then."""
         self._database.write(
             "INSERT INTO watched (outbox, match, seat, asked) SELECT id, ?, ?, ? FROM outbox WHERE message_id = ?",
             (match, seat, to_db(asked), message_id),
         )
 
     def watched(self, limit: int) -> list[Watched]:
-        """The letters that set clocks going and are not seen to yet, oldest first."""
+        """The letters that started clocks and were not dealt with yet, oldest first."""
         query = (
             "SELECT watched.*, outbox.created, outbox.settled FROM watched JOIN outbox ON id = outbox"
             " ORDER BY outbox, match, seat LIMIT ?"
@@ -260,12 +260,12 @@ class Outbox:
         ]
 
     def delayed(self, found: Watched) -> bool:
-        """Note, in the caller's transaction, that the delay of a letter was noted; False when it was before."""
+        """Note, in the caller's transaction, that a letter's delay was dealt with; False if it already was."""
         sql = "UPDATE watched SET late = 1 WHERE outbox = ? AND match = ? AND seat = ? AND late = 0"
         return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
     def unwatch(self, found: Watched) -> bool:
-        """Note, in the caller's transaction, that what became of a letter was seen to; False when it was before."""
+        """Note, in the caller's transaction, that a letter's fate was dealt with; False if it already was."""
         sql = "DELETE FROM watched WHERE outbox = ? AND match = ? AND seat = ?"
         return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
@@ -275,7 +275,7 @@ class Outbox:
         return None if row is None else _failure(row)
 
     def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:
-        """Keep, in the caller's transaction, that a letter from the inbox says a letter of ours came back."""
+        """Keep, in the caller's transaction, that a letter in the inbox reports a bounce of ours."""
         self._database.write(
             "INSERT INTO bounces (inbox, outbox, kind, status, received) VALUES (?, ?, ?, ?, ?)",
             (inbox_id, row_id, kind, status, to_db(received)),

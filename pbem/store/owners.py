@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["LEASE", "Owners", "at_work", "roles_at_work"]
 
 LEASE = timedelta(seconds=7)
-"""So long a server is held to live that said nothing, by the clock of the database: see `Database.time`."""
+"""How long a silent server counts as alive, by the database's clock: see `Database.time`."""
 
 _GONE = (
     "state = 'leased' AND NOT EXISTS"
     " (SELECT 1 FROM owners WHERE owners.until > :now AND owner LIKE owners.name || '%')"
 )
-"""In the hands of nobody who lives: the name of a desk begins with that of its server."""
+"""Leased by nobody who is alive: a desk's name begins with that of its server."""
 
 _LETTERS = f"UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1 WHERE {_GONE}"
 _SENDINGS = f"UPDATE outbox SET state = 'waiting' WHERE {_GONE}"
@@ -43,10 +43,10 @@ class Owners:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._heard_since: datetime | None = None
-        """Since when this server was heard without a gap."""
+        """Since when this server has reported without a gap."""
 
     def renew(self, name: str, roles: Iterable[str], now: datetime) -> None:
-        """Say, in the caller's transaction, that this server lives, and what it does; the dead are forgotten."""
+        """Report, in the caller's transaction, that this server is alive, and its roles; dead servers are removed."""
         until = self._database.scalar("SELECT until FROM owners WHERE name = ?", (name,))
         if until is None or until < to_db(now):
             self._heard_since = now
@@ -58,13 +58,13 @@ class Owners:
         self._database.write("DELETE FROM owners WHERE until < ?", (to_db(now - LEASE),))
 
     def leave(self, name: str) -> None:
-        """Say that this server ends; what it has still in hand is anybody's at once."""
+        """Report that this server is stopping; others may take at once what it still has in hand."""
         self._database.execute("DELETE FROM owners WHERE name = ?", (name,))
 
     def release(self, now: datetime) -> int:
-        """Give back, in the caller's transaction, what is in the hands of the dead; how many letters and sendings.
+        """Give back, in the caller's transaction, what dead servers have in hand: how many letters and sendings.
 
-        Nothing until this server was heard for as long as it takes to hold another dead.
+        Does nothing until this server has reported for as long as it takes to declare another one dead.
         """
         if self._heard_since is None or now < self._heard_since + LEASE:
             return 0
@@ -72,25 +72,25 @@ class Owners:
         return sum(self._database.write(sql, stamp).rowcount for sql in (_LETTERS, _SENDINGS))
 
     def alive(self, now: datetime) -> list[str]:
-        """The names of those whose time is not over."""
+        """The names of the servers that are alive."""
         found = self._database.rows("SELECT name FROM owners WHERE until > ? ORDER BY name", (to_db(now),))
         return [row["name"] for row in found]
 
     def roles(self, now: datetime) -> set[str]:
-        """What those do together whose time is not over."""
+        """All roles of the servers that are alive."""
         found = self._database.rows("SELECT roles FROM owners WHERE until > ?", (to_db(now),))
         return {role for row in found for role in row["roles"].split()}
 
 
 def at_work(database: Database, now: datetime) -> int | list[str] | None:
-    """Who works on a store: the process that holds its file, or the servers that share it; None when nobody does."""
+    """Who works on a store: the process that holds its file, or the servers that share it; None if nobody does."""
     if isinstance(database.place, PostgresqlAddress):
         return Owners(database).alive(database.time(now)) or None
     return Lock.holder(database.place)
 
 
 def roles_at_work(database: Database, now: datetime) -> set[str] | None:
-    """What the servers that share a store do together; None of a store in a file: its server does everything."""
+    """All roles of the servers that share a store; None for a store in a file, whose server does everything."""
     if isinstance(database.place, PostgresqlAddress):
         return Owners(database).roles(database.time(now))
     return None

@@ -26,7 +26,7 @@ POOLS: tuple[Pool, ...] = ("people", "programs")
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """How reliable a player is: the setups and turns that were asked for in all games, and how many came in time."""
+    """How reliable a player is: how many setups and turns were requested in all games, and how many came in time."""
 
     asked: int = 0
     in_time: int = 0
@@ -73,7 +73,7 @@ class People:
         return [row[0] for row in self._database.execute(query, (address,))]
 
     def take(self, match: int, seat: int) -> None:
-        """The seat waits no longer."""
+        """Stop keeping the seat."""
         self._database.execute("DELETE FROM free_seats WHERE match = ? AND seat = ?", (match, seat))
 
     def open_matches(self, most: int) -> list[int]:
@@ -82,7 +82,7 @@ class People:
         return [row[0] for row in self._database.execute(query, (most,))]
 
     def withdraw(self, match: int) -> None:
-        """None of the match's seats waits any more."""
+        """Stop keeping any seat of the match."""
         self._database.execute("DELETE FROM free_seats WHERE match = ?", (match,))
 
     def invite(self, address: str, time: str) -> bool:
@@ -93,7 +93,7 @@ class People:
     # Those who want no more mail.
 
     def opt_out(self, address: str, time: str) -> None:
-        """The address wants no more mail, except about running matches."""
+        """Note that the address wants no more mail, except about running matches."""
         self._database.execute("INSERT INTO silent VALUES (?, ?) ON CONFLICT DO NOTHING", (address, time))
 
     def opted_out(self, address: str) -> bool:
@@ -104,7 +104,7 @@ class People:
         )
 
     def opt_in(self, address: str) -> bool:
-        """The address wants mail again; whether it had wanted none."""
+        """Note that the address wants mail again; returns whether it had wanted none."""
         known = self.opted_out(address)
         if known:
             self._database.execute("DELETE FROM silent WHERE address = ? COLLATE NOCASE", (address,))
@@ -113,11 +113,11 @@ class People:
     # Observers.
 
     def observe(self, match: int, player: str, time: str) -> None:
-        """The player watches the match from now on, or as before."""
+        """Let the player watch the match from now on."""
         self._database.execute("INSERT INTO observers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (match, player, time))
 
     def unobserve(self, match: int, player: str) -> bool:
-        """The player watches the match no longer; False when that was so before."""
+        """Let the player no longer watch the match; False if the player did not."""
         known = player in self.observers(match)
         if known:
             self._database.execute("DELETE FROM observers WHERE match = ? AND player = ?", (match, player))
@@ -141,7 +141,7 @@ class People:
     def standing(self, game: str, player: str, pool: Pool | None = None) -> Standing:
         """The player's standing in a game, an empty one before the first match.
 
-        Without a pool it is that of programs for a program, and that of people for anybody else.
+        Without a pool, it is that of programs for a program, and that of people for anybody else.
         """
         program = self.is_program(player)
         pool = pool or ("programs" if program else "people")
@@ -154,12 +154,12 @@ class People:
         return replace(found, turns=self.turns(player), pool=pool, program=program)
 
     def turns(self, player: str) -> Turns:
-        """How many turns were asked of the player, and how many came in time."""
+        """How many turns were requested from the player, and how many came in time."""
         row = self._database.execute("SELECT asked, in_time FROM turns WHERE player = ?", (player,)).fetchone()
         return Turns(*row) if row else Turns()
 
     def count_turn(self, player: str, *, in_time: bool) -> None:
-        """One more turn was asked of the player."""
+        """Count one more turn that was requested from the player."""
         self._database.execute(
             "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (player)"
             " DO UPDATE SET asked = turns.asked + 1, in_time = turns.in_time + excluded.in_time",
@@ -167,7 +167,7 @@ class People:
         )
 
     def standings(self, game: str, pool: Pool, most: int) -> list[Standing]:
-        """The players of a game, the best rated first, by the rating that is certain (mean less three deviations)."""
+        """The players of a game, the best rated first, by the rating's lower bound (mean less three deviations)."""
         query = (
             "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings WHERE game = ? AND pool = ?"
             " ORDER BY sure DESC NULLS LAST, player LIMIT ?"
@@ -176,7 +176,7 @@ class People:
         return [replace(found, pool=pool, program=self.is_program(found.player)) for found in rows]
 
     def record(self, game: str, standings: Iterable[Standing]) -> None:
-        """Keep these standings, each in its pool, in place of the earlier ones."""
+        """Keep these standings, each in its pool, replacing the earlier ones."""
         for found in standings:
             rated = found.mean is not None and found.deviation is not None
             sure = found.mean - 3 * found.deviation if rated else None  # type: ignore[operator]  # rated: both are there

@@ -18,7 +18,7 @@ __all__ = ["SETTINGS", "Challenge", "KeyRow", "PlayerRow", "Players", "VacationR
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A public key as stored: its format, fingerprint and text; since when it counts, and when it was revoked."""
+    """A public key as stored: its format, fingerprint and text; since when it is valid, and when it was revoked."""
 
     format: Format
     fingerprint: str
@@ -34,7 +34,7 @@ class PlayerRow:
     name: str
     address: str
     keys: tuple[KeyRow, ...]
-    """Those that count; the revoked ones are `former`."""
+    """The valid ones; the revoked ones are `former`."""
     former: tuple[KeyRow, ...] = ()
     more_addresses: tuple[str, ...] = ()
     """Those that the player may write from as well."""
@@ -46,7 +46,7 @@ class PlayerRow:
 
     @property
     def level(self) -> str:
-        """The level that the player's letters are held to: `key` for ever once there was one, else `mailbox`."""
+        """The level that the player's letters must have: `key` for good once there was a key, else `mailbox`."""
         return "key" if self.keys or self.former else "mailbox"
 
 
@@ -80,10 +80,10 @@ class WaitingAddress:
 
 
 SETTINGS = "SELECT name, value FROM settings WHERE player = ?"
-"""All that a player chose, or was supposed to: one query, whoever asks for which setting."""
+"""All settings that a player chose, or that were assumed: one query, whichever setting is needed."""
 
 _SUPPOSED = "supposed {}"
-"""The row of a setting that nobody chose; no command sets one of such a name."""
+"""The row of an assumed setting; no command sets one of such a name."""
 
 _PLAYER = (
     "SELECT name, address, format, fingerprint, public, added, revoked FROM players LEFT JOIN keys ON player = name"
@@ -98,14 +98,14 @@ _BY_ADDRESS = _PLAYER.format(
 
 @dataclass(frozen=True, slots=True)
 class HandledRow:
-    """A signed text that was here: when it was handled last, and whether anything was changed by it."""
+    """A signed text that was handled before: when it was last, and whether it changed anything."""
 
     time: str
     effect: bool
 
 
 class Players:
-    """The players of a store; who was found is remembered until the transaction is over."""
+    """The players of a store; those that were found are cached until the transaction is over."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -114,7 +114,7 @@ class Players:
         self._found_in = 0
 
     def forget(self) -> None:
-        """Remember nobody: what was changed is different now, or was taken back."""
+        """Empty the cache: something was changed, or a change was undone."""
         self._found.clear()
         self._chosen.clear()
 
@@ -136,7 +136,7 @@ class Players:
         return self._found[asked]
 
     def _look_anew(self) -> None:
-        """Forget what was found before this transaction."""
+        """Empty the cache of earlier transactions."""
         if self._found_in != self._database.begun or not self._database.in_transaction:
             self._found_in = self._database.begun
             self.forget()
@@ -157,12 +157,12 @@ class Players:
         )
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
-        """The player's keys that count, oldest first."""
+        """The player's valid keys, oldest first."""
         row = self.by_name(player)
         return row.keys if row else ()
 
     def level(self, player: str) -> str | None:
-        """The level that this player's letters are held to, see `PlayerRow.level`; None when nobody is called so."""
+        """The level that this player's letters must have, see `PlayerRow.level`; None if there is no such player."""
         row = self.by_name(player)
         return row.level if row else None
 
@@ -172,7 +172,7 @@ class Players:
         return row[0] if row else None
 
     def setting(self, player: str, name: str, default: str) -> str:
-        """What the player chose for a setting, else what was supposed, or the default."""
+        """The player's choice for a setting; without one, what was assumed, or the default."""
         self._look_anew()
         if (chosen := self._chosen.get(player)) is None:
             chosen = self._chosen[player] = dict(self._database.execute(SETTINGS, (player,)).fetchall())
@@ -184,11 +184,11 @@ class Players:
         return self._database.scalar(query, (player, name)) is not None
 
     def suppose(self, player: str, name: str, value: str) -> None:
-        """What a setting is taken to be until the player chooses one."""
+        """Assume a value for a setting until the player chooses one."""
         self.choose(player, _SUPPOSED.format(name), value)
 
     def choose(self, player: str, name: str, value: str) -> None:
-        """The player's choice for a setting, from now on."""
+        """Keep the player's choice for a setting."""
         self.forget()
         self._database.execute(
             "INSERT INTO settings VALUES (?, ?, ?) ON CONFLICT (player, name) DO UPDATE SET value = excluded.value",
@@ -210,7 +210,7 @@ class Players:
         )
 
     def call_off(self, player: str, now: str, today: str) -> None:
-        """End the vacation that lasts, today being its last day, and forget those to come."""
+        """End the current vacation, with today as its last day, and delete later ones."""
         self._database.execute("DELETE FROM vacations WHERE player = ? AND began >= ?", (player, now))
         self._database.execute(
             "UPDATE vacations SET ended = ?, last = ? WHERE player = ? AND ended > ?", (now, today, player, now)
@@ -232,7 +232,7 @@ class Players:
         )
 
     def revoke_key(self, fingerprint: str, time: str) -> None:
-        """Let a key count no longer; it stays known, so that nobody can register it again."""
+        """Revoke a key; it stays known, so that nobody can register it again."""
         self.forget()
         self._database.execute("UPDATE keys SET revoked = ? WHERE fingerprint = ?", (time, fingerprint))
 
@@ -246,7 +246,7 @@ class Players:
         )
 
     def waiting_addresses(self, *, address: str | None = None, player: str | None = None) -> list[WaitingAddress]:
-        """The addresses that await their challenge: this one, whoever asked, or all of this player."""
+        """The addresses whose challenge has not come back: this one, whoever asked, or all of this player."""
         query = (
             "SELECT address, player, challenge FROM addresses WHERE confirmed IS NULL"
             " AND (address = :address COLLATE NOCASE OR player = :player) ORDER BY created, address"
@@ -255,7 +255,7 @@ class Players:
         return [WaitingAddress(*row) for row in rows]
 
     def confirm_address(self, player: str, address: str, time: str) -> None:
-        """One more address of the player counts from now on."""
+        """Add one more address of the player."""
         self.forget()
         self._database.execute(
             "UPDATE addresses SET confirmed = ? WHERE address = ? COLLATE NOCASE AND player = ?",
@@ -306,7 +306,7 @@ class Players:
         self._database.execute("DELETE FROM challenges WHERE address = ? COLLATE NOCASE", (address,))
 
     def unreachable(self, player: str) -> str | None:
-        """Since when letters to this player do not arrive, as a stamp; None while nothing is known against it."""
+        """Since when letters to this player do not arrive, as a stamp; None if nothing shows that."""
         since: str | None = self._database.scalar("SELECT since FROM unreachable WHERE player = ?", (player,))
         return since
 
@@ -316,7 +316,7 @@ class Players:
         return {row["player"]: row["since"] for row in self._database.rows(query)}
 
     def lose(self, player: str, since: str, letter: int) -> bool:
-        """Note that a letter, by its number in the outbox, did not arrive; whether that is news."""
+        """Note that a letter, by its number in the outbox, did not arrive; returns whether that is new."""
         return (
             self._database.write(
                 "INSERT INTO unreachable (player, since, letter) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -330,18 +330,18 @@ class Players:
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
     def handled(self, player: str, signed: str, otherwise: str = "") -> HandledRow | None:
-        """What became of a text with this hash, signed by the player, or else with the other; None when it is new."""
+        """When the player's signed text with this hash, or else the other, was handled; None if it is new."""
         query = "SELECT signed, received, effect FROM handled WHERE player = ? AND signed IN (?, ?)"
         found = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
         row = found.get(signed) or found.get(otherwise)
         return HandledRow(row[1], bool(row[2])) if row else None
 
     def said(self, player: str) -> int:
-        """How many texts of the player's were handled that were signed."""
+        """How many signed texts of the player were handled."""
         return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 
     def handle(self, player: str, signed: str, time: str, *, effect: bool) -> None:
-        """Remember a signed text, so that what had its effect never has it a second time."""
+        """Remember a signed text, so that it never has its effect a second time."""
         self._database.execute(
             "INSERT INTO handled VALUES (?, ?, ?, ?) ON CONFLICT (player, signed) DO UPDATE SET"
             " received = excluded.received, effect = handled.effect | excluded.effect",

@@ -35,7 +35,7 @@ __all__ = ["Postgresql"]
 
 OLDEST = 150000
 IDLE_SECONDS = 10
-"""How long a transaction may stand still: whoever sleeps in it is cut off, and others may write."""
+"""How long a transaction may idle: then it is cut off, and others may write."""
 
 CONNECT_SECONDS = 5
 
@@ -53,15 +53,15 @@ CREATE FUNCTION next_number(of_table TEXT) RETURNS BIGINT LANGUAGE sql AS $$
     ON CONFLICT (name) DO UPDATE SET last = numbers.last + 1 RETURNING last
 $$;
 """
-"""What SQLite has of its own: a version, and numbers that are taken back with what they were given to."""
+"""What SQLite has built in: a version, and row numbers that are undone with the transaction that drew them."""
 
 # By their states (PostgreSQL, Appendix A), or their classes, which are the first two characters.
 _UNDONE = "40"
 _NOT_PREPARED = {"0A000", "26000", "42P05"}
-"""Another version changed a table meanwhile, or who stands between us and the database changed the connection."""
+"""Another version changed a table meanwhile, or a pooler between us and the database switched the connection."""
 _CUT_OFF = {"25P03", "25P04"}
 _LOST = psycopg.OperationalError | psycopg.InterfaceError
-"""What psycopg says by itself of a connection that is no more."""
+"""What psycopg itself says of a lost connection."""
 
 _OWN = {"store", "numbers"}
 _TURN = "UPDATE store SET writes = writes + 1 RETURNING writes"
@@ -69,7 +69,7 @@ _AT_ONCE = "SELECT writes FROM store FOR UPDATE NOWAIT"
 
 
 class Postgresql:
-    """One connection to a store in PostgreSQL; one that is lost is made anew for the next transaction."""
+    """One connection to a store in PostgreSQL; a lost one is replaced for the next transaction."""
 
     failure = psycopg.Error
     far = True
@@ -81,12 +81,12 @@ class Postgresql:
         self._writes = 0
         self._parts = 0
         self._open = False
-        """Whether a transaction was begun, and not ended: one whose connection was lost is still to be undone."""
+        """Whether a transaction was begun and not ended: one whose connection was lost must still be undone."""
         self._only_reads = False
         self._connect()
 
     def _reach(self) -> None:
-        """Have a connection for what begins now."""
+        """Make sure that there is a connection."""
         if self._worn:
             self.connection.close()
         if self.connection.closed:
@@ -94,7 +94,7 @@ class Postgresql:
 
     def _connect(self) -> None:
         self._worn = False
-        """Whether psycopg may hold statements for prepared on this connection that are not, or are out of date."""
+        """Whether psycopg may think statements prepared on this connection that are not, or are out of date."""
         try:
             self.connection = psycopg.connect(
                 self.place.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="pbem"
@@ -137,7 +137,7 @@ class Postgresql:
         )
 
     def recognise(self, *, empty: bool) -> None:
-        """See that this is a store of ours, or that there is nothing in it where that is allowed."""
+        """Check that this is a store of ours, or that it is empty if that is allowed."""
         if self.connection.info.server_version < OLDEST:
             raise StoreError(f"{self.place} is older than PostgreSQL {OLDEST // 10000}")
         if self._begun() and self.version:
@@ -148,14 +148,14 @@ class Postgresql:
             raise StoreError(f"there is no store in {self.place}")
 
     def prepare(self) -> None:
-        """Make what SQLite has of its own; raises `StoreError` where a commit need not be on disk."""
+        """Make what SQLite has built in; raises `StoreError` if a commit need not be on disk."""
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
             if self.run(f"SHOW {name}").fetchone() == ("off",):
                 raise StoreError(
                     f"{self.place}: with {name} = off nothing that is answered for is sure to be on disk"
                 )
         if not self._begun():
-            # Who began at the same moment has made the same.
+            # Another process that began at the same moment has made the same.
             with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateFunction):
                 self.connection.execute(_BEGINNING)
 
@@ -172,7 +172,7 @@ class Postgresql:
         self.connection.execute("UPDATE store SET version = %s", (version,))
 
     def begin(self, *, wait: bool) -> None:
-        """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
+        """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
         self._reach()
         self._open = True
         try:
@@ -182,7 +182,7 @@ class Postgresql:
             raise
 
     def begin_reading(self) -> None:
-        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+        """Begin a read-only transaction: it sees one state of the store, and keeps nobody waiting."""
         self._reach()
         self._open = self._only_reads = True
         try:
@@ -193,7 +193,7 @@ class Postgresql:
         self._writes = found + 1  # which the next that writes will find
 
     def _together(self, *statements: str) -> int:
-        """The number that the last of these statements gives; they are sent at once."""
+        """The number that the last of these statements returns; they are sent together."""
         cursor = self.connection.execute("; ".join(statements).encode(), prepare=False)
         while cursor.nextset():
             pass
@@ -201,7 +201,7 @@ class Postgresql:
         return int(found)
 
     def commit(self) -> None:
-        """Have the transaction on disk; one that the server has given up is no commit."""
+        """Commit: the transaction is then on disk. Raises `BusyError` if the server had given it up."""
         done = self.connection.execute("COMMIT").statusmessage
         self._open = False
         if done != "COMMIT":
@@ -220,7 +220,7 @@ class Postgresql:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """A part of the open transaction that is undone by itself when the block raises."""
+        """A part of the open transaction that alone is undone when the block raises."""
         self._parts += 1
         name = f"part_{self._parts}"
         self.connection.execute(f"SAVEPOINT {name}".encode())
@@ -235,14 +235,14 @@ class Postgresql:
                 self.connection.execute(f"RELEASE SAVEPOINT {name}".encode())
 
     def written(self) -> int:
-        """Within a transaction, what is another value when anything was written since the one before.
+        """Within a transaction, a value that changes whenever anything is written.
 
-        The count that this transaction found: it is the same as long as none was committed.
+        The count that this transaction found: it stays the same as long as no other was committed.
         """
         return self._writes
 
     def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
-        """Run one statement; one that writes outside of a transaction is one of its own."""
+        """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
                 self._reach()
@@ -262,7 +262,7 @@ class Postgresql:
                 for cursor in cursors
             ]
         except psycopg.Error as error:
-            # What was to be prepared behind the statement that failed is not, and psycopg does not notice.
+            # Statements after the one that failed were not prepared, and psycopg does not notice.
             self._worn = True
             self.tell_apart(error)
         self.changes += sum(
@@ -293,7 +293,7 @@ class Postgresql:
         except psycopg.DataError as error:
             if error.sqlstate is not None:
                 raise
-            # Not sent: a stranger's text, such as a record of the DNS, has what no text of PostgreSQL can have.
+            # Not sent: a stranger's text, such as a DNS record, has a character that no text in PostgreSQL can have.
             return self.connection.execute(said, _without_nul(parameters))
 
     def _asked(self, sql: str) -> int:
@@ -324,25 +324,25 @@ class Postgresql:
         return [column.name for column in cursor.description or ()], _closing(cursor)
 
     def last_numbers(self) -> dict[str, int]:
-        """Of tables that number their rows, the highest number that was ever given out."""
+        """For each table that numbers its rows, the highest number that was ever given out."""
         return dict(self.run("SELECT name, last FROM numbers ORDER BY name").fetchall())
 
     def number_from(self, table: str, last: int) -> None:
-        """Let a table's numbers go on after this one, in the open transaction."""
+        """Continue a table's numbers after this one, in the open transaction."""
         self.run(
             "INSERT INTO numbers (name, last) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET last = excluded.last",
             (table, last),
         )
 
     def time(self, here: datetime) -> datetime:
-        """What time it is for all who share the store: the database's, whatever that of this machine."""
+        """The time for all who share the store: the database's, whatever this machine's clock says."""
         del here
         ((found,),) = self.run("SELECT clock_timestamp()").fetchall()
         assert isinstance(found, datetime)
         return found
 
     def room(self) -> None:
-        """The disk is the server's: nobody sees it from here."""
+        """None: the disk is the server's, and cannot be seen from here."""
 
     def size(self) -> int:
         """How many octets the tables of the store have, with their indexes."""
@@ -360,16 +360,16 @@ class Postgresql:
         names, commit = (self.run(f"SHOW synchronous_{of}").fetchone() for of in ("standby_names", "commit"))
         if names != ("",) and commit != ("local",):
             return True
-        # Their state is shown to some users only, that there are any to all.
+        # Only some users see their state, but all users see whether there are any.
         sql = "SELECT count(*) FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming'"
         return False if names != ("",) or self._asked(sql) else None
 
     def damage(self) -> list[str]:
-        """Nothing that could be seen from here: pg_amcheck looks at files and indexes."""
+        """Nothing: damage cannot be seen from here. pg_amcheck checks files and indexes."""
         return []
 
     def tell_apart(self, error: Exception) -> NoReturn:
-        """Raise what PostgreSQL's error means; one that is raised as it is, is of our own doing."""
+        """Raise the store's error for PostgreSQL's; one that is raised unchanged is our own fault."""
         state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
         if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
             raise BusyError("the store is busy") from error
@@ -399,7 +399,7 @@ def _only_asks(sql: str) -> bool:
 
 
 def _without_nul(parameters: Parameters) -> Parameters:
-    """The same values, U+FFFD in the place of each NUL in a text."""
+    """The same values, with U+FFFD in place of each NUL in a text."""
     if isinstance(parameters, Mapping):
         return {name: _storable(value) for name, value in parameters.items()}
     return [_storable(value) for value in parameters]
@@ -410,11 +410,11 @@ def _storable(value: object) -> object:
 
 
 def _said(error: Exception) -> str:
-    """The first line of what is said: the others may show a row."""
+    """The first line of a message: the others may show a row."""
     return str(error).strip().split("\n", maxsplit=1)[0]
 
 
-# What is said otherwise in statements, and in scripts of migrations.
+# What is written differently in statements and in migration scripts.
 
 _WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
 _PHRASES = (
@@ -454,7 +454,7 @@ _INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
 
 
 def _tables_of_postgresql(script: str) -> str:
-    """A script of migrations: the same tables, columns and keys."""
+    """A migration script: the same tables, columns and keys."""
     return ";\n".join(_made(statement.strip()) for statement in script.split(";"))
 
 
@@ -469,7 +469,7 @@ def _made(statement: str) -> str:
 
 
 def _table(name: str, columns: str) -> str:
-    """A table; a key with an address in it, whose case does not matter, is an index."""
+    """A table; a key that has an address in it, whose case does not matter, becomes an index."""
     keys = ""
     columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
     if address := _ADDRESS.search(columns):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CASCADES", "Reach", "Reaches"]
 
 CASCADES = {"inbox": "lookups"}
-"""Tables whose rows go with those of another, which is named first."""
+"""Tables whose rows are deleted with those of another, which is named first."""
 
 _EQUAL = re.compile(r"\b(\w+) = (\?|:\w+)")
 _WRITES = re.compile(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
@@ -33,13 +33,13 @@ _SET = re.compile(r"\b(\w+) = ")
 
 
 class Reach(NamedTuple):
-    """The tables that a statement reaches, and what stands in some columns of each row that it reaches there."""
+    """The tables that a statement reaches, and the values of some columns in every row that it reaches there."""
 
     tables: frozenset[str]
     fixed: Mapping[str, object]
 
     def meets(self, other: Reach) -> bool:
-        """Whether some row may be reached by both."""
+        """Whether both may reach the same row."""
         if self.tables.isdisjoint(other.tables):
             return False
         both = self.fixed.keys() & other.fixed.keys()
@@ -47,12 +47,12 @@ class Reach(NamedTuple):
 
 
 class Reaches:
-    """What statements reach in one store; `columns` tells those of a table in their order."""
+    """What statements reach in one store; `columns` lists those of a table in their order."""
 
     def __init__(self, columns: Callable[[str], Sequence[str]]) -> None:
         self._columns = columns
         self._known: dict[str, Reach] = {}
-        """By a statement's text; in each column stands the place, or the name, of a value."""
+        """By a statement's text: for each column the position, or the name, of its value."""
 
     def __call__(self, sql: str, parameters: Parameters) -> Reach:
         """What a statement reaches with these values."""
@@ -77,7 +77,7 @@ class Reaches:
 
 
 def _conditions(sql: str) -> dict[str, int | str]:
-    """The columns that equal a value in each row that a WHERE lets through; none where it is more than a list."""
+    """The columns that equal a value in every row that a WHERE selects; none if it is more than such a list."""
     before, *where = _WHERE.split(sql)
     if len(where) != 1 or _MORE.search(_LIST.sub(r"\1", where[0])):
         return {}
@@ -89,7 +89,7 @@ def _conditions(sql: str) -> dict[str, int | str]:
 
 
 def _inserted(sql: str, columns: Callable[[], Sequence[str]]) -> dict[str, int | str]:
-    """The columns of a new row whose values are known; if one may be changed instead, those it is found by."""
+    """The columns of a new row whose values are known; of an upsert, only those that identify the row."""
     row = _VALUES.match(sql)
     if row is None:
         return {}
@@ -113,7 +113,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _differ(one: object, other: object) -> bool:
-    """Whether two values are surely not the same for any engine: some columns know no case."""
+    """Whether two values certainly differ for every engine: some columns ignore case."""
     if isinstance(one, str) and isinstance(other, str):
         return one.lower() != other.lower()
     if isinstance(one, int) and isinstance(other, int):

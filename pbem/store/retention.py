@@ -33,7 +33,7 @@ _CHECKPOINTS = (
     " AS later WHERE later.cosigned = 1 AND later.time > old.time AND later.time < substr(old.time, 1, 10) || 'U'))"
     " LIMIT ?)"
 )
-"""Those of which a later one was cosigned; but of each day the last that was stays, for pages of old matches."""
+"""Checkpoints before the last cosigned one; but the last cosigned one of each day stays, for pages of old matches."""
 
 
 def prune(database: Database, before: str, today: str, most: int) -> int:

@@ -23,13 +23,13 @@ class SnapshotRows:
         self._vault = vault
 
     def read(self, number: int, head: str, code: str) -> bytes | None:
-        """The snapshot of a match at this head, made by this code; raises `Sealed` when it does not open."""
+        """The snapshot of a match at this head, made by this code; raises `Sealed` if it does not open."""
         query = "SELECT sealed FROM snapshots WHERE match = ? AND head = ? AND code = ?"
         row = self._database.execute(query, (number, head, code)).fetchone()
         return self._vault.open(row[0], _context(number, head, code)) if row else None
 
     def move(self, number: int, before: str, head: str, code: str, content: bytes) -> bool:
-        """Put a snapshot in the place of the one at the head before, if there is that one, by the same code."""
+        """Replace the snapshot at the previous head with a new one, if there is one by the same code."""
         moved = self._database.execute(
             "UPDATE snapshots SET head = ?, sealed = ? WHERE match = ? AND head = ? AND code = ?",
             (head, self._vault.seal(content, _context(number, head, code)), number, before, code),
@@ -37,7 +37,7 @@ class SnapshotRows:
         return moved.rowcount == 1
 
     def begin(self, number: int, head: str, code: str, content: bytes) -> None:
-        """Put a snapshot in the place of whatever there was of a match, turns included."""
+        """Replace whatever there was of a match, turns included, with a snapshot."""
         self.forget_turns(number)
         self._database.execute(
             "INSERT INTO snapshots VALUES (?, ?, ?, ?) ON CONFLICT (match)"
@@ -46,7 +46,7 @@ class SnapshotRows:
         )
 
     def add_turns(self, number: int, game: int, first: int, content: bytes) -> None:
-        """Keep the turns of a game from the one on that so many others came before."""
+        """Keep the turns of a game from this one on, by how many came before it."""
         sealed = self._vault.seal(content, _context_of_turns(number, game, first))
         self._database.execute(
             "INSERT INTO snapshot_turns VALUES (?, ?, ?)"
@@ -55,7 +55,7 @@ class SnapshotRows:
         )
 
     def turns(self, number: int, game: int) -> list[tuple[int, bytes]]:
-        """What was kept of turns, each with how many come before; raises `Sealed` when one does not open."""
+        """The turns that were kept, each with how many come before; raises `Sealed` if one does not open."""
         query = "SELECT first, sealed FROM snapshot_turns WHERE match = ? ORDER BY first"
         rows = self._database.execute(query, (number,)).fetchall()
         return [(first, self._vault.open(sealed, _context_of_turns(number, game, first))) for first, sealed in rows]

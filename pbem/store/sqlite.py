@@ -68,7 +68,7 @@ class Sqlite:
 
     @cached_property
     def _utils(self) -> sqlite_utils.Database:
-        """What sqlite-utils does here, loaded for who needs it."""
+        """sqlite-utils on this connection, loaded only when it is needed."""
         import sqlite_utils
 
         return sqlite_utils.Database(self.connection, execute_plugins=False)
@@ -89,7 +89,7 @@ class Sqlite:
         return self._asked("PRAGMA user_version")
 
     def recognise(self, *, empty: bool) -> None:
-        """See that this is a store of ours, or that there is nothing in it where that is allowed."""
+        """Check that this is a store of ours, or that it is empty if that is allowed."""
         tables = self._asked("SELECT count(*) FROM sqlite_master")
         if not (tables or empty):
             raise DamagedError(f"{self.place} is empty: {HELP}")
@@ -97,13 +97,13 @@ class Sqlite:
             raise DamagedError(f"{self.place} is a database, and none of pbem: see `store` in the configuration")
 
     def prepare(self) -> None:
-        """Set the connection up; raises `StoreError` where the promises of a store cannot be kept."""
+        """Set the connection up; raises `StoreError` if the promises of a store cannot be kept."""
         self.run("PRAGMA synchronous = FULL")
         self.run("PRAGMA foreign_keys = ON")
         wanted = {"synchronous": FULL, "foreign_keys": 1}
         if self.run("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise StoreError(f"{self.place}: this file system does not allow write-ahead logging")
-        # A pragma that SQLite does not like is silently ignored: ask, do not trust.
+        # SQLite silently ignores a pragma that it does not accept, so the value is read back.
         for name, value in wanted.items():
             if self._asked(f"PRAGMA {name}") != value:
                 raise StoreError(f"{self.place}: PRAGMA {name} could not be set")
@@ -114,7 +114,7 @@ class Sqlite:
 
     def settle_log(self) -> bool:
         """Make a checkpoint of all, after which the log is empty."""
-        # Linux tells of a failed fsync once, and holds the pages to be clean: who opens the log finds them in memory.
+        # Linux reports a failed fsync once, and then considers the pages clean: a new process finds them in memory.
         busy: int = self.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not busy
 
@@ -125,7 +125,7 @@ class Sqlite:
         self.connection.execute(f"PRAGMA user_version = {version}")
 
     def begin(self, *, wait: bool) -> None:
-        """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
+        """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
         if wait:
             self.connection.execute("BEGIN IMMEDIATE")
             return
@@ -136,11 +136,11 @@ class Sqlite:
             self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
     def begin_reading(self) -> None:
-        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+        """Begin a read-only transaction: it sees one state of the store, and keeps nobody waiting."""
         self.connection.execute("BEGIN")
 
     def commit(self) -> None:
-        """Have the transaction on disk."""
+        """Commit: the transaction is then on disk."""
         self.connection.execute("COMMIT")
 
     def rollback(self) -> None:
@@ -148,11 +148,11 @@ class Sqlite:
         self.connection.rollback()
 
     def savepoint(self) -> AbstractContextManager[object]:
-        """A part of the open transaction that is undone by itself when the block raises."""
+        """A part of the open transaction that alone is undone when the block raises."""
         return self._utils.atomic()
 
     def written(self) -> tuple[int, int]:
-        """What is another value when anything was written, by another connection or by this one."""
+        """A value that changes whenever anything is written, by another connection or by this one."""
         return int(self.connection.execute("PRAGMA data_version").fetchone()[0]), self.changes
 
     def run(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
@@ -185,16 +185,16 @@ class Sqlite:
         return [column[0] for column in cursor.description], cursor
 
     def last_numbers(self) -> dict[str, int]:
-        """Of tables that number their rows, the highest number that was ever given out."""
+        """For each table that numbers its rows, the highest number that was ever given out."""
         return dict(self.run("SELECT name, seq FROM sqlite_sequence ORDER BY name").fetchall())
 
     def number_from(self, table: str, last: int) -> None:
-        """Let a table's numbers go on after this one, in the open transaction."""
+        """Continue a table's numbers after this one, in the open transaction."""
         if not self.run("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (last, table)).rowcount:
             self.run("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
 
     def time(self, here: datetime) -> datetime:
-        """What time it is for all who share the store: they share the machine."""
+        """The time for all who share the store: they share this machine."""
         return here
 
     def room(self) -> int:
@@ -208,7 +208,7 @@ class Sqlite:
     def backup(self, path: Path) -> None:
         """Copy the store as it is at this moment into a new file of mode 0600, on disk when this returns.
 
-        The daemon may write meanwhile. Raises FileExistsError, and `StoreError` when the copy is not sound.
+        The daemon may write meanwhile. Raises FileExistsError, and `StoreError` if the copy is not sound.
         """
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
@@ -238,23 +238,23 @@ class Sqlite:
         return [line for line in found if line != "ok"] + lost[:20]
 
     def tell_apart(self, error: Exception) -> NoReturn:
-        """Raise what SQLite's error means."""
+        """Raise the store's error for SQLite's."""
         _tell_apart(error)
 
 
 class Lock:
     """The right to be the one daemon of a store, held until closed or until the process ends.
 
-    Held are a note beside the store, which says who holds it, and the store's file itself, if it is there: the file
-    is the same through every link and mount, where the note may be another. It is to be closed after the store: who
-    closes any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError`
+    Two files are locked: a note beside the store, which says who holds it, and the store's file itself, if it exists.
+    The file is the same through every link and mount, while the note may be another one. Close this after the store:
+    closing any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError`
     when another process holds it, and `StoreError` where no file can be made.
     """
 
     def __init__(self, path: Path | str, disk: Disk = THIS_DISK) -> None:
         self._store = Path(path).resolve()
         self.files: list[int] = []
-        """What holds it; a process that is given these holds it, too, until it ends."""
+        """The locked files; a process that inherits them holds the lock, too, until it ends."""
         note = _note(self._store)
         try:
             self.cover()
@@ -270,7 +270,7 @@ class Lock:
             raise
 
     def cover(self) -> None:
-        """Hold the store's file, if there is one now."""
+        """Lock the store's file, if it exists by now."""
         if self._store.exists():
             self._hold(os.open(self._store, os.O_RDONLY | os.O_CLOEXEC))
 
@@ -284,7 +284,7 @@ class Lock:
 
     @staticmethod
     def holder(path: Path | str) -> int | None:
-        """The process that holds the lock of a store, or None when none does."""
+        """The process that holds the lock of a store, or None."""
         try:
             file = os.open(_note(Path(path).resolve()), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -304,7 +304,7 @@ class Lock:
         self.close()
 
     def close(self) -> None:
-        """Give the store free; the note stays, because removing it would race with the next holder."""
+        """Release the store; the note stays, because removing it would race with the next holder."""
         while self.files:
             os.close(self.files.pop())
 
@@ -326,7 +326,7 @@ def _statements(script: str) -> list[str]:
 
 
 def _look_at(path: Path) -> None:
-    """Raise what is to be said of a store's file before SQLite opens it."""
+    """Raise what is wrong with a store's file before SQLite opens it."""
     if path.stat().st_nlink > 1:
         raise StoreError(
             f"{path} has a second name (a hard link), and each name would have a log of its own: remove one of them."
@@ -338,7 +338,7 @@ def _look_at(path: Path) -> None:
 
 
 def _create(path: Path, disk: Disk) -> None:
-    """Make the file before SQLite does, so that nobody else may ever read it, and its name is on disk."""
+    """Make the file before SQLite does, so that no other user can ever read it, and its name is on disk."""
     if path.exists():
         return
     disk.make_folder(path.parent)
@@ -356,7 +356,7 @@ def _translated() -> Iterator[None]:
 
 
 def _tell_apart(error: Exception) -> NoReturn:
-    """Raise what SQLite lumps together as errors of the database."""
+    """Raise the store's error for what SQLite lumps together as errors of the database."""
     code = getattr(error, "sqlite_errorcode", None)  # text that is no UTF-8 has none
     if code is None and isinstance(error, sqlite3.OperationalError):
         raise DamagedError("a text in the store cannot be read: ask `pbem doctor`") from error

@@ -1,7 +1,7 @@
 """The rows of the transparency log: heads that wait to be put into the tree, the tree, its checkpoints, witnesses.
 
-Only storage: what a checkpoint says, and whom it is shown, is decided at the desk. Heads are queued in the
-transaction that signs them, and get their places in the tree later, one after the other. Every call is part of the
+Only storage: the desk decides what a checkpoint says, and who is shown it. Heads are queued in the transaction that
+signs them, and get their places in the tree later, one after the other. Every call is part of the
 caller's transaction. Implements docs/witnesses.md.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from pbem.store.database import Database
@@ -32,7 +32,7 @@ class QueuedHead:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRow:
-    """What was said of the tree at a size, with all signatures, and when."""
+    """A checkpoint of the tree at a size, with all signatures, and its time."""
 
     size: int
     time: datetime
@@ -41,7 +41,7 @@ class CheckpointRow:
 
 @dataclass(frozen=True, slots=True)
 class AskedRow:
-    """What a witness is believed to know, and what it was last asked to cosign, both sizes of a tree; and when."""
+    """The size that a witness is believed to know, the size that it was last asked to cosign, and when."""
 
     size: int
     wanted: int
@@ -55,12 +55,12 @@ class TransparencyLog:
         self._database = database
 
     def queue(self, match: int, seqs: Iterable[int], *, hurry: bool) -> None:
-        """Let these heads of a match be put into the tree; `hurry`: a checkpoint must not wait for its time."""
+        """Queue these heads of a match for the tree; `hurry`: the next checkpoint is made at once."""
         for seq in seqs:
             self._database.write("INSERT INTO log_queue VALUES (?, ?, ?)", (match, seq, int(hurry)))
 
     def queue_all(self) -> int:
-        """Queue the heads of times when no log was kept; how many."""
+        """Queue all heads from before there was a log; returns how many."""
         before = int(self._database.scalar("SELECT count(*) FROM log_queue"))
         self._database.write(
             "INSERT INTO log_queue SELECT match, seq, 0 FROM entries WHERE NOT EXISTS (SELECT 1 FROM log_leaves"
@@ -69,7 +69,7 @@ class TransparencyLog:
         return int(self._database.scalar("SELECT count(*) FROM log_queue")) - before
 
     def waits(self) -> bool | None:
-        """Whether a head that waits is in a hurry; None where none waits."""
+        """Whether a waiting head is in a hurry; None if none waits."""
         found = self._database.scalar("SELECT max(hurry) FROM log_queue")
         return None if found is None else bool(found)
 
@@ -107,7 +107,7 @@ class TransparencyLog:
         return (row[0], row[1]) if row else None
 
     def state(self, size: int, note: str, now: datetime) -> None:
-        """Keep what was said of the tree at a size; with other signatures, in the place of what was kept."""
+        """Keep the checkpoint of the tree at a size, replacing the one with other signatures."""
         self._database.write(
             "INSERT INTO checkpoints VALUES (?, ?, ?, 0) ON CONFLICT (size) DO NOTHING", (size, to_db(now), note)
         )
@@ -117,7 +117,7 @@ class TransparencyLog:
         self._database.write("UPDATE checkpoints SET note = ?, cosigned = 1 WHERE size = ?", (note, size))
 
     def checkpoint(self, size: int) -> CheckpointRow | None:
-        """What was said of the tree at a size."""
+        """The checkpoint of the tree at a size."""
         return self._checkpoint("SELECT size, time, note FROM checkpoints WHERE size = ?", (size,))
 
     def latest(self) -> CheckpointRow | None:
@@ -125,19 +125,25 @@ class TransparencyLog:
         return self._checkpoint("SELECT size, time, note FROM checkpoints ORDER BY size DESC LIMIT 1", ())
 
     def witnessed(self, number: int | None = None) -> CheckpointRow | None:
-        """The last checkpoint that a witness cosigned; or of those with the leaf of this number the first."""
+        """The last checkpoint that a witness cosigned; or the first such one that has the leaf of this number."""
         if number is None:
             query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 1"
             return self._checkpoint(query, ())
         query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 AND size > ? ORDER BY size LIMIT 1"
         return self._checkpoint(query, (number,))
 
+    def cosigned(self) -> Iterator[CheckpointRow]:
+        """The last checkpoints that witnesses cosigned, the latest first."""
+        query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 100"
+        for row in self._database.execute(query, ()).fetchall():
+            yield CheckpointRow(row[0], from_db(row[1]), row[2])
+
     def _checkpoint(self, query: str, parameters: tuple[int, ...]) -> CheckpointRow | None:
         row = self._database.execute(query, parameters).fetchone()
         return CheckpointRow(row[0], from_db(row[1]), row[2]) if row else None
 
     def asked(self, witness: str) -> AskedRow | None:
-        """What a witness is believed to know; None where it was never asked."""
+        """What a witness is believed to know; None if it was never asked."""
         query = "SELECT size, wanted, asked FROM witnesses WHERE name = ?"
         row = self._database.execute(query, (witness,)).fetchone()
         return AskedRow(row[0], row[1], from_db(row[2])) if row else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Place", "Token", "Tokens", "new"]
 
 Purpose = Literal["register", "reply", "stop", "write"]
-"""What an answer does: it registers, counts for its player, ends all mail, or is read whatever others sent."""
+"""What an answer does: it registers, counts for its player, stops all mail, or is read however many others came."""
 Place = tuple[int, int, int]
 """Match, game and turn (0: the setup, or before the agreement) at which a match stood when the token was mailed."""
 
@@ -35,7 +35,7 @@ class Token:
     hash: str
     address: str
     name: str
-    """The player's, or the one that is to be registered; empty for a stranger."""
+    """The player's name, or the one to be registered; empty for a stranger."""
     purpose: Purpose
     place: Place | None
     used: str | None
@@ -73,7 +73,7 @@ class Tokens:
         )
 
     def find(self, token: str) -> Token | None:
-        """The token of this text; None when it was never given out."""
+        """The token of this text; None if it was never given out."""
         if not TOKEN.fullmatch(token):
             return None
         query = (
@@ -86,7 +86,7 @@ class Tokens:
         return Token(row[0], row[1], row[2], row[3], place, row[7], row[8])
 
     def use(self, hashed: str, letter: str, time: str) -> None:
-        """Use a token up; raises RuntimeError when it was used before: a token has effect once."""
+        """Use a token up; raises RuntimeError if it was used before: a token has effect once."""
         used = self._database.execute(
             "UPDATE reply_tokens SET used = ?, letter = ? WHERE hash = ? AND used IS NULL", (time, letter, hashed)
         )

@@ -31,7 +31,7 @@ VERSION = b"\x01"
 
 
 class Sealed(Exception):
-    """What was to be opened stays sealed: another key, another context, or damaged bytes."""
+    """Unsealing failed: another key, another context, or damaged bytes."""
 
 
 class KeyFileError(Exception):
@@ -46,7 +46,7 @@ class Vault:
             raise ValueError(f"the store key has {KEY_BYTES} bytes")
         self._cipher = AESGCM(key)
         self._random = random
-        # Its own key, so that no digest ever says anything about a seal.
+        # A key of its own, so that no digest reveals anything about a seal.
         self._digest_key = hmac.digest(key, b"pbem vault digest 1", "sha256")
 
     def seal(self, plain: bytes, context: str) -> bytes:

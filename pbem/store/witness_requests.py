@@ -1,7 +1,7 @@
-"""The rows of what witnesses are asked by HTTP: a request for each, and what came back.
+"""The rows of HTTP requests to witnesses: one request for each witness, and its answer.
 
-Only storage. The desk puts a request there in its transaction and takes the answer in another; whoever goes to the
-network asks in between, and holds nothing meanwhile. A newer request takes the place of an older one. Implements
+Only storage. The desk stores a request in its transaction, and takes the answer in another. In between, another task
+makes the request, and holds no lock meanwhile. A newer request replaces an older one. Implements
 docs/witnesses.md, "Witnesses by HTTP".
 """
 
@@ -22,7 +22,7 @@ __all__ = ["Answered", "WitnessRequest", "WitnessRequests"]
 
 @dataclass(frozen=True, slots=True)
 class WitnessRequest:
-    """What a witness is asked, by its name, and how often that was tried."""
+    """A request to a witness, by its name, and how often it was tried."""
 
     witness: str
     request: str
@@ -31,7 +31,7 @@ class WitnessRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a witness was asked, and what it said: the status of HTTP, and the beginning of the text."""
+    """A request to a witness, and its answer: the HTTP status, and the beginning of the body."""
 
     witness: str
     request: str
@@ -40,13 +40,13 @@ class Answered:
 
 
 class WitnessRequests:
-    """What is asked in a store."""
+    """The requests of a store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, witness: str, request: str, now: datetime) -> None:
-        """Let a witness be asked this, and nothing older any more; part of a transaction."""
+        """Store a request to a witness, in place of an older one; part of a transaction."""
         self._database.write(
             "INSERT INTO witness_requests (witness, request, due, tries) VALUES (?, ?, ?, 0) ON CONFLICT (witness)"
             " DO UPDATE SET request = excluded.request, due = excluded.due, tries = 0, status = NULL, said = NULL",
@@ -54,7 +54,7 @@ class WitnessRequests:
         )
 
     def due(self, now: datetime, again: datetime) -> list[WitnessRequest]:
-        """What is to be asked now; the same is due `again` at that time, unless an answer is kept before."""
+        """The requests that are due now; each is due again at `again`, unless its answer is kept before."""
         with self._database.transaction():
             rows = self._database.rows(
                 "UPDATE witness_requests SET due = ?, tries = tries + 1"
@@ -64,12 +64,12 @@ class WitnessRequests:
         return [WitnessRequest(row["witness"], row["request"], row["tries"]) for row in rows]
 
     def next_due(self) -> datetime | None:
-        """When there will be something to ask."""
+        """When the next request is due."""
         due = self._database.scalar("SELECT min(due) FROM witness_requests WHERE status IS NULL")
         return from_db(due) if due else None
 
     def postpone(self, asked: WitnessRequest, due: datetime) -> None:
-        """Ask again then, unless something newer is to be asked."""
+        """Ask again at this time, unless there is a newer request."""
         with self._database.transaction():
             self._database.write(
                 "UPDATE witness_requests SET due = ? WHERE witness = ? AND request = ? AND status IS NULL",
@@ -77,7 +77,7 @@ class WitnessRequests:
             )
 
     def settle(self, asked: WitnessRequest, status: int, text: str) -> None:
-        """Keep what a witness said, unless something newer is to be asked."""
+        """Keep a witness's answer, unless there is a newer request."""
         with self._database.transaction():
             self._database.write(
                 "UPDATE witness_requests SET status = ?, said = ?"
@@ -91,5 +91,5 @@ class WitnessRequests:
         return None if row is None else Answered(row["witness"], row["request"], row["status"], row["said"])
 
     def drop(self, witness: str) -> None:
-        """Ask this witness nothing; part of a transaction."""
+        """Drop the request to this witness; part of a transaction."""
         self._database.write("DELETE FROM witness_requests WHERE witness = ?", (witness,))

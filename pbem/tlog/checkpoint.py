@@ -1,4 +1,4 @@
-"""Checkpoints: what a log says of its tree, and how it asks a witness to cosign that.
+"""Checkpoints: a log's statement about its tree, and the request to a witness to cosign it.
 
 Implements C2SP tlog-checkpoint, and the body of a request of C2SP tlog-witness, which goes by mail here.
 """
@@ -16,7 +16,7 @@ __all__ = ["Checkpoint", "Request", "hash_of", "hash_text"]
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,17}")
 _MOST = 63
-"""A proof of consistency has no more hashes."""
+"""The most hashes that a consistency proof can have."""
 
 
 def hash_text(content: bytes) -> str:
@@ -25,7 +25,7 @@ def hash_text(content: bytes) -> str:
 
 
 def hash_of(text: str) -> bytes:
-    """The hash that a line writes; raises `NotANote`."""
+    """The hash on a line; raises `NotANote`."""
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -36,7 +36,7 @@ def hash_of(text: str) -> bytes:
 
 
 def size_of(text: str) -> int:
-    """The size that a line writes; raises `NotANote`."""
+    """The size on a line; raises `NotANote`."""
     if not _SIZE.fullmatch(text):
         raise NotANote("no size of a tree")
     return int(text)
@@ -44,7 +44,7 @@ def size_of(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The tree of a log at a size, by its root."""
+    """A log's tree at one size, given by its root."""
 
     origin: str
     size: int
@@ -52,7 +52,7 @@ class Checkpoint:
 
     @classmethod
     def read(cls, text: str) -> Checkpoint:
-        """The checkpoint of a note's text; raises `NotANote`. Lines behind the third are refused: we write none."""
+        """The checkpoint of a note's text; raises `NotANote`. Lines after the third are refused: we write none."""
         lines = text.split("\n")
         if len(lines) != 4 or lines[3] or not lines[0]:
             raise NotANote("a checkpoint has three lines")

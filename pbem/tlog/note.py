@@ -1,7 +1,7 @@
 """The signed note: a text with signature lines, each by a named key.
 
 Implements C2SP signed-note for Ed25519, and the timestamped signatures of C2SP tlog-cosignature (cosignature/v1).
-What is written here can be read by other programs, and what they write is read here.
+Other programs can read what is written here, and what they write is read here.
 """
 
 from __future__ import annotations
@@ -10,25 +10,27 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
+from pbem.identity import ed25519_points
 from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 __all__ = ["NotANote", "Note", "Signature", "cosigned", "holds", "signed"]
 
-_LINE = re.compile(r"— ([^\s+]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
+_LINE = re.compile(r"— ([^\s+\x7f]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}
 
 
 class NotANote(ValueError):
-    """The text is no signed note as C2SP writes them; the message says why."""
+    """The text is not a signed note as C2SP defines it; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature line: the name and the id of its key, and what is signed with it."""
+    """A signature line: the name and id of its key, and the signature itself."""
 
     name: str
     id: bytes
@@ -57,14 +59,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text, which ends with its line, and its signatures."""
+    """A text, which ends with a line end, and its signatures."""
 
     text: str
     signatures: tuple[Signature, ...]
 
     @classmethod
     def read(cls, content: str) -> Note:
-        """The note of this very text; raises `NotANote`. What its signatures are worth is not looked at."""
+        """The note in this text; raises `NotANote`. Signatures are not verified here."""
         text, blank, lines = content.rpartition("\n\n")
         if not blank or not lines.endswith("\n") or any(ord(char) < 32 and char != "\n" for char in content):
             raise NotANote("a note is a text, an empty line, and lines of signatures")
@@ -77,25 +79,21 @@ class Note:
         return f"{self.text}\n" + "".join(f"{signature}\n" for signature in self.signatures)
 
     def by(self, key: VerifierKey) -> Signature | None:
-        """The signature of this key; None where there is none, or it does not hold."""
+        """The valid signature by this key; None if there is none."""
         found = [one for one in self.signatures if (one.name, one.id) == (key.name, key.id)]
         return found[0] if found and all(holds(key, self.text, one) for one in found) else None
 
     def with_(self, *more: Signature) -> Note:
-        """The note with these signatures as well."""
+        """The note with these signatures added."""
         return Note(self.text, (*self.signatures, *more))
 
 
 def holds(key: VerifierKey, text: str, signature: Signature) -> bool:
-    """Whether a key signed a text; for a witness, at the time that stands in the signature."""
+    """Whether a key signed a text; for a witness, at the time in the signature."""
     content = signature.content
     if len(content) != _OCTETS[key.kind]:
         return False
-    try:
-        Ed25519PublicKey.from_public_bytes(key.public).verify(content[-64:], _message(key.kind, text, signature))
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return ed25519_points.holds(key.public, content[-64:], _message(key.kind, text, signature))
 
 
 def signed(name: str, key: Ed25519PrivateKey, text: str) -> Signature:
@@ -112,5 +110,5 @@ def cosigned(name: str, key: Ed25519PrivateKey, text: str, time: int) -> Signatu
 
 
 def _message(kind: int, text: str, signature: Signature) -> bytes:
-    """What is signed in truth."""
+    """The bytes that are actually signed."""
     return (f"cosignature/v1\ntime {signature.time}\n" if kind == COSIGNATURE else "").encode() + text.encode()

@@ -1,6 +1,6 @@
-"""What a letter carries: that a leaf is in a tree which witnesses cosigned.
+"""The proof in a letter that a leaf is in a tree that witnesses cosigned.
 
-Implements C2SP tlog-proof. Who is believed is not known here.
+Implements C2SP tlog-proof. Which witnesses are trusted is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ class InclusionProof:
 
     @classmethod
     def read(cls, text: str) -> InclusionProof:
-        """The proof of this very text; raises `NotANote`."""
+        """The proof in this text; raises `NotANote`."""
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:  # half a character, as JSON can have it
+            raise NotANote("no text") from error
         head, blank, note = text.partition("\n\n")
         title, *lines = head.split("\n")
         if lines and lines[0].startswith("extra "):
@@ -42,10 +46,10 @@ class InclusionProof:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What its note says; raises `NotANote`."""
+        """The checkpoint in its note; raises `NotANote`."""
         return Checkpoint.read(self.note.text)
 
     def proves(self, leaf: bytes) -> bool:
-        """Whether the leaf is in the tree of the note, whoever signed that. Raises `NotANote`."""
+        """Whether the leaf is in the note's tree; signatures are not verified. Raises `NotANote`."""
         tree = self.checkpoint
         return is_included(leaf_hash(leaf), self.index, tree.size, self.hashes, tree.root)

@@ -1,7 +1,7 @@
 """The Merkle tree of a log: its root, and proofs that a leaf is in it, or that it only grew.
 
-What is kept of a tree are the hashes of its complete subtrees: `nodes(level, number)` is that over the 2**level
-leaves from number * 2**level on. Implements RFC 6962, 2.1 (the same as RFC 9162, 2.1).
+Only the hashes of complete subtrees are stored: `nodes(level, number)` is the hash over the 2**level leaves that
+begin at leaf number * 2**level. Implements RFC 6962, 2.1 (the same as RFC 9162, 2.1).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _parent(left: bytes, right: bytes) -> bytes:
 
 
 def grown(size: int, leaf: bytes, nodes: Nodes) -> Iterator[tuple[int, int, bytes]]:
-    """The nodes that one more leaf, by its hash, completes in a tree of this size: level, number and hash of each."""
+    """The nodes that a new leaf, given by its hash, completes in a tree of this size: level, number, hash of each."""
     level, number, found = 0, size, leaf
     yield level, number, found
     while number % 2:
@@ -58,12 +58,12 @@ def inclusion(index: int, size: int, nodes: Nodes) -> list[bytes]:
 
 
 def consistency(old: int, size: int, nodes: Nodes) -> list[bytes]:
-    """The proof that the tree of the first `old` leaves is the beginning of that of the first `size`."""
+    """The proof that the tree of the first `old` leaves is a prefix of the tree of the first `size`."""
     return _difference(old, 0, size, nodes, whole=True) if 0 < old < size else []
 
 
 def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], expected: bytes) -> bool:
-    """Whether a leaf, by its hash, has this index in the tree with the expected root (RFC 9162, 2.1.3.2)."""
+    """Whether a leaf, given by its hash, has this index in the tree with the expected root (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:
         return False
     number, last, found = index, size - 1, leaf
@@ -81,13 +81,13 @@ def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], expe
 
 
 def is_consistent(old: int, old_root: bytes, size: int, new_root: bytes, proof: Sequence[bytes]) -> bool:
-    """Whether a tree of `size` leaves begins with one of `old` leaves, by their roots (RFC 9162, 2.1.4.2)."""
+    """Whether a tree of `size` leaves extends one of `old` leaves, given their roots (RFC 9162, 2.1.4.2)."""
     if not 0 <= old <= size:
         return False
     if old in {0, size}:
         return not proof and (old_root == new_root if old else True)
     path = list(proof)
-    if not old & (old - 1):  # a complete subtree is its own first hash, and is left out
+    if not old & (old - 1):  # the proof leaves out the hash of a complete subtree: it is the old root
         path.insert(0, old_root)
     if not path:
         return False
@@ -109,12 +109,12 @@ def is_consistent(old: int, old_root: bytes, size: int, new_root: bytes, proof: 
 
 
 def _split(count: int) -> int:
-    """The greatest power of two that is smaller than so many leaves."""
+    """The largest power of two smaller than this number of leaves."""
     return 1 << (count - 1).bit_length() - 1
 
 
 def _range(start: int, end: int, nodes: Nodes) -> bytes:
-    """The hash over the leaves from `start` up to `end`, as RFC 6962 cuts the tree."""
+    """The hash over the leaves from `start` up to `end`, as RFC 6962 splits the tree."""
     count = end - start
     if not count & (count - 1):
         return nodes(count.bit_length() - 1, start // count)

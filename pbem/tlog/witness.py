@@ -1,7 +1,7 @@
-"""What a witness answers: a cosignature where a tree only grew, else what it knows already.
+"""A witness's answer: a cosignature if the tree only grew, otherwise what the witness knows already.
 
-Pure; whoever keeps the last note of each log must have it on the disk before an answer leaves. Implements C2SP
-tlog-witness, add-checkpoint; its numbers of HTTP are words here.
+Pure: the caller stores the last note of each log, and must have it on disk before an answer leaves. Implements C2SP
+tlog-witness, add-checkpoint; words stand for its HTTP status codes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["REPEATED", "Answer", "Known", "answer", "answer_text"]
 
 REPEATED = 50
-"""How many letters a day that show nothing new are answered: anybody who has a note of a log can write them."""
+"""How many letters that show nothing new are answered a day: anybody who has a note of the log can write them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Known:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What that note says."""
+        """The checkpoint in that note."""
         return Checkpoint.read(self.note.text)
 
 
@@ -43,11 +43,11 @@ class Known:
 class Answer:
     """What a witness says to a request.
 
-    `cosigned`: `note` is to be remembered, with the cosignature. `behind`: the log is to begin with the size that the
+    `cosigned`: `note` must be remembered, with the cosignature. `behind`: the log must start from the size that the
     witness knows. `forked`: the log signed two trees of one size; both notes prove it to everybody. `unproved`: the
-    proof does not show that the tree only grew; nobody is convicted by that, as who carries a letter can spoil its
-    proof. `refused`: not a note of this log. `grew`: the log has a later checkpoint than the witness knew, which only
-    the log itself can bring about; anything else anybody can who has one of its notes.
+    proof does not show that the tree only grew; that convicts nobody, because anybody who carries a letter can damage
+    its proof. `refused`: not a note of this log. `grew`: the checkpoint is later than the one that the witness knew.
+    Only the log itself can cause that; anybody who has one of its notes can cause everything else.
     """
 
     outcome: Literal["cosigned", "behind", "forked", "unproved", "refused"]
@@ -59,7 +59,7 @@ class Answer:
 def answer(
     request: Request, logs: Sequence[VerifierKey], known: Known | None, name: str, key: Ed25519PrivateKey, time: int
 ) -> Answer:
-    """What a witness of this name and key answers to a request of one of these logs, at a time."""
+    """The answer of a witness with this name and key to a request of one of these logs, at this time."""
     try:
         found = Checkpoint.read(request.note.text)
     except NotANote:
@@ -80,7 +80,7 @@ def answer(
 
 
 def answer_text(made: Answer, origin: str, before: str) -> str:
-    """An answer as a letter says it: what, of which log, at which size; a cosignature, or what convicts the log.
+    """An answer as text: the outcome, the log and the size; then the cosignature, or the notes that convict the log.
 
     `before` is the note that the witness remembers.
     """

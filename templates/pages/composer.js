@@ -3,7 +3,7 @@
 
 const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12;
-  const TOLD = { setup: say("your setup"), open: say("your orders, laid open"), departs: say("your departure"), answers: say("answers for your own side"), flash: say("flashcube data") };
+  const TOLD = { setup: say("your setup"), open: say("your orders, revealed"), departs: say("your departure"), answers: say("answers for your own side"), flash: say("flashcube data") };
   const byId = (id) => document.getElementById(id);
   /** @type {?Draft} */
   let draft = null;
@@ -134,7 +134,7 @@ const COMPOSER = (() => {
   function telling() {
     if (!sealed) return [];
     const told = sealed.steps.filter(({ step }) => step !== "commit").map(({ turn, step, lines }) => make("details", {}, make("summary", {}, say("Turn {turn}: {told}", { turn, told: TOLD[step] })), make("pre", { class: "told" }, lines.join("\n"))));
-    if (state.sealed.owes[0] === "reveal") return [make("p", {}, say("The game is over. Your letter lays open your setup and all your orders, so that everybody can check both of you."))];
+    if (state.sealed.owes[0] === "reveal") return [make("p", {}, say("The game is over. Your letter reveals your setup and all your orders, so that everybody can check both of you."))];
     if (!sealed.asks) told.unshift(make("p", {}, say("This letter follows from what you decided before. It has only to be signed and sent.")));
     if (sealed.anew) told.push(make("p", {}, say("Its orders are decided on. If no letter with them was sent, you may decide anew:"), " ", make("button", { type: "button", id: "anew", onclick: () => { SEALING.anew(sealed.steps); attempt(() => state); } }, say("Decide anew"))));
     return told;
@@ -256,7 +256,7 @@ const COMPOSER = (() => {
   /** Why a letter of a sealed match should not be made lightly; "" where there is no reason. */
   function doubts() {
     if (certain) return "";
-    if (sealed.doubtful) return say("By what was told, the game goes on. Lay your secrets open only if it was ended otherwise, as by resignation.");
+    if (sealed.doubtful) return say("By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as a resignation.");
     if (!isSetup() && draft.sent && !DRAFT.stands(draft)) return say("You opened a letter with other orders. If you sent it, send no second one: two letters that bind you to different orders convict you.");
     return "";
   }

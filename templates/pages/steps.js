@@ -167,7 +167,7 @@ const STEPS = (() => {
     return whole(...head(found, `step ${found.match} game ${found.game} turn ${table.turn}`), ...parts, ...noted(note));
   }
 
-  /** The letter that lays everything open once the game is over. */
+  /** The letter that reveals everything once the game is over. */
   function reveal(found, secrets) {
     const turns = Object.keys(secrets.orders).map(Number).sort((one, other) => one - other);
     return whole(...head(found, `reveal ${found.match} game ${found.game}`), `seed ${secrets.seed}`, section(["setup"], secrets.setup.split("\n")),

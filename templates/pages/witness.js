@@ -4,6 +4,9 @@
 const WITNESS = (() => {
   const { must, utf8, text, bytesOf } = BUNDLE, { ed25519, holds, hex, unhex } = VERIFY;
   const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16;
+  // Names have no blanks of Unicode. A script's `\s` has U+FEFF in addition, and not U+0085.
+  const NAME = "[^+\\x00-\\x20\\x7f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]{1,253}";
+  const KEY = new RegExp(`^(${NAME})\\+([0-9a-f]{8})\\+([A-Za-z0-9+/=]+)$`, "u"), LINE = new RegExp(`^— (${NAME}) ([A-Za-z0-9+/]{8,6800}={0,2})$`, "u");
   const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", Uint8Array.from(parts.flatMap((part) => [...part]))));
   const base64 = (bytes) => { let made = ""; for (const byte of bytes) made += String.fromCharCode(byte); return btoa(made); };
   const same = (one, other) => hex(one) === hex(other);
@@ -22,7 +25,7 @@ const WITNESS = (() => {
    * @returns {Promise<Key>}
    */
   async function key(written) {
-    const [, name, hash, encoded] = written.match(/^([^\s+]{1,253})\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/) || [], content = encoded ? octets(encoded) : null;
+    const [, name, hash, encoded] = written.match(KEY) || [], content = encoded ? octets(encoded) : null;
     must(content && content.length === 33 && content[0] === COSIGNATURE, say("{key} is no key of a witness: it is written name+hash+key", { key: written }));
     const raw = content.slice(1), id = await keyId(name, COSIGNATURE, raw);
     must(hex(id) === hash, say("{key}: the hash in it is not that of its name and content", { key: written }));
@@ -32,9 +35,9 @@ const WITNESS = (() => {
   /** What a signed note says, and its signatures; raises Wrong. */
   function note(written) {
     const end = written.lastIndexOf("\n\n"), lines = written.slice(end + 2).split("\n");
-    must(end >= 0 && lines.pop() === "" && lines.length > 0 && lines.length <= SIGNATURES, say("it is no signed note"));
+    must(end >= 0 && ![...written].some((char) => char < " " && char !== "\n") && lines.pop() === "" && lines.length > 0 && lines.length <= SIGNATURES, say("it is no signed note"));
     const signatures = lines.map((line) => {
-      const [, name, encoded] = line.match(/^— ([^\s+]{1,253}) ([A-Za-z0-9+/]+={0,2})$/) || [], content = encoded ? octets(encoded) : null;
+      const [, name, encoded] = line.match(LINE) || [], content = encoded ? octets(encoded) : null;
       must(content && content.length > 4, say("it is no signed note"));
       return { name, id: content.slice(0, 4), content: content.slice(4) };
     });
@@ -50,6 +53,7 @@ const WITNESS = (() => {
    * @returns {{index: number, hashes: Uint8Array[], said: string, origin: string, size: number, root: Uint8Array, signatures: Object[]}}
    */
   function proof(written) {
+    must(!/\p{Surrogate}/u.test(written), say("it is no proof of a log"));
     const end = written.indexOf("\n\n"), [title, ...lines] = written.slice(0, Math.max(end, 0)).split("\n");
     if (lines.length && lines[0].startsWith("extra ")) lines.shift();
     const [, index] = (lines.shift() || "").match(/^index (0|[1-9][0-9]{0,14})$/) || [], hashes = lines.map(octets);

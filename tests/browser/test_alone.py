@@ -47,8 +47,8 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 
 
 def opened_letter(page: Page, press: Callable[[], None]) -> tuple[str, str]:
-    """The address and body of the letter that a press opens."""
-    with page.expect_request(lambda asked: asked.url.startswith("mailto:")) as asked:
+    """The address and body of the letter that a press opens, once the browser has given up going there."""
+    with page.expect_event("requestfailed", lambda asked: asked.url.startswith("mailto:")) as asked:
         press()
     parts = urlsplit(asked.value.url)
     return unquote(parts.path), parse_qs(parts.query)["body"][0].replace("\r\n", "\n")

@@ -8,7 +8,6 @@ import pytest
 import witnessed
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
-from referee import Referee, attachment
 
 from pbem.pages.replay import Witnessed, replay
 from pbem.proof import bundle
@@ -29,14 +28,7 @@ LINES = "document.querySelectorAll('#seen li').length"
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """The bundle of a short match."""
-    referee = Referee(tmp_path_factory.mktemp("match"))
-    ann, bob = referee.begun("settle: 0")
-    referee.turn((ann, ""), (bob, ""))
-    referee.send(bob, "resign m1 match\n")
-    content = attachment(ann.find(", the end"), ".zip")
-    referee.close()
-    return bundle.read(content)
+    return witnessed.short_match(tmp_path_factory.mktemp("match"))
 
 
 def seen(page: Page) -> list[tuple[str, str]]:

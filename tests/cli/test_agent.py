@@ -15,7 +15,7 @@ from table import TO
 from terminal import Terminal
 
 from pbem.cli.agent import _typed
-from pbem.cli.play import Table
+from pbem.cli.play.table import Table
 from pbem.games import rules
 from pbem.player import sealed
 from pbem.player.account import places
@@ -45,7 +45,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     found = Terminal(tmp_path, referee)
     monkeypatch.setenv("HOME", str(found.home))  # for `~`
-    monkeypatch.setattr("pbem.cli.play._now", lambda: referee.now)
+    monkeypatch.setattr(Table, "now", lambda _: referee.now)
     found.register()
     found()
     return found
@@ -97,7 +97,7 @@ def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bo
     assert "closed: " in terminal()
 
 
-def test_secrets_are_laid_open_when_their_owner_says_so(referee: Referee, terminal: Terminal, bob: Owner) -> None:
+def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, terminal: Terminal, bob: Owner) -> None:
     """The server alone says that bob has resigned."""
     begun(referee, terminal, bob)
     while bob.look():
@@ -108,7 +108,7 @@ def test_secrets_are_laid_open_when_their_owner_says_so(referee: Referee, termin
         shown = terminal.run("agent", "--once")
         assert "The server asks for your secrets. By what was told, the game goes on." in shown.replace("\n", " ")
         assert not revealed(referee)
-    assert "ended otherwise, as by resignation" in terminal("reveal", "m1", "--yes")
+    assert "ended in another way, such as a resignation" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
     assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
 

@@ -16,6 +16,7 @@ from referee import Referee, new
 from table import ANN, BOB, SMALL
 from terminal import Terminal
 
+from pbem.cli.play.table import Table
 from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.correspondence import Correspondence, Judged
 from pbem.player.memory import Memory
@@ -40,7 +41,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     found = Terminal(tmp_path, referee)
     monkeypatch.setenv("HOME", str(found.home))  # for `~`
-    monkeypatch.setattr("pbem.cli.play._now", lambda: referee.now)
+    monkeypatch.setattr(Table, "now", lambda _: referee.now)
     return found
 
 
@@ -350,7 +351,7 @@ def test_a_proposal_is_told_with_the_number_of_its_match(terminal: Terminal, mon
         terminal.post()
         terminal.bring()
 
-    monkeypatch.setattr("pbem.cli.play.time.sleep", meanwhile)
+    monkeypatch.setattr("pbem.cli.play.table.time.sleep", meanwhile)
     proposed = terminal("--wait", "9", "new", "dueling-masters", "bob", "--yes")
     assert "\n  m2    Dueling Masters of Space-Time with bob" in proposed
     assert "\n  m1 " not in proposed

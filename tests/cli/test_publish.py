@@ -14,6 +14,7 @@ from referee import Referee, attachment
 
 from pbem.cli import main
 from pbem.proof import bundle
+from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,4 +95,10 @@ def test_a_page_carries_what_kept_letters_show_of_the_log(tmp_path: Path) -> Non
     assert json.loads(data[1])["logged"] == [{"seq": 2, "proof": proofs[2]}]
     assert json.loads(data[1])["witnesses"] == [key]
     assert run(str(path), "--against", str(letters), "--witness", "x").exit_code == 2
+    # What is told of a witness is told by its name.
+    assert run(str(path), "--against", str(letters), "--witness", key, "--witness", key).stdout == done.stdout
+    other = VerifierKey("w.example", COSIGNATURE, bytes(range(32)))
+    twice = run(str(path), "--against", str(letters), "--witness", key, "--witness", str(other))
+    assert twice.exit_code == 2
+    assert "another witness of this name" in twice.stderr
     assert run(str(tmp_path / "site"), "--witness", key).exit_code == 2

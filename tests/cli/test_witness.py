@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mailbox
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,14 +12,19 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.cli.witness import witness
+from pbem.player import mail_out
 from pbem.player.witness import Witness, load
 from pbem.tlog.checkpoint import Checkpoint, Request
 from pbem.tlog.note import Note, signed
 from pbem.tlog.tree import leaf_hash, root
+from pbem.tlog.witness import REPEATED
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pbem.player.account import Account
+    from pbem.player.memory import Sent
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -38,11 +43,11 @@ def settings(tmp_path: Path) -> Path:
     return file
 
 
-def request(leaf: bytes) -> bytes:
+def request(leaf: bytes, log: str = "l.example", number: int = 1) -> bytes:
     """A letter that asks to cosign a log of one leaf."""
-    text = str(Checkpoint("l.example", 1, root(1, lambda _level, _number: leaf_hash(leaf))))
-    head = "From: pbem@l.example\nMessage-ID: <1@l.example>\nContent-Type: text/plain; charset=utf-8\n\n"
-    return f"{head}{Request(0, (), Note(text, (signed('l.example', KEY, text),)))}".encode()
+    text = str(Checkpoint(log, 1, root(1, lambda _level, _number: leaf_hash(leaf))))
+    head = f"From: pbem@{log}\nMessage-ID: <{number}@{log}>\nContent-Type: text/plain; charset=utf-8\n\n"
+    return f"{head}{Request(0, (), Note(text, (signed(log, KEY, text),)))}".encode()
 
 
 def run(settings: Path, *words: str, status: int = 0) -> str:
@@ -86,9 +91,40 @@ def test_what_ends_before_its_answer_left_answers_at_the_next_start(settings: Pa
     assert len(answers(settings)) == 2
 
 
+def test_an_address_that_takes_no_mail_keeps_no_other_log_waiting(
+    settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = VerifierKey("dead.example", LOG, KEY.public_key().public_bytes_raw())
+    settings.write_text(settings.read_text().replace("logs = [", f'logs = ["{other} pbem@dead.example", '))
+    send, tried = mail_out.send, []
+
+    def refusing(account: Account, sent: Sent) -> str:
+        if sent.to == "pbem@dead.example":
+            tried.append(sent.id)
+            raise mail_out.NotSent("550 no such domain")
+        return send(account, sent)
+
+    monkeypatch.setattr(mail_out, "send", refusing)
+    run(settings, "--once")
+    box = mailbox.Maildir(settings.parent / "in")
+    box.add(request(b"one", "dead.example"))
+    box.add(request(b"one", "dead.example"))
+    run(settings, "--once")
+    box.add(request(b"one"))
+    assert "no mail to pbem@dead.example now" in run(settings, "--once")
+    (answer,) = answers(settings)
+    assert "\nTo: pbem@l.example" in answer
+    assert len(tried) == 2, "once each time, not once for each letter"
+    # Nor do its letters lie ready without end.
+    with closing(Witness(load(settings))) as witness:
+        for number in range(1, REPEATED * 2):
+            witness.receive(request(b"one", "dead.example", number), f"again {number}", NOW + timedelta(days=number))
+        assert len(list(witness.unsent())) == REPEATED
+
+
 def test_settings_that_cannot_be_are_named(settings: Path) -> None:
     text = settings.read_text()
     settings.write_text(text.replace('name = "w.example"', 'name = "w example"'))
-    assert "$.name" in run(settings, "--once", status=1)
+    assert "a name without blanks or + is expected" in run(settings, "--once", status=1)
     settings.write_text(text.replace("pbem@l.example", ""))
     assert "write the key, a blank, and its mail address" in run(settings, "--once", status=1)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import http.client
 import re
+import socket
 import subprocess
-from contextlib import closing
+import threading
+import time
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -178,6 +181,38 @@ def test_more_at_once_than_there_is_room_for_are_turned_away(case: Case, monkeyp
     # A memory that is out of reach answers nobody, and says so.
     monkeypatch.setattr(witness_http, "Witness", _gone)
     assert case.post(str(request(1, LEAVES[:1])))[0] == 503
+
+
+def test_who_writes_slowly_keeps_nobody_out(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An octet now and then is no silence: without an end, so many strangers would have all the room for ever."""
+    monkeypatch.setattr(witness_http, "LONGEST", 1.0)
+    over = threading.Event()
+
+    def trickle(slow: socket.socket) -> None:
+        with slow, suppress(OSError):
+            slow.sendall(b"POST /add-checkpoint HTTP/1.0\r\nContent-Length: 9000\r\n\r\n")
+            while not over.wait(0.05):
+                slow.sendall(b"x")
+
+    slow = [
+        threading.Thread(target=trickle, args=(socket.create_connection(("127.0.0.1", case.port)),)) for _ in range(3)
+    ]
+    for thread in slow:
+        thread.start()
+    try:
+        end = time.monotonic() + 20
+        while case.listener._room._value > witness_http.AT_ONCE - 3 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert case.listener._room._value == witness_http.AT_ONCE - 3
+        for _ in range(witness_http.AT_ONCE):
+            assert case.listener._room.acquire(timeout=10)
+        for _ in range(witness_http.AT_ONCE):
+            case.listener._room.release()
+        assert case.post(str(request(0, LEAVES[:1])))[0] == 200
+    finally:
+        over.set()
+        for thread in slow:
+            thread.join()
 
 
 def _gone(_: object) -> Witness:

@@ -274,7 +274,7 @@ def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     assert "Z1 does not move from D2 to B9" in " ".join(ann.text.split())
     early(referee, ann, "turn 3", "Z1 D2-D3")
     told = " ".join(body(bob.find("begins")).split())
-    assert "in turn 1. You may send orders for a later turn in advance: `status m1` brings the form." in told
+    assert "in turn 1. You may send orders for a later turn in advance: `status m1` sends you the form." in told
     referee.send(bob, "status m1\n", sign=False)
     referee.send(bob, bob.filled("orders", "final\nZ1 G2-G3"))
     assert "your orders for turn 2:" in bob.text

@@ -8,7 +8,7 @@ from referee import Mailbox, Referee, sent_from
 
 from pbem.games import GAMES, titles
 
-BEGIN = "You want to play?"
+BEGIN = "To play, write these lines"
 
 
 def ask(referee: Referee, person: Mailbox, text: str, subject: str = "hello") -> str:

@@ -164,7 +164,7 @@ def test_a_signed_letter_brings_a_player_back(referee: Referee, table: tuple[Mai
     assert since(referee, bob) is not None
     referee.send(bob, "status m1\n")
     assert since(referee, bob) is None
-    assert "A letter from bob has come" in body(ann.find("can be reached again"))
+    assert "A letter from bob has arrived" in body(ann.find("can be reached again"))
     assert "2026-03-01 at 13:00" in body(ann.find("can be reached again"))
 
 

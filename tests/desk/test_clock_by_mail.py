@@ -201,7 +201,7 @@ class TestMisses:
         assert "You lost Spaceships game 1 after 1 turn, because you missed the deadline" in body(
             bob.find("game 1, the end")
         )
-        assert "You lose the game if nothing is here by" in body(bob.find("turn 1"))
+        assert "You lose the game if nothing arrives by" in body(bob.find("turn 1"))
         reads_like(bob.find(OVER), "clock/missed-twice")
         # The next game's setup is the third miss in a row.
         referee.send(ann, ann.filled("setup", ANN))
@@ -224,7 +224,7 @@ class TestMisses:
 
     def test_forfeit_at_the_first_miss(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: forfeit\npace: 3d\ngrace: 0")
-        assert "You lose the game if nothing is here by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
+        assert "You lose the game if nothing arrives by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
         referee.turn((bob, ""))
         referee.wait(3 * DAY)
         assert types(referee)[-5:] == ["missed", "forfeited", "ended", "revealed", "closed"]
@@ -245,7 +245,9 @@ class TestMisses:
         ann, _bob = begun(referee, "miss: forfeit")
         referee.wait(11 * DAY)
         assert types(referee)[-6:] == ["missed", "missed", "forfeited", "ended", "revealed", "closed"]
-        reads_like(ann.find("game 1, the end"), "clock/abandoned-end")
+        told = ann.find("game 1, the end")
+        assert body(told).rindex("missed the deadline") < body(told).index("game 1 ends without a winner")
+        reads_like(told, "clock/abandoned-end")
         assert "game 1 ended: winner 0, scores [3, 3], abandoned" in proved(referee, ann)
 
     @pytest.mark.parametrize(("miss", "days"), [("pass", 20), ("forfeit", 10)])
@@ -398,12 +400,12 @@ class TestVacations:
 class TestBanksAndWeekends:
     def test_a_bank_is_drawn_on_and_told_to_its_owner_alone(self, referee: Referee) -> None:
         ann, bob = begun(referee, "pace: 3d\nbank: 10d\ngrace: 0\nmiss: forfeit")
-        assert "counting the 10 days left in your bank" in body(bob.find("game 1 begins"))
+        assert "including the 10 days left in your bank" in body(bob.find("game 1 begins"))
         referee.turn((ann, "Rv1"))
         referee.wait(7 * DAY)
         referee.turn((bob, ""))
-        assert "counting the 6 days left in your bank" in body(bob.find("turn 1"))
-        assert "counting the 10 days left in your bank" in body(ann.find("turn 1"))
+        assert "including the 6 days left in your bank" in body(bob.find("turn 1"))
+        assert "including the 10 days left in your bank" in body(ann.find("turn 1"))
         assert deadline(bob.find("turn 1")) == datetime(2026, 3, 17, 12, tzinfo=UTC)
         referee.read_three_ways()
         referee.turn((ann, "Gv1"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import ANN
+from referee import ANN, new
 
 if TYPE_CHECKING:
     from referee import Referee
@@ -108,6 +108,23 @@ class TestCompletedForms:
         assert form.endswith("\nrev 1\nfinal\nGx3\nend\n")
         referee.send(ann, form)
         assert "Your orders for turn 1 stand, revision 1, final:\n\n  Gx3\n" in ann.text
+
+    @pytest.mark.parametrize("settle", ["0", "10m"])
+    def test_what_final_means_is_told(self, referee: Referee, settle: str) -> None:
+        ann, bob = referee.begun(f"settle: {settle}\n")
+        referee.send(ann, ann.filled("orders", "final\nGx3"))
+        told = " ".join(ann.text.split())
+        assert "Yours are final: the turn does not wait in case you change them." in told
+        assert "Until then you may send others" not in told
+        assert ("at once if all of them are final, otherwise when they have settled" in told) == (settle != "0")
+        referee.send(ann, ann.filled("orders", "Gx4", 2))
+        kept = standing(referee)
+        assert kept
+        assert (kept.text, kept.final) == ("Gx4", False), "it can still be replaced, as the letter says"
+        assert "Until then you may send others with a higher rev." in ann.text
+        referee.send(ann, ann.filled("orders", "final\nGx4", 3))
+        referee.send(bob, bob.filled("orders", "final\n"))
+        assert referee.match().turn == 2
 
     def test_a_revision_that_is_used_up_is_replaced_by_the_next(self, referee: Referee) -> None:
         ann, _ = referee.begun()
@@ -251,3 +268,21 @@ class TestSlips:
         ann, _ = referee.agreed()
         referee.send(ann, ann.filled("setup", ANN.lower().replace("-", "\u2013")))
         assert ann.form("setup").endswith(f"\n{ANN}\nend\n")
+
+
+def test_an_example_names_a_match_of_the_writers_own(referee: Referee) -> None:
+    ann, _ = referee.begun()
+    referee.send(ann, "extend 3d\n")
+    assert "name the match, such as m1." in ann.text
+    referee.send(ann, new(ann, "spaceships", "bob", options="pace: 9d"))
+    referee.send(ann, "extend 3d\n")
+    assert "name the match, such as m2." in ann.text, "the latest"
+    for subject, match in (("Re: [pbem m1] Spaceships, game 1 begins", "m1"), ("Re: [pbem m9] Spaceships", "m2")):
+        words = referee.signed(ann, f"# {match}, {subject}\nextend 3d\n")
+        referee.deliver(referee.raw(ann, words, subject=subject), ann.address)
+        assert f"name the match, such as {match}." in ann.text, "the one that the letter answers, if it is theirs"
+    referee.send(ann, "substitute m2 carl\n")
+    assert "`substitute m2 carl for bob`" in ann.text
+    carl = referee.registered("carl")
+    referee.send(carl, "extend 3d\n")
+    assert "name the match, such as m17." in carl.text

@@ -123,6 +123,16 @@ def test_nothing_counts(referee: Referee, words: str) -> None:
     assert len(bob.letters) > count
 
 
+def test_an_example_names_the_match_of_the_letter_that_is_answered(referee: Referee) -> None:
+    ann, bob = playing(referee)
+    asked = bob.last
+    referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
+    for kind in (text, reply):
+        kind(referee, bob, "extend 3d", asked)
+        assert "name the match, such as m1." in bob.text
+        assert "m17" not in bob.text
+
+
 def test_who_answers_no_letter_of_ours_gets_no_form(referee: Referee) -> None:
     """Anybody can write in this name, and the answer goes to whose name it is."""
     _, bob = playing(referee)
@@ -141,6 +151,7 @@ def test_what_is_signed_within_html_is_not_taken(referee: Referee) -> None:
     referee.deliver(raw.encode().replace(b"\n", b"\r\n"), ann.address)
     assert not referee.match().orders
     assert "HTML only" in " ".join(ann.text.split())
+    assert "in answer to our latest letter about m1." in " ".join(ann.text.split())
     lines = shown.replace("\n", "<br>\n")
     referee.deliver(raw.replace(shown, lines).encode().replace(b"\n", b"\r\n"), ann.address)
     assert not referee.match().orders
@@ -152,4 +163,4 @@ def test_help_by_html_is_help(referee: Referee) -> None:
         f"From: {carol.address}\nTo: pbem@play.example\nSubject: hi\nMessage-ID: <x@y.example>\n{HTML}\n<p>help</p>\n"
     )
     referee.deliver(HOME.sign(raw.encode().replace(b"\n", b"\r\n"), referee.now), carol.address)
-    assert "You want to play" in carol.text or "register" in carol.text
+    assert "To play, write these lines" in carol.text or "register" in carol.text

@@ -105,7 +105,7 @@ class TestAdding:
         assert "is yours, and valid from now on" in said(ann)
         told = body(bob.find("ann has changed keys"))
         assert fingerprint(new) in told
-        assert "Both an old key and the new one signed this." in told
+        assert "This was signed with both an old key and the new one." in told
         send(referee, ann, ann.filled("orders", "final\nRv1"), new)
         assert "You have no such" not in said(ann)
         ann.key = new
@@ -301,7 +301,7 @@ class TestRecoveryCode:
         second = code_of(ann)
         assert second != first
         told = body(bob.find("ann has changed keys"))
-        assert "The player's recovery code was used" in told
+        assert "done with the player's recovery code" in told
         assert not CODE.search(told)
         send(referee, ann, "clear m1\n", old)
         assert "is revoked" in said(ann)

@@ -22,7 +22,7 @@ SETUPS = {"ann": "MD Rv1 Rv2 Rv3", "bob": "LG1 Rv1\nLG2 Rv3\nLG3 Bz5", "robo": "
 def program(referee: Referee, name: str = "robo") -> Mailbox:
     robo = referee.registered(name)
     referee.send(robo, "set program yes\n")
-    assert "You are a program, for ever." in robo.text
+    assert "From now on you are a program; this cannot be undone." in robo.text
     return robo
 
 
@@ -36,7 +36,7 @@ class TestSaying:
         referee.send(robo, "set program no\n")
         assert "robo is a program for ever" in robo.text
         referee.send(robo, "set program yes\n")
-        assert "You are a program, for ever." in robo.text
+        assert "From now on you are a program; this cannot be undone." in robo.text
         referee.send(robo, "whoami\n", sign=False)
         assert "You are a program, and others are told so." in robo.text
         assert "program yes" in robo.text
@@ -71,7 +71,7 @@ class TestSaying:
         ann = referee.registered("ann")
         referee.send(ann, "help set\n", sign=False)
         assert "  program no | yes" in ann.text
-        assert "cannot be taken back" in words(ann)
+        assert "cannot be undone" in words(ann)
 
 
 class TestTold:

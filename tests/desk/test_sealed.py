@@ -79,6 +79,9 @@ def test_whole_matches(referee: Referee, game: str, names: tuple[str, ...], opti
     for seat in seats:
         told = body(seat.box.find("the match is closed"))
         assert game == "shoot-em-up" or all(f"{name} told the truth in everything." in told for name in names)
+        for other, name in zip(seats, names, strict=True):
+            lines = "\n".join(f"    {line}" for line in other.setup.split("\n"))
+            assert f"The setup of {name}:\n\n{lines}\n" in told
 
 
 def test_letters_say_what_came_what_it_led_to_and_what_is_due_from_whom(referee: Referee) -> None:
@@ -88,9 +91,9 @@ def test_letters_say_what_came_what_it_led_to_and_what_is_due_from_whom(referee:
     assert "ann's space, as everybody knows it" in first
     assert "your setup stands" not in first.lower()
     assert ann.write(referee)
-    assert "Entered, turn 1: the commitment to orders.\n\nDue from bob: the orders, laid open." in ann.box.text
+    assert "Entered, turn 1: the commitment to orders.\n\nDue from bob: the orders, revealed." in ann.box.text
     assert "ann sent: the commitment to orders." in bob.box.text
-    assert "Due from you: the orders, laid open." in bob.box.text
+    assert "Due from you: the orders, revealed." in bob.box.text
     turns(referee, (ann, bob), 1)
     last = body(ann.box.find("bob has played"))
     assert "bob sent: the answers; the commitment to orders." in last.replace("\n", " ")
@@ -156,8 +159,8 @@ def test_status_and_diary(referee: Referee) -> None:
     ann, bob = begun(referee)
     turns(referee, (ann, bob), 1)
     referee.send(bob.box, "status m1\ndiary m1\nstatus\n")
-    assert "Due from ann: the orders, laid open." in bob.box.text
-    assert "game 1 begins; all have committed to their setups" in bob.box.text
+    assert "Due from ann: the orders, revealed." in bob.box.text
+    assert "game 1 begins; everybody has committed to a setup" in bob.box.text
     assert "game 1, turn 1, ann: the commitment to orders" in bob.box.text
 
 
@@ -177,8 +180,8 @@ def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
     ann, bob = begun(referee)
     assert ann.write(referee)
     referee.wait(timedelta(days=6, hours=1))
-    assert "One day is left, and your letter is not here yet." in bob.box.text
-    assert "Due from you: the orders, laid open." in bob.box.text
+    assert "One day is left, and your letter has not arrived yet." in bob.box.text
+    assert "Due from you: the orders, revealed." in bob.box.text
     assert "orders m1" not in bob.box.text
     referee.wait(timedelta(days=5))
     missed = ann.box.find("a deadline was missed")
@@ -186,11 +189,11 @@ def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
     assert "substitute" not in body(missed)
     referee.send(ann.box, ann.box.form("claim"))
     # What was secret is asked for before anybody has won.
-    assert "lay your secrets open" in str(ann.box.find("lay your secrets open")["Subject"])
+    assert "reveal your secrets" in str(ann.box.find("reveal your secrets")["Subject"])
     assert ann.write(referee)
     referee.wait(timedelta(days=11))
     ended = body(ann.box.find("the end: you won"))
-    assert "bob has laid nothing open." in ended
+    assert "bob has revealed nothing." in ended
     assert "ann told the truth in everything." in ended
     assert referee.match().phase == "closed"
 
@@ -199,12 +202,12 @@ def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Refer
     ann, bob = begun(referee)
     turns(referee, (ann, bob), 1)
     referee.send(ann.box, "resign m1 game 1\n")
-    asked = ann.box.find("lay your secrets open")
-    assert "You lose the game if nothing is here by" in body(asked)
+    asked = ann.box.find("reveal your secrets")
+    assert "You lose the game if nothing arrives by" in body(asked)
     assert "claim" not in body(asked)
     assert [part.get_filename() for part in asked.iter_attachments()][-1] == "m1-game-1-reveal.ics"
     referee.send(bob.box, "status m1\nstatus\n")
-    assert "match m1: the end; what was secret is laid open" in bob.box.text
+    assert "match m1: the end; secrets are being revealed" in bob.box.text
     assert "game 1, reveal" in bob.box.text
     assert "turn 2" not in bob.box.text
     assert bob.write(referee)
@@ -212,8 +215,8 @@ def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Refer
     assert "game 1, reveal: a reminder" in str(ann.box.find("a reminder")["Subject"])
     referee.wait(timedelta(days=5))
     told = body(ann.box.find("the end: you lost"))
-    assert "because you laid nothing open" in told
-    assert "You missed the deadline and the grace period for the reveal.\nThis loses the game\n" in told
+    assert "because you revealed nothing" in told
+    assert "You missed the deadline and the grace period for the reveal.\nThis loses the game.\n" in told
     assert "may claim" not in told
 
 
@@ -244,7 +247,7 @@ def test_turns_of_which_nobody_was_told_do_not_keep_others_from_being_sent_again
 
 
 @pytest.mark.parametrize("words", ["resign m1 game 1", "draw m1 offer"])
-def test_sentences_are_as_ever_and_what_was_secret_is_laid_open(referee: Referee, words: str) -> None:
+def test_sentences_are_as_ever_and_secrets_are_revealed(referee: Referee, words: str) -> None:
     ann, bob = begun(referee)
     turns(referee, (ann, bob), 1)
     referee.send(ann.box, f"{words}\n")
@@ -388,7 +391,7 @@ def changed(*pair: str) -> Callable[[str], str]:
         (changed(r"game 1", "game 2"), "game"),
         (changed(r"open\n?\s*\w+", "open " + "ab" * 32), "ab" * 8),
         (changed(r"strike (\w+)\n", r"strike \1\nstrike \1\n"), ""),
-        (changed(r"done", "# done"), "this is no line of what is laid open"),
+        (changed(r"done", "# done"), "this is not a line of revealed orders"),
         (changed(r"answers(.|\n)*done\nend", "end"), None),
     ],
 )
@@ -398,7 +401,7 @@ def test_a_step_that_is_not_as_it_should_be_changes_nothing(
     ann, bob = begun(referee)
     turns(referee, (ann, bob), 1)
     seats = {"ann": ann, "bob": bob}
-    # Who has committed lays open what was committed to, and answers.
+    # The committer reveals what it committed to, and answers.
     while True:
         name, text = next((name, text) for name, seat in seats.items() if (text := seat.letter()))
         if "open" in text and "answers" in text:

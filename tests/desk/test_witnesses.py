@@ -6,6 +6,7 @@ import email
 import email.policy
 import itertools
 import json
+import re
 import shutil
 from contextlib import closing
 from dataclasses import replace
@@ -314,11 +315,41 @@ def test_a_log_that_is_shorter_than_what_a_witness_saw_is_told_to_the_operator(w
     assert sizes(referee.requests) == [(0, 1)]
 
 
-def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watching: Watching) -> None:
+def test_forged_alarms_use_up_no_room_of_one_that_proves_itself(watching: Watching) -> None:
+    """Three a day are told: whoever runs a second server with our key would write them first."""
     referee = watching.referee
     referee.begun("keys: demanded")
+    operator = referee.people["operator@play.example"]
+    stranger = Ed25519PrivateKey.from_private_bytes(bytes(32))
+
+    def notes(first: Ed25519PrivateKey, second: Ed25519PrivateKey, size: int = 2) -> str:
+        texts = [str(Checkpoint(SERVER, size, bytes([number] * 32))) for number in (1, 2)]
+        keys = zip(texts, (first, second), strict=True)
+        one, two = (Note(text, (signed(SERVER, key, text),)) for text, key in keys)
+        return f"forked {SERVER} {size}\n\nThis was cosigned here:\n\n{one}\nThis came now:\n\n{two}"
+
+    ours = referee.signing_key
+    for text in (notes(stranger, stranger), notes(ours, stranger), f"forked {SERVER} 2\nx\n", notes(stranger, ours)):
+        arrives(referee, text)
+    assert len(operator.letters) == 3
+    assert "no forgery" not in operator.text
+    for size in range(2, 9):
+        arrives(referee, notes(ours, ours, size))
+    assert len(operator.letters) == 6
+    assert "Both notes below are signed with our key" in operator.text
+
+
+def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watching: Watching) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
     watching.post()
     watching.wait()
+    asked = len(referee.requests)
+    for number in range(REPEATED + 20):
+        arrives(referee, f"behind {SERVER} {number % 2}\n")
+    assert len(referee.requests) == asked, "it cosigned all that there is"
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(TEN)
     asked = len(referee.requests)
     for number in range(REPEATED + 20):
         arrives(referee, f"behind {SERVER} {number % 2}\n")
@@ -327,9 +358,62 @@ def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watch
     referee.wait(timedelta(days=1))
     for _ in range(3):
         watching.wait(timedelta(hours=1))
-    asked_last = referee.desk.log.asked("w.example")
-    assert asked_last is not None
-    assert asked_last.size == referee.match().seq
+    found = referee.desk.log.witnessed()
+    assert found is not None
+    assert found.size == referee.match().seq
+
+
+def test_whose_answers_are_lost_twice_is_asked_until_it_cosigned(watching: Watching) -> None:
+    """Of the last checkpoint, too, after which nothing follows."""
+    referee = watching.referee
+    referee.begun("keys: demanded")
+    watching.post()
+    referee.wait(TEN)
+
+    def lost() -> None:
+        for raw in referee.requests[watching.read :]:
+            watching.said.append(watching.witness.receive(raw, str(watching.read), referee.now))
+            watching.read += 1
+        for sent in list(watching.witness.unsent()):
+            watching.witness.has_left(sent)
+
+    lost()
+    watching.wait(timedelta(hours=1))
+    assert watching.said[-1].startswith("behind")
+    lost()
+    assert watching.said[-1].startswith("cosigned")
+    for _ in range(2):
+        watching.wait(timedelta(hours=1))
+    watching.post()
+    found = referee.desk.log.witnessed()
+    assert found is not None
+    assert found.size == referee.match().seq
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_letters_in_the_name_of_a_witness_keep_no_checkpoint_from_it(watching: Watching, size: int) -> None:
+    """What it knows is believed by what it cosigned; somebody else has used up all letters that it answers today."""
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    for number in range(REPEATED + 2):
+        watching.witness.receive(referee.requests[0], f"replayed {number}", referee.now)
+    for sent in list(watching.witness.unsent()):
+        watching.witness.has_left(sent)
+    referee.wait(TEN)
+    watching.read = len(referee.requests)  # this letter is lost
+    arrives(referee, f"behind {SERVER} {size}\n")
+    for _ in range(3):
+        watching.wait(timedelta(hours=1))
+    found = referee.desk.log.witnessed()
+    assert found is not None
+    assert found.size == referee.match().seq
+    for number in range(REPEATED + 2):
+        arrives(referee, f"behind {SERVER} {number % 2}\n")
+    watching.read = len(referee.requests)
+    referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+    assert watching.said[-1] == f"cosigned: {SERVER} {referee.match().seq}"
 
 
 def test_who_has_a_note_of_a_log_cannot_make_a_witness_write_without_end(watching: Watching) -> None:
@@ -460,6 +544,31 @@ def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
         two.open_desk()
         two.deliver(one.requests[-1], f"pbem@{SERVER}", "pbem@two.example")
         assert len(two.people[f"pbem@{SERVER}"].letters) == came
+
+
+def test_who_runs_a_witness_is_told_of_a_log_that_forked(tmp_path: Path) -> None:
+    """The log itself is told as well, and may lose the proof."""
+    address = f"pbem@{SERVER}"
+    own = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    with closing(Referee(tmp_path)) as two:
+        log = Correspondent(LOG_KEY, address)
+        two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
+        for one in (address, "operator@play.example"):
+            two.people[one] = Mailbox(one.partition("@")[0], one, Ed25519PrivateKey.generate())
+        two.open_desk()
+        operator = two.people["operator@play.example"]
+        for number in range(6):
+            text = str(Checkpoint(SERVER, 1, bytes([number] * 32)))
+            request = Request(0, (), Note(text, (signed(SERVER, own, text),)))
+            raw = f"From: {address}\nMessage-ID: <{number}@x>\nContent-Type: text/plain; charset=utf-8\n\n{request}"
+            two.deliver(raw.replace("\n", "\r\n").encode(), address, "pbem@two.example")
+            if not number:
+                assert not operator.letters
+        assert len(operator.letters) == 3
+        assert operator.last["Subject"] == f"[pbem] The log of {SERVER} forked"
+        convicted = [Note.read(f"{one.strip()}\n") for one in re.split("This .*:\n\n", operator.text)[1:]]
+        assert all(note.by(LOG_KEY) for note in convicted)
+        assert len({note.text for note in convicted}) == 2
 
 
 def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path: Path) -> None:
@@ -652,17 +761,19 @@ def test_a_server_that_forks_is_refused_by_http_too(tmp_path: Path) -> None:
         assert f"HTTP 409\n\n{SERVER}\n3\n" in second.told[-1]
         forked.turn((ann, ""), (bob, "Rv2"))
         forked.wait(TEN)
-        assert second.post() == [(3, 422)], "no continuation of what it saw"
+        assert second.post() == [(2, 409), (3, 422)], "no continuation of what it saw"
         assert '"unproved"' in second.told[-1]
         assert second.seen() == 2
         # Some say where they stand whenever they refuse.
         (due,) = second.again()
-        forked.desk.witness_requests.settle(due, 409, "3\n")
-        forked.wait(timedelta(seconds=1))
+        for _ in range(2):
+            forked.desk.witness_requests.settle(due, 409, "3\n")
+            forked.wait(timedelta(seconds=1))
+            (due,) = forked.desk.witness_requests.due(forked.now, forked.now) or [due]
         assert '"forked"' in second.told[-1]
         double.known[SERVER] = 99, bytes(32)
         forked.wait(timedelta(days=1))
-        assert second.post() == [(3, 409)], "shorter than what it saw"
+        assert second.post() == [(2, 409)], "shorter than what it saw"
         assert '"behind"' in second.told[-1]
 
 

@@ -265,7 +265,7 @@ class TestPhases:
 
 
 class TestPapers:
-    """With which game a paper is laid open, and who may see it before."""
+    """With which game a paper is revealed, and who may see it before."""
 
     def test_setups_and_orders(self) -> None:
         table = Table().agree().begin()

@@ -10,7 +10,6 @@ import pytest
 import witnessed
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from javascript import Scripts
-from referee import Referee, attachment
 
 from pbem.pages import messages
 from pbem.pages.replay import _packed
@@ -22,8 +21,9 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import hash_text
-from pbem.tlog.note import Note, signed
+from pbem.tlog.note import Note, Signature, cosigned, signed
 from pbem.tlog.proof import InclusionProof
+from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,14 +45,7 @@ LEADS = "([written, leaf]) => WITNESS.leads(WITNESS.proof(written), Uint8Array.f
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """The bundle of a short match."""
-    referee = Referee(tmp_path_factory.mktemp("match"))
-    ann, bob = referee.begun("settle: 0")
-    referee.turn((ann, ""), (bob, ""))
-    referee.send(bob, "resign m1 match\n")
-    content = attachment(ann.find(", the end"), ".zip")
-    referee.close()
-    return bundle.read(content)
+    return witnessed.short_match(tmp_path_factory.mktemp("match"))
 
 
 @pytest.fixture(scope="module")
@@ -231,4 +224,70 @@ def test_of_many_letters_the_page_carries_what_is_worth_showing(found: Bundle) -
     later = str(witnessed.proof(found, 3, {W: 10}, behind=9))
     shown = [Logged(server, match, seq, text) for (seq, _), text in texts.items()]
     shown += [Logged(server, match, 3, later), Logged(server, "m2", 4, later), Logged(server, match, 4, "x")]
-    assert latest(shown, server, match) == sorted([(2, texts[2, (V,)]), (3, texts[3, (W,)])])
+    assert latest(shown, found) == sorted([(2, texts[2, (V,)]), (3, texts[3, (W,)])])
+
+
+def test_what_strangers_write_takes_no_place_of_what_proves_something(scripts: Scripts, found: Bundle) -> None:
+    """Letters are anybody's, and so are lines below a note."""
+    server, match = witnessed.about(found)
+    key, last = witnessed.witness(W)[0], len(found.entries)
+    true = witnessed.proof(found, 3, {W: SECONDS})
+    mine = Ed25519PrivateKey.from_private_bytes(bytes(32))
+    ahead = witnessed.proof(found, last, {})
+    spoilt = Note(ahead.note.text, (*ahead.note.signatures, Signature(W, key.id, bytes(72))))
+    half = str(true).replace("index", "extra \ud800\nindex")
+    padded = str(true).replace("index", f"extra {'x' * 1000}\nindex")
+    hostile = [
+        (last, str(witnessed.proof(found, last, {W: 0}, key=mine))),  # not of this server's log
+        (last, str(witnessed.proof(found, last, {W: 0}, origin="two.example"))),
+        (last, str(InclusionProof(ahead.index, ahead.hashes, spoilt))),  # anybody can write a line below
+        (3, half),
+        *((10**9 + number, str(true)) for number in range(3)),
+    ]
+    shown = [Logged(server, match, seq, text) for seq, text in [*hostile, (3, padded)]]
+    for order in (shown, shown[::-1]):
+        assert latest(order, found, [key]) == [(3, str(true)), (10**9 + 2, str(true))]
+        said = look(scripts, found, latest(order, found, [key]), [str(key)])
+        assert said["seen"] == [{"name": W, "seq": 3, "time": AT}]
+        assert len(said["faults"]) == 1
+
+
+def test_a_log_of_another_name_shows_nothing_of_this_one(scripts: Scripts, found: Bundle) -> None:
+    """With two names a server has two logs that witnesses keep apart, though one key signs both: two stories."""
+    shown = (3, str(witnessed.proof(found, 3, {W: SECONDS}, origin="two.example")))
+    assert by_python(found, [shown]) == ({}, 1)
+    said = look(scripts, found, [shown])
+    assert (said["seen"], len(said["faults"])) == ([], 1)
+
+
+def test_of_odd_lines_below_a_note_it_says_what_the_program_says(scripts: Scripts, found: Bundle) -> None:
+    true, (_, own) = witnessed.proof(found, 3, {W: SECONDS}), witnessed.witness(W)
+    held = {True: 0, False: 0}
+    names = ["a", "a\x7fb", "a\x85b", "a\xa0b", "a\x1cb", "a\x01b", "a\ufeffb", "a\u200bb", "a\u2003b", "a\ud800b"]
+    names += ["\U0001f600" * 200, "a" * 253, "a" * 254, "é", "</script>"]
+    lines = [Signature(name, b"abcd", bytes(72)) for name in names]
+    lines += [Signature("a", b"abcd", bytes(length)) for length in (1, 2, 5000, 6000)]
+    # A point R of small order; and a signature for no time that any clock will have.
+    weak = (1).to_bytes(32, "little")
+    lines += [Signature(W, witnessed.witness(W)[0].id, bytes(8) + weak + bytes(32))]
+    lines += [cosigned(W, own, true.note.text, time) for time in (0, 2**64 - 1)]
+    for line in lines:
+        shown = (3, str(InclusionProof(true.index, true.hashes, true.note.with_(line))))
+        seen, faults = by_python(found, [shown])
+        said = look(scripts, found, [shown])
+        assert [one["name"] for one in said["seen"]] == list(seen), line
+        assert len(said["faults"]) == faults, line
+        held[bool(seen)] += 1
+    assert min(held.values()) > 5
+
+
+def test_a_key_of_small_order_cosigns_for_nobody(scripts: Scripts, found: Bundle) -> None:
+    """Under it, one signature holds for any text: anybody could write it."""
+    weak = VerifierKey(W, COSIGNATURE, (1).to_bytes(32, "little"))
+    shown = witnessed.proof(found, 3, {})
+    # S is 1, R the base point: what holds whatever is signed, where nobody looks at the key.
+    base = bytes([0x58]) + bytes([0x66] * 31)
+    line = Signature(W, weak.id, SECONDS.to_bytes(8, "big") + base + (1).to_bytes(32, "little"))
+    text = str(InclusionProof(shown.index, shown.hashes, shown.note.with_(line)))
+    assert shown.note.with_(line).by(weak) is None
+    assert look(scripts, found, [(3, text)], [str(weak)])["unseen"] == [W]

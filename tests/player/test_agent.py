@@ -81,7 +81,7 @@ def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, ow
     ann.agent.hear(ann.receive(), referee.now)
     assert ann.agent.asks("m1")
     assert not ann.agent.act(referee.now), "nothing is committed to again by itself"
-    ann.chance = "another"
+    ann.chance = "once"
     for _ in live(owners):
         pass
     assert not ann.accusations

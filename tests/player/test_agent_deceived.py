@@ -257,7 +257,7 @@ def test_without_the_signed_text_nothing_is_opened(
 ) -> None:
     Liar(monkeypatch, lambda _told, _match: False, texts=False)
     propose(referee, owners, "spaceships")
-    with pytest.raises(Impossible, match="what ann signed has not come"):
+    with pytest.raises(Impossible, match="what ann signed has not arrived"):
         for _ in live(owners):
             pass
     assert steps_of(referee.match(), BOB) == 0
@@ -335,7 +335,7 @@ def test_nothing_is_revealed_because_the_server_says_so(
     bob.letters.ask("report m1", referee.now)
     for _ in live([ann, bob]):
         pass
-    assert "the server had you lay your secrets open, and now the game goes on" in " ".join(bob.accusations)
+    assert "the server had you reveal your secrets, and now the game goes on" in " ".join(bob.accusations)
     assert steps_of(referee.match(), BOB) == before
     for owner in (ann, bob):
         owner.close()

@@ -1,4 +1,4 @@
-"""`make simulate`: weeks of a server, seed after seed, on all cores; and what they came to.
+"""`make simulate`: weeks of a server, seed after seed, on all cores, and a summary of them.
 
 python -m simulation [--seeds N] [--from SEED] [--week JSON] [--jobs N] [--story] [--whole]
 """
@@ -17,11 +17,11 @@ from simulation.world import Figures
 if TYPE_CHECKING:
     from simulation.runs import Outcome
 
-OFTEN = 60.0  # seconds between two words of how it goes
+OFTEN = 60.0  # seconds between two reports of progress
 
 
 def main() -> int:
-    """Run the seeds; 1 when one broke a promise."""
+    """Run the seeds; returns 1 if one broke a promise."""
     parser = argparse.ArgumentParser(prog="make simulate")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--from", type=int, default=1, dest="first")
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def _tell(outcome: Outcome, *, whole: bool) -> None:
-    """What broke, and how to see it again: in its whole length, and in a smaller week."""
+    """What broke, and how to repeat it: as a whole week, and as a smaller one."""
     _print(outcome)
     if not whole:
         smallest = shrunk(outcome, partial(run, outcome.seed))
@@ -72,8 +72,8 @@ def _sum(figures: Figures, done: int, seconds: float) -> str:
     return (
         f"{done} seeds, {done / seconds * 60:.1f} a minute: {figures.seconds / 86_400 / 365.25:.1f} simulated years,"
         f" {figures.matches} matches, {figures.turns} turns; {figures.kills} kills, {figures.power_cuts} power cuts,"
-        f" {figures.desk_deaths} deaths of a desk, {figures.stalls} that stood still, {figures.stops} restarts,"
-        f" {figures.outages} outages, {figures.steps} clocks set; {figures.attempts} attempts to bring a letter,"
+        f" {figures.desk_deaths} deaths of a desk, {figures.stalls} desks that hung, {figures.stops} restarts,"
+        f" {figures.outages} outages, {figures.steps} clocks set; {figures.attempts} attempts to deliver a letter,"
         f" {figures.letters_in} letters in, {figures.letters_out} out"
     )
 

@@ -1,4 +1,4 @@
-"""The disk that forgets needs an SQLite that is a library of its own: some builds of Python have it in themselves."""
+"""The disk that forgets needs SQLite as a separate library: some builds of Python have it built in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what cannot be tried with this Python."""
+    """Leave out what cannot be tested with this Python."""
     if hasattr(importlib.import_module("_sqlite3"), "__file__"):
         return
     for item in items:

@@ -1,14 +1,14 @@
-"""A disk that forgets: what was not synced when the power fails is lost, or part of it, or one page is torn.
+"""A disk that forgets: when the power fails, unsynced data is lost, in whole or in part, or a page is torn.
 
-Here live the `Disk` of one folder and the processes that write to it. The files of the folder are real, and hold what
-the machine's memory holds; beside them it is kept what of it is durable. Writes to databases come through a virtual
-file system (VFS) of SQLite's, entered by ctypes in the library that Python's own sqlite3 uses, so that the store has
-its usual connections, on the usual engine. Other files are compared when they are synced and when the power fails.
+Here live the `Disk` of one folder and the processes that write to it. The folder's files are real, and hold what the
+machine's memory holds; beside them it is recorded what of it is durable. Writes to databases come through a virtual
+file system (VFS) of SQLite's, which ctypes registers in the library that Python's own sqlite3 uses. So the store has
+its usual connections and engine. Other files are compared when they are synced and when the power fails.
 
-The file system that is played is as bad as POSIX allows: unsynced writes reach the disk in any order or not at all,
-names of files (made, removed, renamed) likewise, until their folder is synced; a sector of 512 octets is whole. Two
-things are believed of SQLite's own code for Unix, and not tried: that it syncs the folder at the first sync of a log
-or journal that it has made, and when it removes a file and is told to.
+The simulated file system is as bad as POSIX allows. Unsynced writes reach the disk in any order or not at all, and so
+do file names (made, removed, renamed) until their folder is synced; only a sector of 512 octets is atomic. Two things
+in SQLite's own code for Unix are trusted and not tested: that it syncs the folder at the first sync of a log or
+journal that it has made, and when it is told to on removing a file.
 """
 
 from __future__ import annotations
@@ -59,19 +59,19 @@ class Length(NamedTuple):
 
 @dataclass(eq=False)
 class File:
-    """A file, by whatever names: what of it is durable, and what was changed since."""
+    """A file under all its names: its durable content, and the changes since."""
 
     held: int
-    """A descriptor without rights: while there is one nobody else is given the number of this file."""
+    """A descriptor that only keeps the file's number from being reused."""
     mode: int = 0
     durable: bytearray = field(default_factory=bytearray)
     changes: list[Write | Length] = field(default_factory=list)
     watched: bool = False
-    """Whether it is a database's, the changes of which are noted as they are made."""
+    """Whether it belongs to a database, whose changes are recorded as they are made."""
     folder: bool = False
 
     def compare(self, now: bytes) -> None:
-        """Note what must have been written since the last sync."""
+        """Record what was written since the last sync."""
         before = self.durable
         starts = range(0, len(now), SECTOR)
         pieces = [(start, now[start : start + SECTOR]) for start in starts]
@@ -80,13 +80,13 @@ class File:
             self.changes.append(Length(len(now)))
 
     def sync(self) -> None:
-        """Have all changes durable."""
+        """Make all changes durable."""
         for change in self.changes:
             _make(self.durable, change)
         self.changes.clear()
 
     def fail_to_sync(self, random: Random) -> None:
-        """Forget that some changes are not durable: what Linux could not write it does not try to write again."""
+        """Forget that some changes are not durable: Linux does not retry a write that failed."""
         for change in self.changes:
             if random.random() < 0.5:
                 _make(self.durable, change)
@@ -95,19 +95,19 @@ class File:
 
 @dataclass
 class Faults:
-    """How probable it is that the disk refuses something."""
+    """How probable it is that the disk refuses an operation."""
 
     sync: float = 0.0
-    """That a sync fails (EIO): what was to be synced may be lost for ever, though it can still be read."""
+    """A sync fails (EIO): the data may be lost for good, though it can still be read."""
     full: float = 0.0
-    """That a write finds no room; a part of it may be written."""
+    """A write finds no room; a part of it may be written."""
 
 
 class Disk:
-    """One folder, and what of it is durable; all that is random in it comes from `random`.
+    """One folder, and what of it is durable; all its randomness comes from `random`.
 
-    What is there when it is made is durable. When it `fail`s nothing reaches it any more, so that those who die of it
-    may be unwound in peace; after `restart` there are new processes. Use `power_cut` or `kill` where nobody is about.
+    Its initial content is durable. After `fail` nothing reaches it any more, so that dying processes can be unwound
+    safely; after `restart` there are new processes. Use `power_cut` or `kill` if no process is running.
     """
 
     def __init__(self, folder: Path, random: Random) -> None:
@@ -115,20 +115,20 @@ class Disk:
         self.random = random
         self.faults = Faults()
         self.room = 1 << 40
-        """How many octets are said to be free."""
+        """The number of free octets that is reported."""
         self.fails_after: int | None = None
-        """After how many more writes, syncs and the like the power fails, just before the next."""
+        """After how many more operations (writes, syncs and so on) the power fails, just before the next."""
         self.power_cuts = 0
         self.lost = 0
         """How many changes were lost in all power cuts."""
         self.torn = 0
-        """How many of those were lost in part."""
+        """How many of them were lost in part."""
         self._files: dict[int, File] = {}
         self._all: set[File] = set()
         self._processes: list[Process] = []
         self._left: dict[str, tuple[File, bytes]] | None = None
         self._names = self._there()
-        """What each name that is durable is the name of; within the folder, with slashes."""
+        """The file of each durable name; names are relative to the folder."""
         for path, file in self._names.items():
             file.durable[:] = self._read(path, file)
 
@@ -143,7 +143,7 @@ class Disk:
         return self._left is not None
 
     def process(self) -> Process:
-        """A process of the machine, with connections of its own; it dies with the machine, or alone."""
+        """A process of the machine, with its own connections; it dies with the machine, or alone."""
         assert not self.down
         self._processes.append(Process(self))
         return self._processes[-1]
@@ -154,12 +154,12 @@ class Disk:
         self.restart()
 
     def kill(self) -> None:
-        """Let all processes die: what they wrote is in the machine's memory, and not durable yet."""
+        """Kill all processes: what they wrote is in the machine's memory, and not durable yet."""
         self.fail(power=False)
         self.restart()
 
     def fail(self, *, power: bool) -> None:
-        """Let all processes stop here, with the machine or without: nothing of what they still do has an effect."""
+        """Stop all processes, with the machine or without: nothing that they still do has an effect."""
         for process in self._processes:
             process.alive = False
         self.fails_after = None
@@ -172,7 +172,7 @@ class Disk:
         }
 
     def restart(self) -> None:
-        """Let the machine have what was left when it failed, in new files: dead processes have the old ones."""
+        """Give the machine what was left after the failure, in new files: dead processes keep the old ones."""
         assert self._left is not None
         self._end_processes()
         for old in self.folder.iterdir():
@@ -197,7 +197,7 @@ class Disk:
         self._left = None
 
     def sync(self, path: Path) -> None:
-        """Have a file, or the names in a folder, durable."""
+        """Make a file, or the names in a folder, durable."""
         path = path.resolve()
         if path.is_dir():
             self._sync_names(path)
@@ -216,20 +216,20 @@ class Disk:
         return file
 
     def step(self) -> None:
-        """Something is about to be done: let the power fail, if it is time."""
+        """An operation is about to happen: let the power fail, if it is time."""
         if self.fails_after is not None:
             self.fails_after -= 1
             if self.fails_after < 0:
                 self.fail(power=True)
 
     def chance(self, probability: float) -> bool:
-        """Whether something befalls that is so probable; what cannot befall takes no random number."""
+        """Whether something of this probability happens; at zero, no random number is drawn."""
         return probability > 0 and self.random.random() < probability
 
     def _lose(self, now: dict[str, File]) -> dict[str, File]:
-        """What a power cut leaves: of each name what it is the name of, with what is durable from then on."""
+        """The result of a power cut: which file each name belongs to, and what is durable from then on."""
         fate = self.random.choice((0.0, 1.0, self.random.random()))
-        """How probable it is that something reached the disk unasked."""
+        """How probable it is that unsynced data reached the disk."""
         left: dict[str, File] = {}
         for path in sorted(now.keys() | self._names.keys()):
             old, new = self._names.get(path), now.get(path)
@@ -241,7 +241,7 @@ class Disk:
             if not file.watched:
                 file.compare(self._read(path, file))
         tears = sum(len(file.changes) for file in files)
-        torn = self.random.randrange(2 * tears) if tears else 0  # as often as not none is
+        torn = self.random.randrange(2 * tears) if tears else 0  # often none is
         for file in files:
             for change in file.changes:
                 if torn == 0 and isinstance(change, Write):
@@ -258,7 +258,7 @@ class Disk:
         return left
 
     def _there(self, inner: str = "") -> dict[str, File]:
-        """All names that there are in a folder within this one, and what each is the name of."""
+        """All names in a folder of this disk and in the folders in it, and the file that each belongs to."""
         found: dict[str, File] = {}
         for path, file in self._in(inner).items():
             found[path] = file
@@ -267,7 +267,7 @@ class Disk:
         return found
 
     def _in(self, inner: str) -> dict[str, File]:
-        """As `_there`, but not what is in folders in it."""
+        """As `_there`, without the folders in it."""
         folder = f"{self.folder}/{inner}".rstrip("/")
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
@@ -306,7 +306,7 @@ class Disk:
 
 
 class Process(pbem.store.disk.Disk):
-    """The disk as one process has it."""
+    """The disk as one process sees it."""
 
     def __init__(self, disk: Disk) -> None:
         self.disk = disk
@@ -322,22 +322,22 @@ class Process(pbem.store.disk.Disk):
         return connection
 
     def sync(self, path: Path) -> None:
-        """Have a file, or the names in a folder, durable; raises OSError."""
+        """Make a file, or the names in a folder, durable; raises OSError."""
         self.disk.step()
         if not self.alive or self.disk.chance(self.disk.faults.sync):
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         self.disk.sync(path)
 
     def room(self, folder: Path) -> int:  # noqa: ARG002 - there is one folder
-        """How many octets are said to be free."""
+        """The number of free octets that is reported."""
         return self.disk.room
 
     def kill(self) -> None:
-        """Let this process die alone: what it has open is closed, and nothing is written any more."""
+        """Kill this process alone: its files are closed, and it writes nothing any more."""
         self.alive = False
         for connection in self._connections:
             with suppress(sqlite3.Error):
-                connection.rollback()  # while somebody holds a cursor of it, its locks would outlive its closing
+                connection.rollback()  # an open cursor would keep the locks after the connection is closed
             with suppress(sqlite3.Error):
                 connection.close()
         self._connections.clear()
@@ -345,12 +345,12 @@ class Process(pbem.store.disk.Disk):
 
 
 def _folder(path: str) -> str:
-    """The folder in which something is; "" for the outermost."""
+    """The folder of a name; "" for the outermost."""
     return path.rpartition("/")[0]
 
 
 def _make(content: bytearray, change: Write | Length) -> None:
-    """Make a change; what was never written is zeros."""
+    """Apply a change; what was never written is zeros."""
     begin = change.size if isinstance(change, Length) else change.offset
     if begin > len(content):
         content.extend(bytes(begin - len(content)))
@@ -361,7 +361,7 @@ def _make(content: bytearray, change: Write | Length) -> None:
 
 
 def _sectors(write: Write) -> Iterator[Write]:
-    """A write by its sectors, which a disk writes whole."""
+    """A write, split into sectors, which a disk writes whole."""
     end = write.offset + len(write.data)
     start = write.offset
     while start < end:
@@ -370,7 +370,7 @@ def _sectors(write: Write) -> Iterator[Write]:
         start = stop
 
 
-# https://www.sqlite.org/c3ref/io_methods.html and vfs.html, as far as it is needed here
+# https://www.sqlite.org/c3ref/io_methods.html and vfs.html, as far as needed here
 
 _FILE = c_void_p
 _Close = CFUNCTYPE(c_int, _FILE)
@@ -400,7 +400,7 @@ class _Methods(Structure):
 
 
 class _OpenFile(Structure):
-    """sqlite3_file; what follows is the VFS's own."""
+    """sqlite3_file; the fields after it are the VFS's own."""
 
     _fields_ = [("methods", POINTER(_Methods))]
 
@@ -431,13 +431,13 @@ class _Opened(NamedTuple):
     methods: _Methods
     """SQLite's own, for the real file."""
     write: Callable[[int, int, int, int], int]
-    """Of those the one that is called most."""
+    """The one of them that is called most often."""
     file: File
     made_in: Path | None
-    """The folder that is synced with it the first time."""
+    """The folder that is synced with its first sync."""
 
     def refused(self) -> bool:
-        """Whether its process is dead, by now."""
+        """Whether its process is dead by now."""
         if self.process.disk.fails_after is not None:
             self.process.disk.step()
         return not self.process.alive
@@ -446,11 +446,11 @@ class _Opened(NamedTuple):
 class _Library:
     """SQLite's library as Python's sqlite3 has it, with a VFS for each process.
 
-    A VFS is never taken out: whatever is still open of a process that died may be closed when nobody thinks of it.
+    A VFS is never unregistered: files of a dead process may still be closed at any time.
     """
 
     def __init__(self) -> None:
-        import _sqlite3  # noqa: PLC0415 - where it is part of Python's program it has no file
+        import _sqlite3  # noqa: PLC0415 - if it is built into Python, it has no file
 
         self._library = ctypes.CDLL(_sqlite3.__file__)
         self._library.sqlite3_vfs_find.restype = POINTER(_Vfs)
@@ -460,7 +460,7 @@ class _Library:
         self._processes: dict[str, Process] = {}
         self._open: dict[int, _Opened] = {}
         self._tables: dict[int, tuple[_Methods, Callable[[int, int, int, int], int]]] = {}
-        """By the address of one of SQLite's tables of methods, ours in its place and its `write`."""
+        """By the address of one of SQLite's method tables: our table in its place, and SQLite's `write`."""
         self._ours: dict[str, Any] = {
             "close": _Close(self._closed),
             "write": _WriteTo(self._written),
@@ -475,7 +475,7 @@ class _Library:
         }
 
     def enter(self, process: Process) -> str:
-        """Give a process a VFS of its own; its name."""
+        """Give a process a VFS of its own; returns its name."""
         vfs = _Vfs()
         ctypes.pointer(vfs)[0] = self._unix
         name = f"pbem-{len(self._kept)}"

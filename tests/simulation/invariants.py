@@ -1,7 +1,7 @@
-"""What must hold after a simulated week, whatever befell the server: the promises of reliability.md, all at once.
+"""What must hold after a simulated week, whatever happened to the server: all promises of reliability.md.
 
-Each check looks at what people outside saw (replies, letters, bundles) and at the store as it was left; none knows
-what happened in between.
+Each check looks at what people outside saw (replies, letters, bundles) and at the store at the end; none knows what
+happened in between.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Broken(AssertionError):
 
 
 def check(world: World) -> None:
-    """Raises `Broken` with all that does not hold."""
+    """Raises `Broken` with everything that does not hold."""
     with world.machine.store() as database:
         vault = Vault(load_key(world.machine.config.store_key))
         found = [
@@ -59,7 +59,7 @@ def check(world: World) -> None:
 
 
 def _no_fault_of_ours(world: World) -> Iterator[str]:
-    """Nothing went wrong in the server by its own doing."""
+    """The server logged no fault of its own."""
     yield from (f"the server's own fault: {fault}" for fault in world.faults)
 
 
@@ -68,7 +68,7 @@ def _sound(database: Database) -> Iterator[str]:
 
 
 def _kept(world: World, database: Database, inbox: Inbox) -> Iterator[str]:
-    """Promises 1 and 2: what was answered with 250 is there and handled; what was refused for good, is not."""
+    """Promises 1 and 2: what was answered with 250 is stored and handled; what was refused for good is not."""
     rows = database.rows("SELECT id, sender, state FROM inbox ORDER BY id")
     there = {(inbox.raw(row["id"]), row["sender"]): row["state"] for row in rows}
     if len(there) != len(rows):
@@ -76,7 +76,7 @@ def _kept(world: World, database: Database, inbox: Inbox) -> Iterator[str]:
     for raw, sender in world.answered:
         if (state := there.get((raw, sender))) != "done":
             yield f"answered with 250, and {state or 'lost'}: {_name(raw).decode()} of {sender}"
-    # What a disk did not sync, and was not taken in for that, may yet be there: neither SQLite nor Linux can tell.
+    # A letter refused because a sync failed may still be there: neither SQLite nor Linux can tell.
     refused = {} if world.figures.full else world.refused
     for raw, sender in refused:
         if (raw, sender) in there:
@@ -84,7 +84,7 @@ def _kept(world: World, database: Database, inbox: Inbox) -> Iterator[str]:
 
 
 def _one_effect(world: World) -> Iterator[str]:
-    """Promise 1: a letter that was kept has one effect, and one answer."""
+    """Promise 1: a letter that was stored has one effect, and one answer."""
     answers: defaultdict[str, set[bytes]] = defaultdict(set)
     for raw in {taken.raw for taken in world.taken}:
         for hashed in _answered(raw):
@@ -109,7 +109,7 @@ def _one_use(world: World) -> Iterator[str]:
 
 
 def _same_bytes(world: World, database: Database, outbox: Outbox) -> Iterator[str]:
-    """Promise 3: each letter leaves in the bytes that were written, and each that was written leaves."""
+    """Promise 3: each letter is sent with the bytes that were written, and each written letter is sent."""
     copies: defaultdict[tuple[str, str], set[bytes]] = defaultdict(set)
     for taken in world.taken:
         copies[_name(taken.raw).decode(), taken.recipient].add(taken.raw)
@@ -127,14 +127,14 @@ def _same_bytes(world: World, database: Database, outbox: Outbox) -> Iterator[st
 
 
 def _one_story(world: World, database: Database) -> Iterator[str]:
-    """Promise 3: no two heads of one match at one place, in no letter that anybody ever got."""
+    """Promise 3: no letter that anybody got shows two heads of one match at the same place."""
     signed = {
         (f"m{row['match']}", row["seq"]): row["head"]
         for row in database.rows("SELECT match, seq, head FROM entries ORDER BY match, seq")
     }
     for player in world.players.values():
         for event in player.events:
-            # What somebody wrote in a player's name is answered in short, and to the player.
+            # A letter that somebody else wrote in a player's name gets a short answer, which goes to the player.
             in_short = event.said == "it has no signed bulletin, so that anybody may have written it"
             if event.kind in {"forged", "contradiction", "unpinned", "bounced"} and not in_short:
                 yield f"{player.name} was told: {event.kind}: {event.subject}: {event.said}"
@@ -148,7 +148,7 @@ def _one_story(world: World, database: Database) -> Iterator[str]:
 
 
 def _proved(world: World) -> Iterator[str]:
-    """Each match verifies, was played blind, and cost nobody time for what the server or the post did."""
+    """Each match verifies, was played blind, and nobody lost time because of the server or the post."""
     for player in world.players.values():
         for standing in player.letters.matches:
             match = standing["match"]
@@ -187,7 +187,7 @@ def _one_bundle(world: World, player: Player, match: str, content: bytes) -> Ite
 
 
 def _nobody_reads_along(world: World) -> Iterator[str]:
-    """Promise 4: no letter is for somebody else, and none tells a setup before the end of its game."""
+    """Promise 4: no letter goes to the wrong person, and none shows a setup before its game ends."""
     for taken in world.taken:
         to = TO.search(taken.raw)
         if to is None or to[1].decode() != taken.recipient:
@@ -205,7 +205,7 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
 def _answered(raw: bytes) -> Iterator[str]:
     """The hashes of the Message-IDs that a letter answers, by its header and by its bulletin.
 
-    What was received before is answered in short, and in no thread; the bulletin says what it answers.
+    A letter received before gets a short answer outside its thread; the bulletin names the letter.
     """
     if (found := IN_REPLY_TO.search(raw)) is not None:
         yield sha256(found[1]).hexdigest()

@@ -1,8 +1,8 @@
-"""An event loop of virtual time, in which what could come in any order comes in a seeded one.
+"""An event loop in virtual time, in which events that could come in any order come in a seeded order.
 
-Time stands still while anything is ready, and then leaps to what is due next. Calls that go to threads elsewhere are
-greenlets here: they run in this thread, and where they wait others go on. Task steps that are ready together are run
-in a seeded order; callbacks of other kinds keep the order that asyncio promises. Nothing here knows pbem.
+Time stands still while anything is ready, and then jumps to what is due next. Calls that would go to threads are
+greenlets: they run in this thread, and while one waits, others go on. Task steps that are ready at the same time run
+in a seeded order; other callbacks keep the order that asyncio promises. Nothing here knows pbem.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENDLESS = 200_000
-"""So many rounds without a moment gone by are a circle."""
+"""This many rounds without any time passing are an endless loop."""
 
 MOMENT = 1e-6
-"""What is due within so many seconds is due together."""
+"""What is due within this many seconds is due at the same time."""
 
 TASKS = 64
-"""So many tasks are kept before it is asked which are done."""
+"""Above this many, tasks that are done are sorted out."""
 
 
 class Stuck(Exception):
-    """Nothing is due any more, or time stands still for ever."""
+    """Nothing is due any more, or time will never advance."""
 
 
 class Handle(asyncio.TimerHandle):
-    """A callback that is ready, or due at a time; without what asyncio notes of it for debugging."""
+    """A callback that is ready, or due at some time, without asyncio's notes for debugging."""
 
     __slots__ = ()
 
@@ -54,9 +54,9 @@ class Handle(asyncio.TimerHandle):
 
 
 class Loop(BaseEventLoop):
-    """One thread of virtual time; `network` is who connects (see `simulation.network`).
+    """One thread in virtual time; `network` makes connections (see `simulation.network`).
 
-    The heart of asyncio's loop is written anew, because a week is ten thousands of its rounds.
+    The core of asyncio's loop is replaced by a faster one: a week takes tens of thousands of rounds.
     """
 
     def __init__(self, random: Random) -> None:
@@ -65,17 +65,17 @@ class Loop(BaseEventLoop):
         self._now = 0.0
         self._idle = 0
         self.rounds = 0
-        """How often something was ready, or became due."""
+        """How often something was ready or became due."""
         self.main = getcurrent()
         """The greenlet in which callbacks run."""
         self._ready: deque[Handle] = deque()
         self._due: list[tuple[float, int, Handle]] = []
-        """A heap: what comes later, and what is due together in the order in which it was asked for."""
+        """A heap of what is due later; callbacks of the same time run in the order in which they were scheduled."""
         self._number = 0
         self.network: Any = None
         self.signals: dict[int, Callable[[], object]] = {}
         self._calls: dict[int, _Calls] = {}
-        """By executor: what was handed to it."""
+        """By executor: the calls handed to it."""
         self._tasks: list[asyncio.Task[Any]] = []
         self.set_task_factory(self._task)
 
@@ -99,7 +99,7 @@ class Loop(BaseEventLoop):
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def _run_once(self) -> None:
-        """Call all that is ready, and what is due now: if nothing is, let time go by."""
+        """Call everything that is ready or due now; if nothing is ready, let time pass."""
         ready, due = self._ready, self._due
         self._idle += 1
         self.rounds += 1
@@ -124,7 +124,7 @@ class Loop(BaseEventLoop):
                 self.call_exception_handler({"message": f"in {handle._callback}", "exception": error})
 
     def _leap(self) -> None:
-        """Let time go by until something is due."""
+        """Let time pass until something is due."""
         due = self._due
         while due and due[0][2]._cancelled:
             heappop(due)
@@ -134,7 +134,7 @@ class Loop(BaseEventLoop):
             self._now, self._idle = due[0][0], 0
 
     def _mix(self) -> None:
-        """Put steps of tasks that are ready together into a seeded order."""
+        """Put the ready steps of tasks into a seeded order."""
         places = [at for at, handle in enumerate(self._ready) if _of_task(handle)]
         if len(places) > 1:
             handles = [self._ready[at] for at in places]
@@ -170,12 +170,12 @@ class Loop(BaseEventLoop):
         return [task for task in self._tasks if not task.done()]
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """A complaint; not of what was killed, which nobody waits for."""
+        """Report an exception, unless it is of something that was killed."""
         if isinstance(context.get("exception"), Exception | None):
             super().call_exception_handler(context)
 
     def end(self) -> None:
-        """Leave nothing of what may still be under way."""
+        """End everything that is still under way."""
         self.set_exception_handler(lambda *_: None)
         self._idle = 0
         while left := self.tasks:
@@ -185,42 +185,42 @@ class Loop(BaseEventLoop):
         self.close()
         self._due.clear()
 
-    # Threads that are none.
+    # Greenlets in place of threads.
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
-        """Have it called in a moment, in a greenlet; calls to the same executor one after the other."""
+        """Run a call soon, in a greenlet; calls to the same executor run one after the other."""
         done: asyncio.Future[T] = self.create_future()
         calls = self._calls.setdefault(id(executor), _Calls(self, self._random))
         calls.add(lambda: func(*args), done)
         return done
 
     def forget_calls(self) -> None:
-        """Nothing of what was handed to executors is begun any more."""
+        """Start no more of the calls handed to executors."""
         for calls in self._calls.values():
             calls.over = True
         self._calls.clear()
 
     def pause(self, seconds: float) -> None:
-        """Let time go by, for who runs in a greenlet; nothing for others."""
+        """Let time pass for the caller, if it runs in a greenlet."""
         current = getcurrent()
         if current is not self.main:
             self.call_later(seconds, self.go_on, current)
             self.main.switch()
 
     def go_on(self, who: greenlet) -> None:
-        """Let who runs in a greenlet go on."""
+        """Let a waiting greenlet go on."""
         if not who.dead:
             who.switch()
 
     def spawn(self, call: Callable[[], object]) -> greenlet:
-        """Begin a call in a greenlet of its own, in a moment."""
+        """Start a call soon, in a greenlet of its own."""
         made = greenlet(call, self.main)
         self.call_later(self._random.random() * 1e-3, self.go_on, made)
         return made
 
 
 class Event:
-    """What `threading.Event` is, for who runs in a greenlet."""
+    """A `threading.Event` for greenlets."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -262,7 +262,7 @@ class Event:
 
 
 class _Calls:
-    """The calls of one executor with one thread: each waits for the one before it, and its own moment."""
+    """The calls of an executor with one thread: each waits for the previous one, and for its own delay."""
 
     def __init__(self, loop: Loop, random: Random) -> None:
         self._loop = loop

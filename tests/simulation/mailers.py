@@ -1,7 +1,7 @@
-"""Mail servers beside ours: who brings players' letters and tries again, and the smarthost that takes what leaves.
+"""The mail servers around ours: those that deliver players' letters and retry, and the smarthost for outgoing mail.
 
-Both speak SMTP over the simulated network, with the moods of real ones: they ask to come again, hang up when a letter
-is taken, take it and say that they did not, and send what was taken already once more.
+Both speak SMTP over the simulated network, and are as moody as real ones: they ask to try again later, hang up when a
+letter is accepted, accept it and deny it, and send an accepted letter once more.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 INTAKE, SMARTHOST = 25, 587
 """The ports at which our server listens, and its smarthost."""
 
-PATIENCE = 300.0  # seconds that a client waits for all of a session
+PATIENCE = 300.0  # seconds that a client waits for a whole session
 RETRIES = 60.0, 1800.0  # seconds until it tries again, at first and later
 
 
 class Bringer(asyncio.Protocol):
-    """One attempt to bring a letter; `over` hears the reply to it, "" where there was none."""
+    """One attempt to deliver a letter; `over` is told the reply, or "" if there was none."""
 
     def __init__(
         self, loop: Loop, random: Random, sender: str, recipient: str, raw: bytes, over: Callable[[str], None]
@@ -41,7 +41,7 @@ class Bringer(asyncio.Protocol):
         else:
             self._script = [b"EHLO mail.example\r\n", *letter, message]
         self._again = random.random() < 0.03
-        """Whether the client loses its memory of the reply, and sends the letter once more."""
+        """Whether the client forgets the reply, and sends the letter once more."""
         self._letter = [*letter, message]
         self._timer = loop.call_later(PATIENCE, self._give_up)
 
@@ -90,7 +90,7 @@ class Bringer(asyncio.Protocol):
 
 
 class Post:
-    """The mail servers of all who write to us."""
+    """The mail servers of everybody who writes to us."""
 
     def __init__(
         self, loop: Loop, network: Network, seed: str, told: Callable[[bytes, str, str, bool], None]
@@ -99,13 +99,13 @@ class Post:
         self._network = network
         self._seed = seed
         self._told = told
-        """Hears of each attempt: the letter, its sender, the reply to it, and whether it was the only one."""
+        """Is told of each attempt: the letter, its sender, the reply, and whether it is the only attempt."""
         self._number = 0
         self.waiting = 0
-        """How many letters are neither taken nor refused."""
+        """How many letters are neither accepted nor refused yet."""
 
     def post(self, sender: str, recipient: str, raw: bytes, delay: float = 0.0, *, once: bool = False) -> None:
-        """Bring a letter, and again until it is taken or refused for good; or `once`, whatever comes of it."""
+        """Deliver a letter, retrying until it is accepted or refused for good; with `once`, try only once."""
         self._number += 1
         random = Random(f"{self._seed} letter {self._number}")
         address = f"198.51.100.{1 + self._number % 3}"
@@ -135,20 +135,20 @@ class Post:
 
 @dataclass
 class Moods:
-    """How often a smarthost has which mood at a letter, of 1."""
+    """How probable each mood of a smarthost is, for each letter."""
 
     later: float = 0.02
-    """It asks to come again, at any of the four commands."""
+    """It asks to try again, at any of the four commands."""
     hangs_up: float = 0.02
-    """It takes the letter, and hangs up instead of saying so."""
+    """It accepts the letter, and hangs up without a reply."""
     lies: float = 0.01
-    """It takes the letter, and says that it did not."""
+    """It accepts the letter, and denies it."""
     silent: float = 0.01
-    """It takes the letter, and says nothing for a long time."""
+    """It accepts the letter, and is silent for a long time."""
 
 
 class Smarthost(asyncio.Protocol):
-    """One session of the server that takes our letters; `take` is given what it takes."""
+    """One session of the server that accepts our letters; `take` gets each letter."""
 
     def __init__(self, loop: Loop, random: Random, moods: Moods, take: Callable[[str, bytes], None]) -> None:
         self._loop = loop

@@ -1,7 +1,7 @@
-"""A network in memory: streams that split what they carry at any octet, delay it, and are cut.
+"""A network in memory: streams that split data at any octet, delay it, and are cut.
 
-Each connection draws what befalls it from a source of its own, so that nothing depends on who asks first. Nothing
-here knows what is said over it: see `simulation.mailers`.
+Each connection has its own source of randomness, so that nothing depends on who asks first. Nothing here knows what
+is said over it: see `simulation.mailers`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from simulation.loop import Loop
 
 LONG = 20_000, 500
-"""Octets within which a connection that is to be cut is cut: on the way to who listens, and back."""
+"""Within how many octets a connection that will be cut is cut: towards the listener, and back."""
 
 
 @dataclass
 class Troubles:
-    """How often what happens, of 1."""
+    """How probable each event is."""
 
     cut: float = 0.04
     split: float = 0.5
@@ -43,7 +43,7 @@ class Stream(asyncio.Transport):
         self.other: Stream = self
         self._protocol: Any = None
         self._then = 0.0
-        """When what was last sent arrives."""
+        """When the last data that was sent arrives."""
         self._closing = False
         self.lost = False
         self._paused = False
@@ -101,7 +101,7 @@ class Stream(asyncio.Transport):
         self.lose(None)
         self._loop.call_later(self._delay(), self.other.lose, ConnectionResetError("cut"))
 
-    # The way.
+    # Delivery.
 
     def _pieces(self, data: bytes) -> list[bytes]:
         if self._random.random() >= self._troubles.split or len(data) < 2:
@@ -115,7 +115,7 @@ class Stream(asyncio.Transport):
         return self._random.random() * most
 
     def _send(self, data: bytes | None) -> None:
-        """Let it arrive after all that was sent before; None: the end."""
+        """Let data arrive after everything sent before; None is the end."""
         self._then = max(self._then, self._loop.time() + self._delay()) + 1e-6
         self._loop.call_at(self._then, self.other.come, data)
 
@@ -126,7 +126,7 @@ class Stream(asyncio.Transport):
         self._loop.call_at(self._then + self._delay(), self.other.lose, error)
 
     def come(self, data: bytes | None) -> None:
-        """What the other end sent arrives."""
+        """Data from the other end arrives."""
         if self.lost:
             return
         if self._paused:
@@ -173,7 +173,7 @@ class _Socket:
 
 @dataclass
 class Door:
-    """What listens at a place; what `asyncio.Server` is to who serves there."""
+    """A listener; stands for `asyncio.Server`."""
 
     factory: Callable[[], asyncio.BaseProtocol]
     place: tuple[str, int]
@@ -188,7 +188,7 @@ class Door:
 
 
 class Network:
-    """Who listens where, and all connections between them."""
+    """All listeners, and the connections between them."""
 
     def __init__(self, loop: Loop, seed: str, troubles: Troubles) -> None:
         self._loop = loop
@@ -215,15 +215,15 @@ class Network:
         return self.join(protocol, port, (host, 1025), random, ours=True), protocol
 
     def door(self, port: int) -> Door:
-        """What listens at a port."""
+        """The listener at a port."""
         return self._doors[port]
 
     def join(
         self, protocol: Any, port: int, name: tuple[str, int], random: Random | None = None, *, ours: bool = False
     ) -> Stream:
-        """Connect a protocol to who listens at a port; raises ConnectionRefusedError.
+        """Connect a protocol to the listener at a port; raises ConnectionRefusedError.
 
-        One end is the machine's: the near one where it is `ours`.
+        One end belongs to the machine: the near one if `ours`.
         """
         door = self._doors.get(port)
         if door is None or not door.serving:
@@ -243,7 +243,7 @@ class Network:
         return near
 
     def unplug(self) -> None:
-        """The machine is gone: its doors are closed, and its connections end without a word."""
+        """The machine is gone: its listeners are closed, and its connections end silently."""
         for door in self._doors.values():
             if door.place[1] == 25:
                 door.serving = False

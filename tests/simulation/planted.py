@@ -1,7 +1,7 @@
-"""Faults that are put into the server to see that a simulated week finds them: each is one that people have made.
+"""Faults that are put into the server to show that a simulated week finds them; people have really made each of them.
 
-A plant takes the place of something in pbem while its block lasts. What it does elsewhere would be found by other
-tests, too; here it is what tells whether the weeks, and what is asked after each, are hard enough.
+A plant replaces something in pbem while its block lasts. Other tests would find some of them, too; here they show
+whether the weeks are hard enough, and the checks after each week strict enough.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def commit_without_sync(_world: World) -> Iterator[None]:
 
 @contextmanager
 def unfenced_lease(_world: World) -> Iterator[None]:
-    """A desk settles a letter that was taken out of its hands while it stood still."""
+    """A desk settles a letter that was taken away from it while it hung."""
 
     def settle(inbox: Inbox, row_id: int, outcome: str) -> None:
         inbox._database.write("UPDATE inbox SET state = 'done', outcome = ? WHERE id = ?", (outcome, row_id))
@@ -54,21 +54,21 @@ def unfenced_lease(_world: World) -> Iterator[None]:
 
 @contextmanager
 def token_good_twice(_world: World) -> Iterator[None]:
-    """A reply address is not used up by the letter that had effect."""
+    """A reply address is not used up by the letter that had an effect."""
     with patch.object(Tokens, "use", lambda *_: None):
         yield
 
 
 @contextmanager
 def miss_in_an_outage(_world: World) -> Iterator[None]:
-    """That the server was away moves no deadline."""
+    """An outage of the server moves no deadline."""
     with patch.object(Outages, "add", lambda *_: None):
         yield
 
 
 @contextmanager
 def sent_before_its_commit(world: World) -> Iterator[None]:
-    """A letter leaves as soon as it is written, and not when that is on disk."""
+    """A letter is sent as soon as it is written, before it is on disk."""
     put = Outbox.put
 
     def eagerly(

@@ -1,7 +1,7 @@
 """The players of a simulated week: programs of the house at mailboxes of their own, and what careless people do.
 
-A player looks at the mailbox now and then, answers what asks for something, and leaves the bringing to a mail server.
-Careless ones look days later, send letters twice, and send again what was right a turn ago. A third writes in their
+A player reads the mailbox now and then, answers what needs an answer, and leaves delivery to a mail server. Careless
+ones read days later, send letters twice, and send again what was right a turn ago. A third person writes in their
 names.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event
     from pbem.player.memory import Sent
 
-TOGETHER = 0.4  # of the time until a player looks at the most: at these hours many look at once
+TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
 
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
@@ -47,14 +47,14 @@ MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
 
 
 class Habits(NamedTuple):
-    """What a player does, and how often, of 1."""
+    """What a player does, and how probable it is."""
 
     late: float = 0.0
-    """A look at the mailbox comes days later."""
+    """The mailbox is read days later."""
     double: float = 0.0
     """A letter is sent twice, octet for octet."""
     again: float = 0.0
-    """What was sent is sent once more much later, as another letter."""
+    """An old letter is sent again much later, as a new letter."""
 
     @property
     def careless(self) -> bool:
@@ -84,13 +84,13 @@ class Player:
         self.unread: list[bytes] = []
         self._looks = False
         self._seeds: dict[tuple[str, str], bytes] = {}
-        """Of the matches that were proposed here, by game and opponent."""
+        """The matches that were proposed here, by game and opponent."""
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return ssh.sign(self.key, text, namespace)
 
     def keep_other_secrets(self, secrets: str) -> None:
-        """Plan all matches otherwise, with all else the same."""
+        """Plan all matches differently, with everything else the same."""
         self._secret.seed(secrets)
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Player:
         self._post()
 
     def receive(self, raw: bytes) -> None:
-        """A letter lies in the mailbox; it is read at the next look."""
+        """A letter arrived in the mailbox; it is read at the next look."""
         self.came.append(raw)
         self.unread.append(raw)
         if not self._looks:
@@ -131,7 +131,7 @@ class Player:
             self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
 
     def look(self) -> None:
-        """Read what came, and answer it."""
+        """Read new letters, and answer them."""
         now = self.world.now()
         self._looks = False
         unread, self.unread = self.unread, []
@@ -148,7 +148,7 @@ class Player:
         self._post()
 
     def _plan(self) -> None:
-        """Keep in mind how what was proposed here is played."""
+        """Remember how the matches proposed here are played."""
         for standing in self.letters.matches:
             for (game, other), seed in [*self._seeds.items()]:
                 if standing["rules"] == game and other in standing["players"]:
@@ -156,7 +156,7 @@ class Player:
                     del self._seeds[game, other]
 
     def _resign(self, standing: JsonObject) -> None:
-        """End a game that is not over when the week is."""
+        """End a game that is still running when the week ends."""
         match = standing["match"]
         words = f"resign {match} game {standing['game']}"
         if not self.letters.has_said(match, words):
@@ -181,12 +181,12 @@ class Player:
             )
 
     def seeds(self, match: str) -> list[bytes]:
-        """By what this player plays a match."""
+        """The plan by which this player plays a match."""
         plan = self.memory.fact(f"plan {match}")
         return [bytes.fromhex(plan.split()[1])] if plan else []
 
     def secrets(self, match: str) -> list[tuple[str, bytes]]:
-        """What nobody else may read of a match before it is over, and the match."""
+        """The secrets of a match that nobody else may read before it is over, and the match."""
         setups = [
             sent.form.partition("\nrev ")[2].partition("\n")[2] for sent in self.memory.prepared("setup", match)
         ]
@@ -206,11 +206,11 @@ def _provider() -> RSAPrivateKey:
 
 
 class Keyless:
-    """Somebody without a key, whose letters count by the reply addresses they go to, and who has second thoughts."""
+    """Somebody without a key, whose letters count through their reply addresses, and who has second thoughts."""
 
     name = "dan"
     address = "dan@mail.example"
-    _PAUSE = 86_400.0  # seconds at the most until the next letter
+    _PAUSE = 86_400.0  # longest time in seconds until the next letter
     _ZONES = ("Europe/Berlin", "Asia/Tokyo", "America/Lima", "Africa/Cairo", "Australia/Perth", "Asia/Kolkata")
 
     def __init__(self, world: World) -> None:
@@ -228,7 +228,7 @@ class Keyless:
         self._memory.close()
 
     async def resolve(self, name: str) -> str:
-        """The DNS: there is one key in it, with which the provider of this mailbox signs."""
+        """The DNS: it has one key, with which the provider of this mailbox signs."""
         return self._domain.record if name == self._domain.where else ""
 
     def begin(self) -> None:
@@ -258,7 +258,7 @@ class Keyless:
             self._bring(sent.to, sent.raw, 0)
             self._letters.has_left(sent)
             if sent.command == "set" and self._random.random() < 0.5:
-                # To the address of which the first letter made use: it changes nothing.
+                # To the address that the first letter used up: it changes nothing.
                 other = re.sub(rb"(set timezone) \S+", rb"\1 UTC", sent.raw)
                 other = re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <other.", other, count=1)
                 self._bring(sent.to, other, self._random.random() * 2 * self._PAUSE)
@@ -269,7 +269,7 @@ class Keyless:
 
 
 class Third:
-    """Somebody who reads along, and writes in others' names."""
+    """Somebody who reads others' mail, and writes in their names."""
 
     address = "mallory@mail.example"
 
@@ -279,16 +279,16 @@ class Third:
         self.came: list[bytes] = []
 
     def hear(self, raw: bytes, sender: str) -> None:
-        """A letter passes by: now and then it is used."""
+        """A letter passes by; sometimes it is misused."""
         if self._world.hurried or self._random.random() >= self._world.week.forged:
             return
         delay = self._random.random() * self._world.week.days / 7 * 86_400
         number = self._random.randrange(10**9)
         match self._random.randrange(3):
-            case 0:  # the signed words in a letter of one's own
+            case 0:  # the signed words, in a letter of the attacker's own
                 found = raw.replace(sender.encode(), self.address.encode())
                 self._world.post.post(self.address, TO, self._numbered(found, number), delay, once=True)
-            case 1:  # the same under the other's name, by somebody else's server
+            case 1:  # the same in the player's name, through another server
                 self._world.post.post(self.address, TO, self._numbered(raw, number), delay, once=True)
             case _:  # words that nobody signed
                 text = self._random.choice(("resign m1 game 1", "accept m2", "stop", "withdraw m3"))

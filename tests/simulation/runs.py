@@ -1,7 +1,7 @@
-"""Many weeks: each run from its seed and judged, those that broke a promise made smaller, and what all came to.
+"""Many weeks: each is run from its seed and judged; those that broke a promise are made smaller; all are summed up.
 
-A week that broke is tried again with fewer games, fewer days, and fewer of the things that befall a server, as long
-as it breaks in one of the same ways. Nothing here knows what a promise is: see `simulation.invariants`.
+A week that broke a promise is tried again with fewer games, fewer days and fewer troubles, as long as it breaks in
+one of the same ways. Nothing here knows what a promise is: see `simulation.invariants`.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "Plant", "outcomes", "read", "run", "said", "shrunk"]
 
 TRIES = 60
-"""How many smaller weeks are tried at the most."""
+"""How many smaller weeks are tried at most."""
 
 SHORTEST = 0.25  # days
 
-A_CHILD = 200  # weeks that one process runs before another takes its place
+A_CHILD = 200  # weeks that one process runs before it is replaced
 
 MEMORY = Path("/dev/shm")
 """Where files are in memory, on Linux."""
 
-ROOM = 1 << 30  # octets that are to be free there: containers may have little
+ROOM = 1 << 30  # octets that must be free there: containers may have little memory
 
 
 Plant = Callable[[World], AbstractContextManager[None]]
-"""Puts a fault into the server of a world, as long as its block lasts."""
+"""Puts a fault into the server of a world while its block lasts."""
 
 
 def _place() -> Path | None:
-    """Where a week's files are: in memory, if there is room. What of them is on disk is the simulation's to say."""
+    """The folder of a week's files: in memory, if there is room. What of them is on disk, the simulation decides."""
     usable = os.access(MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(MEMORY).free > ROOM
     return MEMORY if usable else None
 
@@ -59,25 +59,25 @@ def _nothing(_world: World) -> AbstractContextManager[None]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one seed came to."""
+    """The result of one seed."""
 
     seed: int
     week: Week
     figures: Figures
     trace: str
-    """The hash of all that happened, in 64 hex digits."""
+    """The hash of everything that happened, in 64 hex digits."""
     story: tuple[str, ...]
     broken: tuple[str, ...]
-    """What did not hold, in a line each."""
+    """What did not hold, one line each."""
 
     @property
     def ways(self) -> frozenset[str]:
-        """In which ways it broke, whoever and whatever it was about."""
+        """The ways in which it broke, without names and numbers."""
         return frozenset(re.sub(r"<\S+>|\bb'.*?'|\S*\d\S*", "#", line.partition(":")[0]) for line in self.broken)
 
 
 def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) -> Outcome:
-    """Let one week pass, with a fault that is planted, and judge it; the story is kept on demand."""
+    """Run one week, with a planted fault, and judge it; the story is kept on request."""
     broken: tuple[str, ...] = ()
     with tempfile.TemporaryDirectory(prefix="pbem-week-", dir=_place()) as folder:
         try:
@@ -93,7 +93,7 @@ def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) 
 
 
 def outcomes(seeds: range, week: Week, jobs: int | None = None, *, story: bool = False) -> Iterator[Outcome]:
-    """What each seed comes to, in their order; on so many processes, or as many as there are processors."""
+    """The outcome of each seed, in order; on this many processes, or as many as there are processors."""
     one = partial(run, week=week, story=story)
     if len(seeds) == 1 or jobs == 1:
         yield from map(one, seeds)
@@ -104,7 +104,7 @@ def outcomes(seeds: range, week: Week, jobs: int | None = None, *, story: bool =
 
 
 def shrunk(found: Outcome, again: Callable[[Week], Outcome]) -> Outcome:
-    """A smaller week that breaks in one of the same ways, or the one that was found where there is none."""
+    """A smaller week that breaks in one of the same ways, or the given one if there is none."""
     tries, smallest = 0, found
     while True:
         for week in _smaller(smallest.week):
@@ -137,7 +137,7 @@ def _smaller(week: Week) -> Iterator[Week]:
 
 
 def said(week: Week) -> str:
-    """What is not as usual in a week, as `read` takes it."""
+    """The unusual values of a week, as `read` takes them."""
     usual = Week()
     differs = {one.name: getattr(week, one.name) for one in fields(week)}
     return msgspec.json.encode(
@@ -146,5 +146,5 @@ def said(week: Week) -> str:
 
 
 def read(text: str) -> Week:
-    """A week by what is not as usual in it; raises msgspec.ValidationError."""
+    """A week, given its unusual values; raises msgspec.ValidationError."""
     return msgspec.json.decode(text, type=Week, strict=True)

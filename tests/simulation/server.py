@@ -1,9 +1,9 @@
-"""The machine on which the server runs, and the server itself: the daemon as it is wired, in a life that ends again.
+"""The machine on which the server runs, and the server itself: the daemon as it is wired, in one life after another.
 
-A desk that has a process of its own elsewhere is a greenlet here, which others overtake at the points between its
-transactions. A life ends by `kill -9` or with the machine's power, from outside or at a point on the way of a letter;
-of what ran then nothing has an effect any more, and it is unwound. A desk may die alone, or be held dead while it
-lives, as servers hold each other that share a store.
+A desk, elsewhere a process of its own, is a greenlet here, which others may overtake at the points between its
+transactions. A life ends by `kill -9` or a power failure, at any time or at a point on the way of a letter. Nothing
+that ran then has an effect any more, and it is unwound. A desk may die alone, or be declared dead while it lives, as
+servers that share a store declare each other dead.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from pbem.store.write_turn import WriteTurn
 
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}
-"""Points at which a desk has no transaction open: others may come before it goes on."""
+"""Points at which a desk has no open transaction: others may run before it goes on."""
 
 MAILBOX = f"pbem@{SERVER}"
-LONGEST_WAIT = 3000.0  # seconds that the server waits at the most until it looks again, so that weeks are short
-REST = 600.0  # seconds at the most until a machine that died begins again
-STALLS = 0.002  # of the times when others may come, how often a desk stands still until it is held dead
+LONGEST_WAIT = 3000.0  # longest time in seconds until the server looks again, so that weeks are short
+REST = 600.0  # longest time in seconds until a dead machine restarts
+STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until it is declared dead
 IN_HAND = {"letter leased": 0.02, "letter read": 0.02}
-"""And how often where it has a letter in hand, which another takes up then."""
-DEATHS = 400  # points passed at the most between two deaths
+"""The same while it has a letter in hand, which another desk then takes."""
+DEATHS = 400  # most points passed between two deaths
 
 
 class _Disk(Disk):
-    """A disk whose machine hears of it when it fails."""
+    """A disk that tells its machine when it fails."""
 
     def __init__(self, folder: Path, random: Random, failed: Callable[[bool], None]) -> None:
         super().__init__(folder, random)
@@ -69,7 +69,7 @@ class Killed(BaseException):
 
 
 class Machine:
-    """The machine: it dies, and begins again."""
+    """The machine: it dies, and restarts."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -80,14 +80,14 @@ class Machine:
         self.octets = world.random("server").randbytes
         self.down_until = 0.0
         self.deaths = world.week.deaths
-        """How many deaths at points of the way are still to come."""
+        """How many deaths at points on the way are still to come."""
         self.dead = False
         self.draw = world.random("machine")
         self.config = self._config()
         self._passings = self._next_death()
         self._life: asyncio.Task[None] | None = None
         self._change: asyncio.Task[None] | None = None
-        """What ends a life and begins the next."""
+        """The task that ends a life and starts the next."""
         self._places: list[Place] = []
         self._numbers = 1000
 
@@ -106,7 +106,7 @@ class Machine:
         )
 
     def now(self) -> datetime:
-        """What the machine's clock says."""
+        """The time of the machine's clock."""
         return self.world.now() + self.world.set_by
 
     def number(self) -> int:
@@ -117,7 +117,7 @@ class Machine:
     # Its lives.
 
     def start(self) -> None:
-        """Let the server begin."""
+        """Start the server."""
         self.dead = False
         self._places = []
         self.world.note("start")
@@ -137,7 +137,7 @@ class Machine:
         self._life.add_done_callback(self._ended)
 
     def _ended(self, life: asyncio.Task[None]) -> None:
-        """A life is over: if nobody ended it, that is a fault."""
+        """A life is over: if nothing ended it, that is a fault."""
         error = asyncio.CancelledError() if life.cancelled() else life.exception()
         if self.dead or error is None:
             return
@@ -152,7 +152,7 @@ class Machine:
         return self._places[-1]
 
     def store(self) -> Database:
-        """A connection to look at the store, which is to be closed."""
+        """A connection to inspect the store; close it after use."""
         return Database(self.config.store, migrate=False)
 
     def waits(self) -> int:
@@ -170,7 +170,7 @@ class Machine:
         return self._life is not None and not self.dead and self._change is None
 
     def passed(self, point: str) -> None:
-        """A point of the way of a letter is passed in the server: it may be the last one."""
+        """The server passes a point on the way of a letter: it may be the last one."""
         if self.dead:
             raise Killed(point)
         if self._is_time():
@@ -198,12 +198,12 @@ class Machine:
         self.die(power=True)
 
     def die(self, *, power: bool) -> None:
-        """From this moment on nothing that runs there has an effect; it begins again in a while."""
+        """From now on nothing that runs there has an effect; it restarts after a while."""
         if self._life is not None and not self.dead:
             self.disk.fail(power=power)
 
     def cut_power_soon(self) -> None:
-        """The power fails in the midst of what the disk does next."""
+        """The power fails in the middle of the next disk operation."""
         if self._life is not None and not self.dead:
             self.disk.fails_after = self.draw.randrange(60)
 
@@ -220,7 +220,7 @@ class Machine:
         self._change = self.world.begin(self._bury())
 
     async def _bury(self) -> None:
-        """Unwind what ran there, and let it begin again."""
+        """Unwind what ran there, and restart."""
         for place in self._places:
             place.die()
         self.loop.forget_calls()
@@ -234,7 +234,7 @@ class Machine:
         self.start()
 
     def leave(self) -> None:
-        """Leave it as it is, where a week broke off: nothing of what is unwound then has an effect."""
+        """Leave it as it is after a broken week: nothing has an effect while it is unwound."""
         if self._life is None or self.dead:
             return
         self.dead = True
@@ -255,13 +255,13 @@ class Machine:
         self.start()
 
     async def _begin_again(self) -> None:
-        """Begin, where the last beginning failed, as whoever watches over services does."""
+        """Start again if the last start failed, as a service manager does."""
         await asyncio.sleep(self.draw.random() * REST)
         self._change = None
         self.start()
 
     async def stop(self) -> None:
-        """Stop it for good, once nothing else befalls it."""
+        """Stop it for good, once nothing else happens to it."""
         while not self.runs:
             assert self._change is not None
             await self._change
@@ -275,7 +275,7 @@ class Machine:
 
 
 class Place:
-    """Where a desk works: what `OwnProcess` is to the daemon, without a process."""
+    """Where a desk works: stands for the daemon's `OwnProcess`, without a process."""
 
     def __init__(self, machine: Machine, supplies: Supplies, told: Told) -> None:
         self.deaths = 0
@@ -285,7 +285,7 @@ class Place:
         self._told = told
         self._turn: WriteTurn | None = None
         self._desks: list[Desk] = []
-        """The last of them is the one; others were held dead and live still."""
+        """The last one is current; the others were declared dead and are still alive."""
         self._stopping = asyncio.Event()
 
     async def open(self, turn: WriteTurn, _lock: Sequence[int]) -> None:
@@ -360,7 +360,7 @@ class Desk:
         self.owner = supplies.owner(number)
         self.over = False
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """Done when the daemon holds it to be over."""
+        """Done when the daemon considers it over."""
         self._stack = ExitStack()
         self._thread = greenlet(self._live, self._loop.main)
         self._process = machine.disk.process()
@@ -399,7 +399,7 @@ class Desk:
             self.ended.set_result(None)
 
     def close(self) -> None:
-        """Leave nothing open; a desk that died closes nothing itself."""
+        """Close everything; a dead desk closes nothing itself."""
         self._stack.close()
         self._process.kill()
 
@@ -410,10 +410,10 @@ class Desk:
         self.close()
 
     def _passed(self, point: str) -> None:
-        """A point is passed: all may end here, or this desk alone, or others come before it goes on."""
+        """A point is passed: everything may end here, or only this desk, or others run before it goes on."""
         machine, draw = self._machine, self._machine.draw
         if getcurrent() is not self._thread:
-            machine.passed(point)  # it is being opened, and without it the server does not begin
+            machine.passed(point)  # it is being opened, and the server does not start without it
             return
         if machine.dead:
             raise Killed(point)
@@ -429,13 +429,13 @@ class Desk:
             self._let_others(point)
 
     def _random(self, length: int) -> bytes:
-        """Chance; others may come while an answer is written after it was decided, and before that is on disk."""
+        """Randomness; others may run while an answer is written, after its decision and before that is on disk."""
         if getcurrent() is self._thread and self._database is not None and not self._database.in_transaction:
             self._let_others("random")
         return self._machine.octets(length)
 
     def _let_others(self, point: str) -> None:
-        """Let others come before this desk goes on; so many, perhaps, that it is held dead."""
+        """Let others run before this desk goes on; perhaps for so long that it is declared dead."""
         machine, draw = self._machine, self._machine.draw
         chance = draw.random()
         if chance < IN_HAND.get(point, STALLS) and machine.deaths > 0:
@@ -445,7 +445,7 @@ class Desk:
             self._look()
 
     def _stall(self, point: str) -> None:
-        """Stand still so long that others hold this desk dead, and then go on."""
+        """Hang until others declare this desk dead, and then go on."""
         self._machine.world.figures.stalls += 1
         self._machine.world.note("a desk stands still at:", point)
         self.work.stop()  # what it has in hand is the last

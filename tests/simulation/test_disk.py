@@ -1,4 +1,4 @@
-"""The disk that forgets, itself: what was synced stays, what was not may go, and what is dead writes nothing."""
+"""The disk that forgets: synced data stays, unsynced data may be lost, and dead processes write nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = "SELECT word FROM words ORDER BY word"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty one for each disk, which is durable."""
+    """An empty, durable folder for each disk."""
     folder = tmp_path / "disk"
     folder.mkdir()
     return folder
@@ -44,7 +44,7 @@ def of_seed(folder: Path, seed: int) -> Iterator[tuple[Disk, Path]]:
 
 
 def cut(folder: Path, seed: int) -> None:
-    """Let a disk that believes all that is there to be durable lose power at once."""
+    """Let a disk whose content is all durable lose power at once."""
     with closing(Disk(folder, Random(seed))) as disk:
         disk.power_cut()
 
@@ -76,7 +76,7 @@ def test_what_is_there_is_durable(folder: Path) -> None:
 
 
 def test_what_was_synced_stays_and_what_was_not_may_go(disk: Disk, folder: Path) -> None:
-    """In every way: lost, kept, torn between two sectors, grown and not written."""
+    """In every way: lost, kept, torn between two sectors, extended but not written."""
     synced, path = b"s" * 3 * SECTOR, folder / "file"
     seen = set()
     path.write_bytes(synced)
@@ -242,7 +242,7 @@ def test_a_process_dies_alone_and_lets_go_of_its_locks(disk: Disk, folder: Path)
 
 
 def test_the_power_may_fail_anywhere(folder: Path) -> None:
-    """In the midst of a commit or a checkpoint: what was said is there, the next may be, and nothing else."""
+    """In the middle of a commit or checkpoint: what was acknowledged is there, the next may be, and nothing else."""
     for steps in range(0, 60, 2):
         with of_seed(folder, steps) as (disk, path):
             connection = opened(disk.process(), path)

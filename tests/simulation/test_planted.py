@@ -1,4 +1,4 @@
-"""Each planted fault is found within a thousand seeds; those that are cheap to find, in every run of the tests."""
+"""Each planted fault is found within a thousand seeds; those that are cheap to find, in every test run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def first(plant: str, week: Week, most: int) -> int:
     "plant", [pytest.param(plant, marks=pytest.mark.long if plant in COSTLY else ()) for plant in PLANTED]
 )
 def test_a_fault_is_found_in_a_few_short_weeks(plant: str) -> None:
-    """And it is the fault that is found: without it the week is as it should be."""
+    """It is the fault that is found: without it, the week passes."""
     assert not run(first(plant, SHORT[plant], FEW), SHORT[plant]).broken
 
 

@@ -1,4 +1,4 @@
-"""A week that broke a promise is made smaller as long as it breaks in the same way, and is said and read again."""
+"""A week that broke a promise is made smaller as long as it breaks in the same way, and is printed and read again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def outcome(week: Week, *broken: str) -> Outcome:
 
 
 def test_what_is_not_needed_is_left_out() -> None:
-    """What breaks here needs one game, two deaths, and a day."""
+    """This fault needs one game, two deaths, and a day."""
 
     def again(week: Week) -> Outcome:
         breaks = "dueling-masters" in week.games and week.deaths >= 2 and week.days > 1

@@ -1,7 +1,7 @@
-"""The store on a disk that forgets: what it said to be on disk is there after the power failed, whole, and once.
+"""The store on a disk that forgets: what it acknowledged is there after a power failure, whole, and once.
 
-Promises 1 to 3 of reliability.md, as far as they are the store's: cuts are at any write of letters kept, decisions
-and sendings, of keys that are made, and of a backup that is restored.
+Promises 1 to 3 of reliability.md, as far as the store keeps them. The power fails at any write: of letters, decisions
+and sendings, of new keys, and of a backup being restored.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LostError(Exception):
 
 
 class Letters:
-    """What an intake, a desk and a post do with a store, and what each was told to be on disk."""
+    """What intake, desk and post do with a store, and what each was told is on disk."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Letters:
         self._delivered: set[int] = set()
 
     def live(self, steps: int) -> None:
-        """Work until something goes wrong, which it does after so many writes at the latest."""
+        """Work until something goes wrong, at the latest after this many writes."""
         process = self._disk.process()
         with ExitStack() as stack:
             door, desk = (stack.enter_context(Database(self._path, disk=process)) for _ in range(2))
@@ -134,7 +134,7 @@ class Letters:
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A store that was just made: to make one takes longest."""
+    """A new store: making one takes the longest."""
     path = tmp_path_factory.mktemp("empty") / "store.db"
     with Database(path) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -177,7 +177,7 @@ def test_case_3_what_was_said_to_be_on_disk_is_there_after_power_loss(
 
 
 def test_what_failed_to_sync_takes_nothing_with_it_that_came_later(tmp_path: Path, empty: bytes) -> None:
-    """A commit failed, and its server was killed: who reads the log finds it in memory, and not on the disk."""
+    """A commit failed, and its server was killed: a reader of the log finds the commit in memory, not on disk."""
     for seed in range(10):
         with of_seed(tmp_path, seed, empty) as (disk, path):
             with Database(path, disk=disk.process()) as database:
@@ -221,7 +221,7 @@ def test_a_store_that_does_not_sync_is_found_out(
 
 
 def test_a_key_that_was_made_is_there_whenever_the_power_fails(tmp_path: Path) -> None:
-    """Or there is none, or a whole one, which the next start takes; who was killed before may not have synced it."""
+    """There is none, or a whole one, which the next start takes; a killed process may not have synced it."""
     said = set()
     for seed in range(30):
         with of_seed(tmp_path, seed) as (disk, path):
@@ -242,7 +242,7 @@ def test_a_key_that_was_made_is_there_whenever_the_power_fails(tmp_path: Path) -
 
 
 class Mortal(Process):
-    """A process that dies when it is about to have this on disk."""
+    """A process that dies when it is about to sync this."""
 
     def __init__(self, disk: Disk, last: Path) -> None:
         super().__init__(disk)
@@ -267,7 +267,7 @@ def test_a_key_whose_maker_was_killed_is_on_disk_before_it_is_used(tmp_path: Pat
 
 
 def test_a_new_store_is_there_with_its_folder(tmp_path: Path) -> None:
-    """Both may be new: a folder whose name is not on disk is lost with all that is in it."""
+    """Both may be new: a folder whose name is not on disk is lost with everything in it."""
     for seed in range(10):
         with of_seed(tmp_path, seed) as (disk, path):
             place = path.parent / "var" / "pbem" / "store.db"
@@ -282,7 +282,7 @@ def test_a_new_store_is_there_with_its_folder(tmp_path: Path) -> None:
 
 
 def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_path: Path) -> None:
-    """And a generation that began is never begun again, whatever is lost."""
+    """A generation that began never begins again, whatever is lost."""
     keys = OwnKeys(Vault(bytes(32), Random(0).randbytes), Ed25519PrivateKey.from_private_bytes(bytes(32)))
     old, backup = tmp_path / "old.db", tmp_path / "backup.db"
     for name in (backup, old):
@@ -296,7 +296,7 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
     seen, steps = set(), 0
     for seed in range(50):
         with of_seed(tmp_path, seed, old.read_bytes()) as (disk, path):
-            # Mostly near the end, where names change hands.
+            # Mostly near the end, where names are moved.
             disk.fails_after = 1000 if not steps else steps - disk.random.randrange(4 ** disk.random.randrange(1, 4))
             done = None
             with suppress(StoreError):

@@ -1,6 +1,6 @@
-"""Weeks of a server that dies, of a network that fails, and of people who are careless: every promise is kept.
+"""Weeks of a server that dies, of a network that fails, and of careless people: every promise is kept.
 
-Many more are run by `make simulate`; see docs/simulation.md.
+`make simulate` runs many more; see docs/simulation.md.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_whole_weeks(first: int) -> None:
 
 
 def test_the_same_seed_is_the_same_story() -> None:
-    """Octet for octet, whatever ran in this process before: else no failing seed could be looked at."""
+    """Octet for octet, whatever ran in this process before: otherwise no failing seed could be repeated."""
     first, again = (run(7, short(7), story=True) for _ in range(2))
     assert first.story == again.story
     assert first.trace == again.trace
@@ -63,7 +63,7 @@ def test_the_same_seed_is_the_same_story() -> None:
 
 
 def test_another_process_tells_it_as_well() -> None:
-    """With another order of what has none."""
+    """With another hash seed, and so another order of sets."""
     told = subprocess.run(
         [sys.executable, "-c", "from simulation.test_weeks import short, run; print(run(7, short(7)).trace)"],
         check=True,
@@ -76,7 +76,7 @@ def test_another_process_tells_it_as_well() -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
-    """Two worlds from one seed: what one of two players keeps secret differs, and the other cannot tell."""
+    """Two worlds from one seed: the secrets of one of two players differ, and the other cannot tell."""
     one, other = (letters_of("bob", game, secrets) for secrets in ("one", "other"))
     assert len(one) > 5
     assert one == other
@@ -95,7 +95,7 @@ def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_what_a_killed_server_could_not_sync_takes_nothing_with_it(tmp_path: Path, seed: int) -> None:
-    """The disk fails to sync; the server is killed, begins again and goes on; then the power fails."""
+    """The disk fails to sync; the server is killed, restarts and goes on; then the power fails."""
     week = replace(short(seed), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
     with World(tmp_path, f"unsynced {seed}", week) as world:
         faults, machine = world.machine.disk.faults, world.machine

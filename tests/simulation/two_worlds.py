@@ -1,8 +1,8 @@
-"""Two worlds from one seed, which differ in nothing but the secrets of one player: what the other is told of them.
+"""Two worlds from one seed, which differ only in the secrets of one player: what the other is told of them.
 
-Until the first turn is over nothing of a secret may show, or until the game begins where setups are open then: all
-letters to the other player come at the same time, and are the same but for hashes and signatures. What is told later,
-and may be, is varied by tests/desk/test_secrets.py.
+Nothing of a secret may show until the first turn is over, or, if setups are open, until the game begins. Until then
+all letters to the other player come at the same times, and are the same except for hashes and signatures. For what
+may be told later, see tests/desk/test_secrets.py.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{8}){2,16}(?![0-9a-f])")
 """Signatures, hashes and salts; Message-IDs and boundaries; tokens."""
 
 OPEN = {"shoot-em-up": b"position.json"}
-"""Of a game whose setups are open once it begins: what shows them first."""
+"""For a game whose setups are open once it begins: the letter that shows them first."""
 
 
 def letters_of(reader: str, game: str, secrets: str) -> list[tuple[float, list[bytes]]]:
-    """When each letter came to a player until the first turn was over, and what is in it."""
+    """When each letter came to a player until the first turn was over, and its content."""
     week = Week(
         days=0.3, games=(game,), leisure=3600.0, careless=0.0, forged=0.0, deaths=0, accidents=False, troubles=False
     )
@@ -49,7 +49,7 @@ def _until(shows: bytes, world: World, address: str) -> Iterator[tuple[float, li
 
 
 def _contents(raw: bytes) -> Iterator[bytes]:
-    """The headers and the parts of a letter, without the digits of hashes and of chance."""
+    """The headers and parts of a letter, without hashes and random digits."""
     for part in email.message_from_bytes(raw).walk():
         headers = "".join(f"{name}: {value}\n" for name, value in part.items() if name != FIELD)
         yield DIGITS.sub(b"#", headers.encode())

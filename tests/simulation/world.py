@@ -1,7 +1,7 @@
-"""A week of a server in one thread: the daemon as it is wired, its players, the post, and what befalls them all.
+"""A week of a server in one thread: the daemon as it is wired, its players, the post, and all their troubles.
 
-All that is random comes from the seed; what happens is written into a trace, so that the same seed tells the same
-story, octet for octet. What must hold afterwards is said in `simulation.invariants`.
+All randomness comes from the seed. What happens is written into a trace: the same seed gives the same story, octet
+for octet. `simulation.invariants` says what must hold afterwards.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
 LONGEST = 60 * DAY
-"""So long nothing takes that comes to its end at all."""
+"""Longer than anything takes that ends at all."""
 OVER = re.compile(rb'name="?(m[0-9]+)[^"]*\.pbem\.zip')
-"""Of the part that brings the proof of a match."""
+"""The part that has the proof of a match."""
 
 GAMES = {
     "spaceships": "fleet: cost:3",
@@ -52,22 +52,22 @@ class Week:
     days: float = 7.0
     games: tuple[str, ...] = tuple(GAMES)
     leisure: float = 10 * 3600.0
-    """Seconds that pass at the most until a player looks at a letter that came."""
+    """The longest time in seconds until a player reads a new letter."""
     pace: str = "1d"
     careless: float = 0.5
-    """How probable it is that a player is careless, of 1."""
+    """How probable it is that a player is careless."""
     forged: float = 0.03
     deaths: int = 12
-    """About how many deaths of the machine, of the server and of a desk there are."""
+    """About how many deaths of the machine, of the server and of a desk happen."""
     accidents: bool = True
-    """Whether there are outages of days, and clocks that are set."""
+    """Whether outages of days happen, and clocks are set."""
     troubles: bool = True
-    """Whether the network and other people's servers have any."""
+    """Whether the network and other people's servers have troubles."""
 
 
 @dataclass
 class Figures:
-    """What a week came to."""
+    """The result of a week."""
 
     kills: int = 0
     power_cuts: int = 0
@@ -90,7 +90,7 @@ class Figures:
 
 @dataclass
 class Taken:
-    """A letter that the smarthost took."""
+    """A letter that the smarthost accepted."""
 
     recipient: str
     raw: bytes
@@ -114,23 +114,23 @@ class World:
         self.story: list[str] = []
         """The trace in words."""
         self.hurried = False
-        """Whether the week is over, and what is left is brought to its end."""
+        """Whether the week is over, and the rest is being finished."""
         self.set_by = timedelta()
         """How far the server's clock is wrong."""
         self.answered: dict[tuple[bytes, str], None] = {}
         """Letters that were answered with 250, and who sent them."""
         self.refused: dict[tuple[bytes, str], None] = {}
-        """Letters that were given up after one attempt, which was answered with 4xx."""
+        """Letters that were given up after one attempt, answered with 4xx."""
         self.proved: dict[bytes, Proved] = {}
         """Bundles that were verified."""
         self.closed: set[str] = set()
-        """The matches that they are of."""
+        """Their matches."""
         self.taken: list[Taken] = []
         self._overs: dict[str, float] = {}
-        """When the first letter was sent that brings the proof of a match."""
+        """When the first letter with the proof of a match was sent."""
         self.own: set[asyncio.Task[Any]] = set()
         self.faults: list[str] = []
-        """What the server logged that is its own fault."""
+        """The faults of its own that the server logged."""
         draw = self.random("habits")
         names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
         self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
@@ -151,17 +151,17 @@ class World:
         return Habits(*rates) if careless else Habits()
 
     def now(self) -> datetime:
-        """What time it is."""
+        """The time."""
         return START + timedelta(seconds=self.loop.time())
 
     def begin(self, what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """A task of the world's own: it lives on when the machine dies."""
+        """Start a task of the world's own, which survives the machine's deaths."""
         task = self.loop.create_task(what)
         self.own.add(task)
         return task
 
     def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
-        """Something was logged by the server."""
+        """The server logged something."""
         if method in {"error", "exception", "critical"} and not self.machine.dead:
             words = {name: value for name, value in event.items() if name != "event"}
             error = words.pop("exc_info", None)
@@ -169,7 +169,7 @@ class World:
                 error = sys.exc_info()[1]
             if error is not None:
                 words["error"] = repr(error)
-            if "FullError" not in str(words):  # no fault of the server's, and of nothing else
+            if "FullError" not in str(words):  # not a fault of the server's
                 self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
 
     def note(self, *words: object) -> None:
@@ -215,7 +215,7 @@ class World:
                 self._carry(player, raw, draw.random() * self.week.leisure)
 
     def _carry(self, player: Player, raw: bytes, seconds: float) -> None:
-        """Let a letter lie in a mailbox after so many seconds."""
+        """Put a letter into a mailbox after this many seconds."""
 
         def arrive() -> None:
             self._under_way -= 1
@@ -225,18 +225,18 @@ class World:
         self.loop.call_later(seconds, arrive)
 
     def is_over(self, match: str, at: float) -> bool:
-        """Whether the first game of a match was over for somebody who read what had been sent by then."""
+        """Whether somebody who read everything sent by then knew that the first game was over."""
         return at >= self._overs.get(match, float("inf"))
 
     def note_over(self, match: str) -> None:
-        """Somebody was told that a match is over, and may say so."""
+        """Somebody was told that a match is over, and may reveal secrets."""
         self._overs.setdefault(match, self.loop.time())
 
     # The week.
 
     def run(self) -> Figures:
-        """Let the week pass, and what is left of it come to its end."""
-        gc.disable()  # what is collected may be heard of, and when that is is not the seed's
+        """Run the week, and then finish whatever is left."""
+        gc.disable()  # garbage collection may be reported, at times that do not follow from the seed
         try:
             with logs(self):
                 self.loop.run_until_complete(self.begin(self._run()))
@@ -252,7 +252,7 @@ class World:
         self.close()
 
     def close(self) -> None:
-        """Leave nothing open."""
+        """Close everything."""
         for player in self.players.values():
             player.close()
         self.keyless.close()
@@ -292,7 +292,7 @@ class World:
             first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}{grace}")
 
     async def _settle(self) -> None:
-        """Until all matches are closed, and all letters are where they belong."""
+        """Wait until all matches are closed, and all letters are where they belong."""
         give_up = self.loop.time() + LONGEST
         while not self._over():
             assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
@@ -314,7 +314,7 @@ class World:
         return len(standings) == 2 * len(self.week.games) and all(one["phase"] == "closed" for one in standings)
 
     def state(self) -> str:
-        """What is known of a world that stands still."""
+        """What is known about a world that has stopped."""
         standings = [
             (player.name, one["match"], one["phase"], one.get("turn"), one["asked"])
             for player in self.players.values()
@@ -323,7 +323,7 @@ class World:
         return f"{standings} {self.post.waiting} {self.faults[-3:]} {self.machine.waits()}"
 
     async def _accidents(self) -> None:
-        """What befalls the operator: each at its time."""
+        """The operator's troubles, each at its time."""
         draw = self.random("accidents")
         week = self.week.days * DAY
         befall: list[tuple[float, Callable[[], Any]]] = []
@@ -387,7 +387,7 @@ class World:
         return begin
 
     def _silence(self, draw: Random) -> Callable[[], None]:
-        """The smarthost is out of reach."""
+        """The smarthost is unreachable."""
         length = draw.uniform(3600, DAY)
 
         def begin() -> None:
@@ -401,7 +401,7 @@ class World:
 
 @contextlib.contextmanager
 def logs(world: World) -> Iterator[None]:
-    """Let what is logged be heard by the world, and nobody else."""
+    """Send the server's log only to the world."""
 
     def hear(_logger: object, method: str, event: MutableMapping[str, Any]) -> Any:
         world.hear(method, event)

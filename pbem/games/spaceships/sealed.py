@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["SEALED", "Own", "SealedSpaceships", "Table"]
 
 _OPENED: Final = ("beam", "strike", "scan", "death")
-"""The lines of what is laid open, in the order of ruling 21."""
+"""The lines of what is revealed, in the order of ruling 21."""
 _WORDS: Final = frozenset({*_OPENED, "flash", "over"})
 """What each line of a paper begins with."""
 
-# What is laid open
+# What is revealed
 
 
 def _visible(orders: Orders) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _lines(text: str) -> list[str]:
 def _judge_open(table: Table, seat: int, lines: list[str]) -> None:
     """Judge whether opened orders are possible, given what was told; raises `Refused`."""
     faults = [
-        Fault("sealed", line, Phrase("this is no line of what is laid open")) for line in lines if not _opens(line)
+        Fault("sealed", line, Phrase("this is not a line of revealed orders")) for line in lines if not _opens(line)
     ]
     order = [_OPENED.index(line.split()[0]) for line in lines] if not faults else []
     if order != sorted(order):

@@ -5,7 +5,7 @@ cursor that they share. No rules of games, no decisions: the desk decides whethe
 protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
-from pbem.mail.commands.arguments import FIELDS, OF_ANY_PLACE, SETTINGS, Arguments, masked
+from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, Arguments, masked
 from pbem.mail.commands.reader import Command, Reading, asked_by_nothing, asked_by_subject, parse, without_effect
 from pbem.mail.commands.table import COMMANDS, CommandSpec
 from pbem.mail.commands.words import clean
@@ -13,6 +13,7 @@ from pbem.mail.commands.words import clean
 __all__ = [
     "COMMANDS",
     "FIELDS",
+    "NAME_THE_MATCH",
     "OF_ANY_PLACE",
     "SETTINGS",
     "Arguments",

@@ -35,6 +35,7 @@ __all__ = [
     "LEAVER",
     "MATCH",
     "NAME",
+    "NAME_THE_MATCH",
     "NEWCOMER",
     "OF_ANY_PLACE",
     "OPTIONAL_MATCH",
@@ -159,9 +160,13 @@ def masked(text: str) -> str:
     return _CODE.sub("****", text)
 
 
+NAME_THE_MATCH = Phrase("name the match, such as {match}", match="m17")
+"""What is said where a match is missing; a desk that knows the writer names one of the writer's own."""
+
+
 def _match(words: Words, given: Arguments) -> Phrase | None:
     if not _MATCH.fullmatch(words.bare()):
-        return Phrase("name the match, such as m17")
+        return NAME_THE_MATCH
     given["match"] = words.bare().lower()
     words.take()
     return None
@@ -319,7 +324,7 @@ def _name(words: Words, given: Arguments) -> Phrase | None:
 
 def _leaver(words: Words, given: Arguments) -> Phrase | None:
     if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
-        return Phrase("say for whom: `substitute m17 carl for bob`")
+        return Phrase("say for whom: `substitute {match} carl for bob`", match=given.get("match", "m17"))
     given["leaver"] = words.bare(1).lower()
     words.at += 2
     return None

@@ -381,7 +381,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "step",
-            Phrase("Play on in a sealed match: commit to orders, lay them open, answer; `pbem agent` writes it."),
+            Phrase("Play on in a sealed match: commit to orders, reveal them, answer; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME, arguments.STEP_TURN),
             body="sections",
             signed=True,
@@ -395,9 +395,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "reveal",
-            Phrase(
-                "Lay open your setup and all orders once a game of a sealed match is over; `pbem agent` writes it."
-            ),
+            Phrase("Reveal your setup and all orders once a game of a sealed match is over; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME),
             body="sections",
             signed=True,

@@ -193,7 +193,7 @@ const SEALED = (() => {
     return { ...found, shown };
   }
 
-  /** One's space while a turn is resolved: what the other laid open, answered line by line (rulings 20 to 28). */
+  /** One's space while a turn is resolved: what the other revealed, answered line by line (rulings 20 to 28). */
   function field(side, seat, orders, theirs, begun) {
     const owner = new Map(side.ships.flatMap((ship) => ship.cells.map((cell) => [cell, ship])));
     const undamaged = new Set([...side.undamaged].filter((cell) => !orders.launches.includes(cell)));
@@ -240,7 +240,7 @@ const SEALED = (() => {
     return side;
   }
 
-  /** What a seat had laid open in a turn, from its reports. */
+  /** What a seat had revealed in a turn, from its reports. */
   const opened = (reports, seat) => reports.filter((each) => each.seat === seat).map(({ kind, cell }) => `${kind === "kamikaze death" ? "death" : kind} ${cell}`);
 
   /** Whether orders have to be decided on before the next step can be made. */

@@ -168,7 +168,7 @@ def test_a_pass_is_claimed_and_its_claim_is_judged() -> None:
 
 
 def test_two_who_can_but_pass_are_done() -> None:
-    """Two passes one after the other: as told, the game is over, and so it is when all is laid open."""
+    """Two passes one after the other: as told, the game is over, and so it is when everything is revealed."""
     table = SEALED.begin(RULES.options({"mobile_home": True, "max_turns": 9}, 2))
     for seat in (1, 2):
         assert table.result is None

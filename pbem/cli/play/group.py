@@ -1,0 +1,62 @@
+"""The command `pbem play` itself: a list of all matches, and what is known by a name or by that of a match."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from pbem.cli.play import looking, orders, registration, sentences
+from pbem.cli.play.shown import list_matches
+from pbem.cli.play.table import MATCH, Table, troubles
+from pbem.player.account import places
+
+__all__ = ["play"]
+
+
+class _Play(click.Group):
+    """`pbem play m17 ...` is about that match; everything else is a command's name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and MATCH.fullmatch(args[0].lower()):
+            return "match", self.commands["match"], [args[0].lower(), *args[1:]]
+        return super().resolve_command(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return ["[OPTIONS] [MATCH [ORDERS]... | COMMAND [ARGS]...]"]
+
+
+@click.group(cls=_Play, invoke_without_command=True)
+@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, if there are several.")
+@click.option(
+    "--wait", "patience", type=float, default=None, metavar="SECONDS", help="How long to wait for an answer."
+)
+@click.pass_context
+def play(ctx: click.Context, account: str, patience: float | None) -> None:
+    """Play by mail from the terminal.
+
+    \b
+    pbem play                     list my matches: whose move it is, and until when
+    pbem play m17                 show the boards of m17
+    pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
+    pbem play m17 --open          compose them by clicking in the browser instead
+
+    Everything is signed with your SSH key. To begin: pbem play register --help
+    """  # noqa: D301 - click wants the very character
+    ctx.obj = Table(places(os.environ), account, 20.0 if patience is None else patience)
+    ctx.call_on_close(ctx.obj.afterwards.close)
+    if ctx.invoked_subcommand is None:
+        with troubles():
+            list_matches(ctx.obj)
+
+
+for _command in (
+    registration.register,
+    *(orders.match, orders.setup, orders.words),
+    *sentences.COMMANDS,
+    *(looking.ask, looking.wait, looking.letter, looking.verify),
+):
+    play.add_command(_command)

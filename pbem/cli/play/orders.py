@@ -1,0 +1,202 @@
+"""`pbem play MATCH ...`, `setup`, `words`: orders and setups, judged and read back before they are signed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pbem.cli.play.shown import show, title_of
+from pbem.cli.play.table import at_table, confirm, troubles, yes_option
+from pbem.games import Refused
+from pbem.player.correspondence import meant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pbem.cli.play.table import Table
+    from pbem.json_object import JsonObject
+    from pbem.player.browser import Handed
+    from pbem.player.correspondence import Judged
+
+__all__ = ["match", "read_back", "setup", "words"]
+
+_AN_HOUR = 3600.0  # that a player may take over clicking
+
+_SIX_WORDS = """\
+Your six words, to be kept somewhere else than on this machine:
+
+    {words}
+
+Setup and orders of sealed matches stay here, and the server keeps a copy that these words alone open. If this
+machine is lost, another goes on with them: pbem play words WORD WORD ..."""
+
+
+@click.command(hidden=True)
+@click.argument("match")
+@click.argument("orders", nargs=-1)
+@click.option("--final", is_flag=True, help="You will not change these orders: the turn need not wait.")
+@click.option("--nothing", is_flag=True, help="Order nothing this turn, where the rules allow it.")
+@click.option(
+    "--from", "file", type=click.File("r"), help="Read the orders, or the setup, from a file; - is the keyboard."
+)
+@click.option("--open", "browser", is_flag=True, help="Compose the orders, or the setup, by clicking in the browser.")
+@yes_option
+@at_table
+def match(  # noqa: PLR0913, PLR0917 - options of a command
+    table: Table,
+    match: str,
+    orders: tuple[str, ...],
+    final: bool,
+    nothing: bool,
+    file: Any,
+    browser: bool,
+    yes: bool,
+) -> None:
+    """Show a match, or order its turn."""
+    with troubles():
+        table.fetch()
+        table.send()
+        standing = table.letters.standing(match)
+        texts = (
+            [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
+        )
+        if browser:
+            clicked = _clicked(table, standing)
+            texts, final = [clicked.text], final or clicked.final
+        if not texts:
+            show(table, standing)
+        elif standing["phase"] == "setup":
+            _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
+        else:
+            _order(table, standing, texts, final=final, yes=yes)
+
+
+def _order(table: Table, standing: JsonObject, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+    name = standing["match"]
+    text = read_back(table, standing, texts)
+    confirm(table, yes, standing)
+    if standing.get("sealed"):
+        table.settle(table.agent.order(name, text, table.now()))
+    else:
+        table.settle(table.letters.order(name, text, table.now(), final=final))
+
+
+def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
+    """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
+    from pbem.boards import words
+
+    letters, name = table.letters, standing["match"]
+    sealed = bool(standing.get("sealed"))
+    judge = table.agent.judge_orders if sealed else letters.judge_orders
+    text, judged = _judged(standing["rules"], lambda text: judge(name, text), texts)
+    click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing['turn']}: you order")
+    for phrase in words(standing["rules"]).said(judged.text) or ["nothing"]:
+        click.echo(f"  {phrase}")
+    if judged.unused:
+        click.echo(f"Unused: {', '.join(judged.unused)}.")
+    return text
+
+
+def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str]) -> tuple[str, Judged]:
+    """The first legal text: words may be in one line, or each in its own; otherwise the fewest faults are told."""
+    refusals = []
+    for text in texts:
+        try:
+            return text, judge(text)
+        except Refused as refused:
+            refusals.append(refused)
+    for text in texts:
+        _did_you_mean(rules, judge, text)
+    raise min(refusals, key=lambda refused: len(refused.faults))
+
+
+def _did_you_mean(rules: str, judge: Callable[[str], Judged], text: str) -> None:
+    """Say what was probably meant, if that is legal."""
+    if likely := meant(rules, judge, text):
+        lines = likely.strip().splitlines()
+        click.echo(f"Did you mean: {' '.join(lines[0].split())}" if len(lines) == 1 else "Did you mean:", err=True)
+        for line in lines if len(lines) > 1 else ():
+            click.echo(f"  {line}", err=True)
+
+
+@click.command()
+@click.argument("match")
+@click.argument("lines", nargs=-1)
+@click.option("--from", "file", type=click.File("r"), help="Read the setup from a file; - is the keyboard.")
+@yes_option
+@at_table
+def setup(table: Table, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
+    """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
+    with troubles():
+        table.fetch()
+        if not (lines or file):
+            show(table, table.letters.standing(match))
+            return
+        _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
+
+
+def _set_up(table: Table, match: str, text: str, *, yes: bool) -> None:
+    letters, standing = table.letters, table.letters.standing(match)
+    try:
+        judged = letters.judge_setup(match, text)
+    except Refused:
+        _did_you_mean(standing["rules"], lambda text: letters.judge_setup(match, text), text)
+        raise
+    click.echo(f"{match}, game {standing['game']}: your setup")
+    for line in judged.text.splitlines():
+        click.echo(f"  {line}")
+    confirm(table, yes, standing)
+    if not standing.get("sealed"):
+        table.settle(letters.set_up(match, text, table.now()))
+        return
+    new = table.agent.vault.code() is None
+    sent = table.agent.set_up(match, text, table.now())
+    if new:
+        click.echo(_SIX_WORDS.format(words=table.agent.words))
+    table.settle(sent)
+
+
+@click.command()
+@click.argument("words", nargs=-1)
+@at_table
+def words(table: Table, words: tuple[str, ...]) -> None:
+    """Print the six words that open the notes of your sealed matches, or set those of another machine."""
+    with troubles():
+        if words:
+            table.agent.use_words(" ".join(words))
+        click.echo(table.agent.words)
+
+
+def _clicked(table: Table, standing: JsonObject) -> Handed:
+    """The orders composed in the browser, from the files that the letters brought."""
+    from pbem.pages import Home, composer, fragment
+    from pbem.pages.handover import handover
+    from pbem.player.browser import Port
+
+    letters, name = table.letters, standing["match"]
+    if standing["phase"] == "setup":
+        asked = letters.setup_asked(name)
+    elif standing.get("sealed"):
+        shown = table.agent.shown(name)
+        asked = (letters.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
+    else:
+        asked = letters.position_asked(name)
+    # Of a sealed match the page is asked for the setup or the orders alone: what is done with them is the agent's.
+    asked = {key: value for key, value in asked.items() if key != "sealed"}
+    home = Home(table.account.server, table.account.server_address)
+    port = Port(os.urandom)
+    try:
+        title = title_of(letters, standing)
+        port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing["rules"], home))
+        click.echo(f"{name}: click it together at\n\n    {port.url}\n")
+        click.launch(port.url)
+        handed = port.wait(_AN_HOUR)
+    except KeyboardInterrupt:
+        handed = None
+    finally:
+        port.stop()
+    if handed is None:
+        raise click.ClickException("Nothing was handed over.")
+    return handed

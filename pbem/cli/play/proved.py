@@ -1,0 +1,50 @@
+"""What `pbem play` says of a match's proof: the bundle verified, and the letters that came held against it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli.play.told import line_of
+from pbem.player.correspondence import Impossible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.player.correspondence import Correspondence, Event
+
+__all__ = ["prove_ended", "proved"]
+
+
+def prove_ended(letters: Correspondence, events: Sequence[Event]) -> None:
+    """Verify each match whose game has ended by these letters."""
+    for name in dict.fromkeys(event.match for event in events if event.kind == "news"):
+        ended = len(letters.standing(name)["ended"])
+        if ended and letters.memory.bundle(name) and letters.memory.fact(f"proved {name}") != str(ended):
+            proved(letters, name)
+            letters.memory.know(f"proved {name}", str(ended))
+
+
+def proved(letters: Correspondence, name: str) -> bool:
+    """Verify the bundle of a match, and say what came of it; whether it holds, and no letter says otherwise."""
+    from pbem.player.proving import prove
+
+    proof = prove(letters.memory, name)
+    if proof is None:
+        raise Impossible(f"No bundle of {name} has come: it comes when a game has ended.")
+    last = proof.checks[-1]
+    if not last.holds:
+        click.echo(f"{name}: the proof FAILS: {line_of(last.found)}", err=True)
+        return False
+    for accused in proof.accusing:
+        for finding in accused.findings:
+            click.echo(
+                f"{name}: {line_of(accused.kept.subject)}: {finding.standing}: {line_of(finding.found)}", err=True
+            )
+    if proof.accusing:
+        click.echo(f"{name}: your letters say otherwise than the bundle.", err=True)
+        return False
+    agreeing = sum(letter.standing == "agrees" for letter in proof.letters)
+    click.echo(f"{name}: verified: {len(proof.checks)} checks hold, and {agreeing} of your letters agree.")
+    return True

@@ -1,0 +1,128 @@
+"""`pbem play register`: an account on a server, and the dialogue that proves the player's key to it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli.play.table import at_table, passphrase, troubles
+from pbem.cli.play.told import line_of
+from pbem.player import mail_in, signing
+from pbem.player.account import Account, split
+
+if TYPE_CHECKING:
+    from pbem.cli.play.table import Table
+
+__all__ = ["register"]
+
+
+@click.command()
+@click.argument("account", metavar="NAME@SERVER")
+@click.option("--address", required=True, help="Your mail address, to which the server writes.")
+@click.option("--to", "server_address", default="", help="The server's address, if it is not pbem@SERVER.")
+@click.option(
+    "--key",
+    default="~/.ssh/id_ed25519",
+    show_default=True,
+    help="Your SSH key: a private key, or the .pub of a key in an agent.",
+)
+@click.option("--new-key", is_flag=True, help="Make that key; it must not exist yet.")
+@click.option("--no-key", is_flag=True, help="Play without a key: your mail provider must sign what you send (DKIM).")
+@click.option(
+    "--in",
+    "mail_in_",
+    default="maildir:~/Maildir",
+    show_default=True,
+    metavar="URL",
+    help="Where your letters arrive: maildir:PATH, mbox:PATH, imaps://USER@HOST or lmtp://127.0.0.1:PORT.",
+)
+@click.option(
+    "--out",
+    "mail_out_",
+    default="sendmail:",
+    show_default=True,
+    metavar="URL",
+    help="Where letters go: smtps://USER@HOST, submission://USER@HOST, smtp://HOST:PORT, sendmail: or drafts:FOLDER.",
+)
+@click.option("--password-file", default="", help="A file with the mailbox's password, readable by you alone.")
+@click.option("--password-command", default="", help="A command that prints that password.")
+@click.option("--token-command", default="", help="A command that prints an access token instead (XOAUTH2).")
+@click.option(
+    "--server-key", default="", metavar="HEX", help="The server's Ed25519 key, if you know it: 64 hex digits."
+)
+@at_table
+def register(  # noqa: PLR0913, PLR0917 - what makes an account
+    table: Table,
+    account: str,
+    address: str,
+    server_address: str,
+    key: str,
+    new_key: bool,
+    no_key: bool,
+    mail_in_: str,
+    mail_out_: str,
+    password_file: str,
+    password_command: str,
+    token_command: str,
+    server_key: str,
+) -> None:
+    """Open an account, and prove to the server that the key is yours.
+
+    NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
+    anna@home.example` writes to pbem@play.example. If it was interrupted, the same command continues.
+    """
+    with troubles():
+        name, server = split(account)
+        if no_key and new_key:
+            raise click.UsageError("--no-key, or --new-key")
+        made = Account(
+            name,
+            server,
+            server_address or f"pbem@{server}",
+            address,
+            "" if no_key else key,
+            mail_in_,
+            mail_out_,
+            password_file,
+            password_command,
+            token_command,
+        )
+        if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
+            raise click.UsageError("--server-key: 64 hex digits")
+        if new_key:
+            signing.make(Path(key).expanduser(), address)
+        ours = None if no_key else signing.read(Path(key).expanduser(), passphrase)
+        if place := mail_in.begin(made):
+            click.echo(f"Maildir  {place}, made: have the letters to {address} delivered there")
+        mail_in.source(made).close()
+        file = table.folders.save(made)
+        table.name = made.id
+        click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
+        if server_key:
+            table.letters.memory.know("server_key", server_key)
+        _introduce(table, ours)
+
+
+def _introduce(table: Table, ours: signing.Key | None) -> None:
+    """The dialogue that opens the account, as far as the server has answered."""
+    letters = table.letters
+    if letters.memory.fact("account") is None:
+        if ours is None:
+            letters.register_mailbox(table.now())
+        else:
+            letters.register(ours.public, ours.fingerprint, table.now())
+        table.send()
+        table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
+    if letters.memory.fact("account") is None:
+        click.echo("The server has not answered yet; `pbem play` goes on when it does.")
+        for subject in sorted(table.unproved):
+            click.echo(f"This letter, which nothing proves yet, may say why: “{line_of(subject)}”")
+    else:
+        account = table.account
+        click.echo(
+            f"You are {account.name} on {account.server}. Find somebody: pbem play new GAME OPPONENT,"
+            " or pbem play ask list open"
+        )

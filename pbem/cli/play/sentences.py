@@ -1,0 +1,144 @@
+"""What a player says beside orders: proposals and agreements, press, sentences about a match that runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli.play.shown import DOUBTFUL, list_rows, show, title_of
+from pbem.cli.play.table import at_table, confirm, troubles, yes_option
+from pbem.games import titles
+
+if TYPE_CHECKING:
+    from pbem.cli.play.table import Table
+
+__all__ = ["COMMANDS"]
+
+
+@click.command()
+@click.argument("game", type=click.Choice(list(titles())))
+@click.argument("words", nargs=-1, metavar="[OPPONENT]... [OPTION: VALUE]...")
+@yes_option
+@at_table
+def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
+    """Propose a match: to players by name or address, or on the open list; options such as "pace: 3d"."""
+    opponents = [word for word in words if ":" not in word]
+    options = "\n".join(word for word in words if ":" in word)
+    head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
+    with troubles():
+        table.fetch()
+    known = {standing["match"] for standing in table.letters.matches}
+    _tell(table, head, yes, text=options)
+    list_rows(table, [standing for standing in table.letters.matches if standing["match"] not in known])
+
+
+@click.command()
+@click.argument("match")
+@yes_option
+@at_table
+def accept(table: Table, match: str, yes: bool) -> None:
+    """Agree to a proposed match, by the hash of the terms that you were mailed."""
+    with troubles():
+        table.fetch()
+        standing = table.letters.standing(match)
+        show(table, standing)
+        confirm(table, yes, standing)
+        table.settle(table.letters.accept(match, table.now()))
+
+
+@click.command()
+@click.argument("match")
+@click.argument("text", nargs=-1, required=True)
+@click.option("--public", is_flag=True, help="For observers, too.")
+@yes_option
+@at_table
+def press(table: Table, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
+    """Write to the other players of a match."""
+    _tell(table, f"press {match}" + (" public" if public else ""), yes, match=match, text=" ".join(text))
+
+
+def _tell(table: Table, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
+    with troubles():
+        table.fetch()
+        click.echo("\n".join(filter(None, [words, text])))
+        confirm(table, yes)
+        table.settle(table.letters.tell(words, table.now(), match=match, text=text))
+
+
+def _simple(name: str, help_: str) -> click.Command:
+    """A command about a match that is signed as it stands."""
+
+    @click.command(name, help=help_)
+    @click.argument("match")
+    @yes_option
+    @at_table
+    def command(table: Table, match: str, yes: bool) -> None:
+        _tell(table, f"{name} {match}", yes, match=match)
+
+    return command
+
+
+def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
+    """A sentence about a running match, with a word after it or without."""
+
+    @click.command(name, help=help_)
+    @click.argument("match")
+    @click.argument("word", nargs=1 if argument else -1, metavar=argument or "")
+    @yes_option
+    @at_table
+    def command(table: Table, match: str, word: str | tuple[str, ...], yes: bool) -> None:
+        if isinstance(word, tuple) and word:
+            raise click.UsageError(f"{name} wants nothing behind {match}")
+        with troubles():
+            table.fetch()
+            words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
+            standing = table.letters.standing(match)
+            click.echo(f"{title_of(table.letters, standing)}: {words}")
+            confirm(table, yes, standing)
+            table.settle(table.letters.say(match, words, table.now()))
+
+    return command
+
+
+@click.command()
+@click.argument("match")
+@yes_option
+@at_table
+def reveal(table: Table, match: str, yes: bool) -> None:
+    """Reveal your secrets after a sealed game that did not end by its rules: after a resignation, say."""
+    with troubles():
+        table.fetch()
+        standing = table.letters.standing(match)
+        click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
+        confirm(table, yes, standing)
+        table.settle(table.agent.reveal(match, table.now()))
+
+
+@click.command()
+@click.argument("match")
+@click.option("--whole", is_flag=True, help="The whole match, not only this game.")
+@yes_option
+@at_table
+def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
+    """Resign the game, or the whole match."""
+    with troubles():
+        table.fetch()
+        standing = table.letters.standing(match)
+        words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
+        click.echo(f"{title_of(table.letters, standing)}: {words}")
+        confirm(table, yes, standing)
+        table.settle(table.letters.say(match, words, table.now()))
+
+
+COMMANDS = (
+    *(new, accept, press, reveal, resign),
+    _simple("join", "Take a seat in a match on the open list."),
+    _simple("decline", "Decline a proposed match."),
+    _simple("withdraw", "Withdraw your proposal."),
+    _sentence("claim", "Claim the game from a player who missed the deadline and the grace period."),
+    _sentence("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
+    _sentence("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
+    _sentence("extend", "Give your opponent more time, such as 3d.", "TIME"),
+    _sentence("clear", "Withdraw your orders for this turn, or your setup."),
+)

@@ -1,0 +1,202 @@
+"""How `pbem play` shows matches: the list of all, whose move it is, and the boards of one."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli.play.told import clean, indented, line_of
+from pbem.games import titles
+from pbem.phrase import Span
+from pbem.player.correspondence import Impossible
+from pbem.player.sealed import BadSecrets
+from pbem.player.sealed_game import Contradiction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem.cli.play.table import Table
+    from pbem.json_object import JsonObject
+    from pbem.player.correspondence import Correspondence
+
+__all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"]
+
+DOUBTFUL = (
+    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as a resignation."
+)
+"""What is to be thought of where the server alone says that a sealed game is over."""
+
+_STATES = {
+    "ready": "not sent yet",
+    "sent": "sent, not answered yet",
+    "done": "it stands",
+    "bounced": "it came back",
+}
+
+
+def list_matches(table: Table) -> None:
+    """Fetch and send letters, and list all matches; and what alarms there are."""
+    table.fetch()
+    table.send()
+    letters = table.letters
+    account = table.account
+    click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
+    rows = letters.matches
+    list_rows(table, rows)
+    if not rows:
+        click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
+    for alarm in letters.memory.alarms():
+        click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
+
+
+def list_rows(table: Table, standings: Sequence[JsonObject]) -> None:
+    """A line for each of these matches: what it is, and whose move."""
+    for standing in standings:
+        click.echo(
+            f"  {standing['match']:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip()
+        )
+
+
+def title_of(letters: Correspondence, standing: JsonObject) -> str:
+    """Which game a match is of, and with whom."""
+    title, programs = titles().get(standing["rules"], standing["rules"]), letters.programs
+    others = [
+        f"{name} (a program)" if name in programs else name or "(free)"
+        for seat, name in enumerate(standing["players"], start=1)
+        if seat != standing["seat"]
+    ]
+    return line_of(f"{title} with {', '.join(others)}" if others else str(title))
+
+
+def is_due(table: Table, standing: JsonObject) -> bool:
+    """Whether a match waits for this player to decide on a setup or orders."""
+    if standing.get("sealed"):
+        return table.agent.asks(standing["match"])
+    return bool(standing["asked"]) and table.letters.pending(standing["match"]) is None
+
+
+def _whose(table: Table, standing: JsonObject) -> str:
+    """Whose move it is in a match, and until when."""
+    letters = table.letters
+    match, phase = standing["match"], standing["phase"]
+    if phase == "proposed":
+        return (
+            f"proposed: pbem play accept {match}"
+            if not standing["accepted"]
+            else "proposed; others have not agreed yet"
+        )
+    if phase == "open":
+        return "on the open list"
+    if phase not in {"setup", "playing"}:
+        return _ending(standing)
+    what = f"turn {standing['turn']}" if phase == "playing" else f"setup of game {standing['game']}"
+    said = "your move" if standing["asked"] else "waiting for the others"
+    if standing.get("sealed"):
+        revealing = "reveal" in table.agent.owes(standing)
+        if revealing and table.agent.asks(match):
+            return f"The server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
+        said = "your move" if table.agent.asks(match) else said.replace("your move", "yours is on its way")
+    elif standing["asked"] and (sent := letters.pending(match)) is not None:
+        said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
+            sent.state, "yours is on its way"
+        )
+    offers = "".join(f"; {what} offered" for what in standing["offers"])
+    paused = "; paused" if standing["paused"] else ""
+    return f"{what}: {said}{_until(standing['deadline'], table.now())}{offers}{paused}"
+
+
+def _until(deadline: str | None, now: datetime) -> str:
+    if not deadline:
+        return ""
+    end = datetime.fromisoformat(deadline)
+    left = int((end - now).total_seconds())
+    return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
+
+
+def _ending(standing: JsonObject) -> str:
+    outcome = standing["outcome"] or {}
+    if standing["phase"] != "closed" or not outcome:
+        return str(standing["phase"])
+    winner = outcome.get("winner")
+    who = (
+        "a draw"
+        if not winner
+        else "you won"
+        if winner == standing["seat"]
+        else f"{standing['players'][winner - 1]} won"
+    )
+    scores = " : ".join(
+        str(sum(column)) for column in zip(*(ended["scores"] for ended in standing["ended"]), strict=False)
+    )
+    return f"closed: {who}" + (f", {scores}" if scores else "")
+
+
+def show(table: Table, standing: JsonObject) -> None:
+    """The boards of a match, or what it waits for."""
+    try:
+        _show_letters(table, standing)
+    except (BadSecrets, Contradiction, Impossible, sqlite3.Error):
+        raise
+    except Exception as error:  # the server may have sent anything
+        said = (
+            f"What came about {standing['match']} cannot be shown. `pbem play letter {standing['match']}` prints it."
+        )
+        raise Impossible(said) from error
+
+
+def _show_letters(table: Table, standing: JsonObject) -> None:
+    from pbem.letters.render import Templates
+
+    letters = table.letters
+    name, rules, seat = standing["match"], standing["rules"], standing["seat"]
+    names = {number: player or "(free)" for number, player in enumerate(standing["players"], start=1)}
+    click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
+    click.echo(f"You are {names[seat]}, seat {seat}.\n")
+    if standing["phase"] == "setup":
+        asked = letters.setup_asked(name)
+        text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
+        click.echo(clean(text.rstrip("\n")))
+        click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
+    elif standing.get("sealed") and standing["phase"] in {"playing", "closed"}:
+        shown = table.agent.shown(name)
+        view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
+        told = shown.reports[-1] if shown.reports else None
+        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
+        click.echo(clean(text.rstrip("\n")))
+    elif (position := letters.position(name)) is not None and standing["phase"] in {"playing", "closed"}:
+        reports = letters.memory.latest(name, "reports")
+        same = reports is not None and reports["game"] == position["game"]
+        told = reports["reports"] if reports and same else None
+        over = standing["phase"] == "closed"  # after a resignation the last position still has something to order
+        view = position["view"] | ({"entitled": None} if over else {})
+        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
+        click.echo(clean(text.rstrip("\n")))
+    elif standing["agreement"]:
+        click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
+    if (sent := letters.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
+        click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
+
+
+def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, str]) -> dict[str, object]:
+    """What the letters' own template says about terms."""
+    terms = letters.terms(standing["match"])
+    return {
+        "id": standing["match"],
+        "title": titles()[terms.game],
+        "terms": terms,
+        "kind": terms.kind,
+        "names": names,
+        "levels": dict.fromkeys(names, ""),
+        "programs": [seat for seat, name in names.items() if name in letters.programs],
+        "phase": standing["phase"],
+        "rules_hash": standing["hash"],
+        **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
+        "settling": _span(terms.settle),
+    }
+
+
+def _span(seconds: int) -> str:
+    return Span(seconds) if seconds else "none"

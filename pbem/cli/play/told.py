@@ -1,0 +1,84 @@
+"""What `pbem play` says of events, and of the player's own letters.
+
+Others' words cannot move the cursor, nor begin a line of ours: they pass through `clean` or `line_of`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pbem.player.correspondence import Event
+    from pbem.player.memory import Sent
+
+__all__ = ["about", "clean", "indented", "line_of", "report"]
+
+_LONGEST = 500  # characters of others within a line of ours
+
+_OUTCOMES = {
+    "done": "done",
+    "asked": "something is asked first; read the letter",
+    "again": "it had its effect before",
+}
+
+
+def report(event: Event) -> None:
+    """Tell the player what matters of an event."""
+    match event.kind:
+        case "news":
+            click.echo(f"Came: {line_of(event.subject)}")
+        case "answer" if event.said == "refused":
+            assert event.sent is not None
+            click.echo(f"Refused: {about(event.sent)}:", err=True)
+            for fault in event.faults:
+                click.echo(f"  - {line_of(fault)}", err=True)
+        case "answer" if event.sent is not None and event.sent.command == "register":
+            pass  # the challenge says so
+        case "answer":
+            assert event.sent is not None
+            click.echo(f"Answered: {about(event.sent)}: {_OUTCOMES.get(event.said, line_of(event.said))}.")
+        case "challenge":
+            click.echo("The server asks your key to prove itself.")
+        case "account":
+            code = f". Your recovery code, to be kept somewhere else: {line_of(event.said)}"
+            click.echo(f"Registered{code if event.said else ', without a key'}")
+        case "forged":
+            click.echo(f"NOT BELIEVED: “{line_of(event.subject)}”: {line_of(event.said)}", err=True)
+        case "doubled":
+            click.echo(f"Came again, and changes nothing: {line_of(event.subject)}")
+        case "contradiction":
+            click.echo(f"ALARM: “{line_of(event.subject)}”: {line_of(event.said)}", err=True)
+        case "bounced":
+            assert event.sent is not None
+            click.echo(
+                f"CAME BACK: {about(event.sent)} did not reach the server. The same again sends it once more.",
+                err=True,
+            )
+        case "foreign" | "unpinned" | "open":
+            pass  # other mail, and what may be judged later
+
+
+def about(sent: Sent) -> str:
+    """A letter of the player's in a few words."""
+    if sent.command == "ask":
+        return sent.form.strip()
+    return " ".join(
+        filter(None, [sent.command, sent.match, sent.place if sent.command in {"orders", "setup"} else ""])
+    )
+
+
+def indented(text: str) -> str:
+    """Lines of a letter within what we say."""
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def line_of(text: str) -> str:
+    """Others' words within a line of ours: they stay within the line, and cannot begin one of their own."""
+    return clean(text).replace("\n", "\\n")[:_LONGEST]
+
+
+def clean(text: str) -> str:
+    """Others' words: nothing in them can move the cursor."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)

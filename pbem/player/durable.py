@@ -1,0 +1,50 @@
+"""A player's files and folders that are on the disk when a call returns, and so are their names.
+
+What leaves a machine, or is shown to its player, rests on files that no power cut takes back. Nothing here knows what
+is in them. Implements sealed.md 1.5, "Secrets at the player's".
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["make_folder", "replace", "sync_names", "write"]
+
+
+def make_folder(folder: Path) -> None:
+    """Have a folder there, and the names of all that had to be made on the disk; they are for their owner alone."""
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for one in reversed(made):
+        sync_names(one.parent)
+
+
+def sync_names(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def write(path: Path, content: bytes, *, new: bool = False) -> None:
+    """Have this in a file for its owner alone; its name is another matter. `new`: raises FileExistsError."""
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if new else os.O_TRUNC)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Have this, all of it or nothing, in a file for its owner alone; its folder is made where there is none."""
+    make_folder(path.parent)
+    draft = path.with_name(f"{path.name}.new")
+    write(draft, content)
+    draft.replace(path)
+    sync_names(path.parent)

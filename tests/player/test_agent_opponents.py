@@ -1,0 +1,124 @@
+"""An opponent who has the other's agent accuse the server: it would say nothing more, and lose by the clock."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from owners import RAW, Owner, live, propose
+from referee import form_in
+
+from pbem.identity import openpgp, ssh
+from pbem.player import sealed
+from pbem.player.sealed_game import SealedState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from referee import Referee
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes that open at once, and games in which there is a third turn."""
+    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:8"})
+
+
+class Twice(Owner):
+    """A player whose letters of one kind say everything twice."""
+
+    kind = ""
+
+    def flush(self) -> None:
+        for sent in self.letters.unsent():
+            twice = self.referee.signed(self.person, sent.form + sent.form)
+            raw = self.referee.raw(self.person, twice) if sent.command == self.kind else sent.raw
+            self.sent.append(raw)
+            self.referee.deliver(raw, self.person.address, sent.to)
+            self.letters.has_left(sent)
+
+
+@pytest.mark.parametrize("kind", ["seal", "step"])
+def test_what_the_other_agent_cannot_read_as_one_letter_is_refused(
+    referee: Referee, tmp_path: Path, kind: str
+) -> None:
+    with closing(Twice(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")) as ann:
+        ann.kind = kind
+        with closing(Owner(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")) as bob:
+            for owner in (ann, bob):
+                owner.register()
+            propose(referee, [ann, bob], "spaceships")
+            for _ in live([ann, bob]):
+                pass
+            assert not bob.accusations
+            assert any("send nothing else in it" in text for text in ann.texts)
+            assert referee.match().phase != "closed"
+
+
+class Verbose(Owner):
+    """A player whose steps end with many words, in a character set in which they are short."""
+
+    def flush(self) -> None:
+        for sent in self.letters.unsent():
+            raw = sent.raw
+            if sent.command == "step":
+                text = self.referee.signed(self.person, f"{sent.form}\n-- \n" + f"{'€' * 90}\n" * 2400)
+                raw = self.referee.raw(self.person, text).decode().replace("utf-8", "cp1252").encode("cp1252")
+                assert len(raw) < 256 << 10 < len(text.encode())
+            self.sent.append(raw)
+            self.referee.deliver(raw, self.person.address, sent.to)
+            self.letters.has_left(sent)
+
+
+def test_what_a_server_takes_is_not_too_long_for_an_agent(referee: Referee, tmp_path: Path) -> None:
+    with (
+        closing(Verbose(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")) as ann,
+        closing(Owner(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")) as bob,
+    ):
+        for owner in (ann, bob):
+            owner.register()
+        propose(referee, [ann, bob], "spaceships")
+        for _ in live([ann, bob]):
+            if steps_of(referee, 2) > 1:
+                break
+        assert not bob.accusations
+        assert steps_of(referee, 2) > 1
+
+
+def steps_of(referee: Referee, seat: int) -> int:
+    game = referee.match().sealed_game
+    return 0 if game is None else sum(step.seat == seat for step in game.steps)
+
+
+def test_a_key_that_a_server_takes_is_not_too_long_for_an_agent() -> None:
+    """One for RSA with three subkeys has more than 4,000 letters."""
+    armored = openpgp._KEY_BYTES * 4 // 3 * 65 // 64 + 200
+    told = {"owes": [], "terms": "0" * 64, "keys": {"1": ["x" * armored]}}
+    assert SealedState.read(told).keys == told["keys"]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_whose_key_is_replaced_at_once_is_nobody_else(referee: Referee, owners: list[Owner], steps: int) -> None:
+    """As after a theft. What was signed before it was revoked is checked by the old key."""
+    propose(referee, owners, "spaceships")
+    ann, bob = owners
+    old, replaced = ann.person.key, False
+    for owner in live(owners):
+        if replaced or owner is not ann or steps_of(referee, 1) < steps:
+            continue
+        replaced = True
+        new = Ed25519PrivateKey.from_private_bytes(bytes(32))
+        for text, key in (
+            (f"key add\n{ssh.public(new)} another\n", old),
+            (None, new),
+            (f"key revoke {ann.fingerprint}\n", new),
+        ):
+            ann.person.key = key
+            referee.send(ann.person, text or form_in(ann.person.text, "confirm"))
+    assert replaced
+    assert "changed keys" in " ".join(str(letter["Subject"]) for letter in bob.person.letters)
+    assert not ann.accusations + bob.accusations
+    assert referee.match().phase == "closed"
