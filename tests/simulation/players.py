@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from domains import Domain
 from machine import settings, words
 
+from pbem.games.spaceships.words import EXAMPLE
 from pbem.identity import ssh
 from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
@@ -190,7 +191,9 @@ class Player:
         setups = [
             sent.form.partition("\nrev ")[2].partition("\n")[2] for sent in self.memory.prepared("setup", match)
         ]
-        found = [setup.strip().removesuffix("end").strip().replace("\n", "\r\n").encode() for setup in setups]
+        setups = [setup.strip().removesuffix("end").strip() for setup in setups]
+        # A fleet of one ship may be a line of the example in each request for a setup.
+        found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in EXAMPLE.splitlines()]
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
     def standing(self, match: str) -> JsonObject:

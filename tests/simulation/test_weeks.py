@@ -20,6 +20,8 @@ from simulation.server import LONGEST_WAIT
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, Week, World, logs
 
+from pbem.player.memory import Sent
+
 if TYPE_CHECKING:
     from simulation.runs import Outcome
 
@@ -80,6 +82,28 @@ def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
     one, other = (letters_of("bob", game, secrets) for secrets in ("one", "other"))
     assert len(one) > 5
     assert one == other
+
+
+def test_a_letter_that_was_once_answered_with_250_is_not_refused(tmp_path: Path) -> None:
+    """Its mail server forgot that, sent it once more, and was told 421 (seed 1073)."""
+    with World(tmp_path, "forgot", short(1)) as world:
+        world._brought(b"letter", "ann@mail.example", "250 stored", False)
+        world._brought(b"letter", "ann@mail.example", "421 idle too long", True)
+        world._brought(b"other", "ann@mail.example", "421 idle too long", True)
+        assert [*world.answered] == [(b"letter", "ann@mail.example")]
+        assert [*world.refused] == [(b"other", "ann@mail.example")]
+
+
+@pytest.mark.parametrize(("fleet", "tells"), [("MD Yz1 Yz2 Yz3", False), ("MD Yz1 Yz2 Yz4", True)])
+def test_a_setup_like_the_example_is_no_secret(tmp_path: Path, fleet: str, *, tells: bool) -> None:
+    """All are shown the example of the notation, and it may be somebody's fleet (seed 1185)."""
+    form = f"setup m1 game 1\nrev 1\n{fleet}\nend\n"
+    with World(tmp_path, "example", short(0)) as world:
+        ann = world.players["ann"]
+        ann.memory.prepare(
+            Sent(0, "<1@mail.example>", "setup", "m1", "1", 1, form, b"", "pbem@play.example", "ready")
+        )
+        assert ann.secrets("m1") == ([("m1", fleet.encode())] if tells else [])
 
 
 def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:

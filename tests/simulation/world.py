@@ -183,7 +183,7 @@ class World:
     def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
         self.figures.attempts += 1
         self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
-        if given_up and reply.startswith("4"):
+        if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
             self.answered[raw, sender] = None
