@@ -58,13 +58,14 @@ from pbem.store.witness_requests import WitnessRequests
 from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from pbem.config import Config, Limits
     from pbem.desk.admission import Admission
     from pbem.desk.reading import Reader
     from pbem.server.desk_process import OpenDesk, OpenPlace
+    from pbem.smtp.asking import Asking
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
     from pbem.store.disk import Disk
@@ -216,17 +217,9 @@ class Daemon:
             points=self._points,
             longest_wait=self._longest_wait,
         )
-        asker = Asker(
-            Lookups(self._post_base),
-            self._resolve,
-            now=self._now,
-            run=self._post,
-            settled=self.wake,
-            longest_wait=self._longest_wait,
-        )
         await intake.open()
         await metrics.open()
-        await self._work(deliverer, asker, intake, places)
+        await self._work(deliverer, self._askers(), intake, places)
 
     async def _locked(self, store: Path) -> Lock:
         """The lock of the store; if its daemon is dead but the desk is not yet, the lock is free in a moment."""
@@ -285,13 +278,14 @@ class Daemon:
         self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))
         return keys
 
-    async def _work(self, deliverer: Deliverer, asker: Asker, intake: Intake, places: Sequence[Place]) -> None:
+    async def _work(
+        self, deliverer: Deliverer, askers: Mapping[str, Asking], intake: Intake, places: Sequence[Place]
+    ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
-        witness_asker = self._witness_asker()
-        self._others += [deliverer.wake, asker.wake, witness_asker.wake]
+        self._others += [deliverer.wake, *(asker.wake for asker in askers.values())]
         fetcher = self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None
         house = self._house()
 
@@ -309,8 +303,7 @@ class Daemon:
                 tasks.append(asyncio.create_task(self._desks.work(), name="desks"))
             if Role.POST in self._roles:
                 tasks.append(asyncio.create_task(deliverer.work(), name="delivery"))
-                tasks.append(asyncio.create_task(asker.work(), name="dns"))
-                tasks.append(asyncio.create_task(witness_asker.work(), name="witnesses"))
+                tasks += [asyncio.create_task(asker.work(), name=name) for name, asker in askers.items()]
             if self._name:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
             if house is not None:
@@ -332,8 +325,7 @@ class Daemon:
             await intake.close()
             self._desks.stop()
             deliverer.stop()
-            asker.stop()
-            witness_asker.stop()
+            _stop_all(askers.values())
             results = await asyncio.gather(*tasks, return_exceptions=True)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
                 loop.remove_signal_handler(number)
@@ -456,10 +448,29 @@ class Daemon:
         file = self._config.house.config
         return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
 
-    def _witness_asker(self) -> WitnessAsker:
-        """Who asks those witnesses that are asked by HTTP."""
+    def _askers(self) -> dict[str, Asking]:
+        """Who asks others, by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
         urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
-        return WitnessAsker(WitnessRequests(self._post_base), urls, now=self._now, run=self._post, settled=self.wake)
+        askers: dict[str, Asking] = {
+            "dns": Asker(
+                Lookups(self._post_base),
+                self._resolve,
+                now=self._now,
+                run=self._post,
+                settled=self.wake,
+                longest_wait=self._longest_wait,
+            )
+        }
+        if urls:
+            askers["witnesses"] = WitnessAsker(
+                WitnessRequests(self._post_base),
+                urls,
+                now=self._now,
+                run=self._post,
+                settled=self.wake,
+                longest_wait=self._longest_wait,
+            )
+        return askers
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; returns which, because some may exceed their network's limit today."""
@@ -513,6 +524,11 @@ def _lives(process: int | None) -> bool:
     except PermissionError:
         pass
     return True
+
+
+def _stop_all(askers: Iterable[Asking]) -> None:
+    for asker in askers:
+        asker.stop()
 
 
 def write_ready(path: Path, places: Sequence[Place]) -> None:

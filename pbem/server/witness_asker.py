@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from pbem.smtp.asking import Asking
+from pbem.smtp.delivery import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -138,16 +139,15 @@ class WitnessAsker(Asking):
         now: Callable[[], datetime],
         run: Run,
         settled: Callable[[], None],
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
-        super().__init__(now=now, run=run, settled=settled)
+        super().__init__(now=now, run=run, settled=settled, longest_wait=longest_wait)
         self._requests = requests
         self._urls = urls
         self._post = post
 
     async def _round(self) -> float:
         """Make all requests that are due; returns the seconds until there may be more."""
-        if not self._urls:
-            return self._longest_wait
         following = await self._run(self._requests.next_due)
         if following is None or following > self._now():
             return self._until(following)

@@ -85,12 +85,13 @@ class Asker(Asking):
 
     async def _round(self) -> float:
         """Make all queries that are due; returns the seconds until there may be more."""
+        following = await self._run(self._lookups.next_due)
+        if following is None or following > self._now():
+            return self._until(following)
         due = await self._run(self._lookups.due, self._now(), AT_ONCE)
-        if due:
-            await self._ask_all(self._ask(lookup) for lookup in due)
-            self._settled()
-            return 0.0
-        return self._until(await self._run(self._lookups.next_due))
+        await self._ask_all(self._ask(lookup) for lookup in due)
+        self._settled()
+        return 0.0
 
     async def _ask(self, lookup: Lookup) -> None:
         record: str | None = None

@@ -3,18 +3,20 @@
 Here live the `Engine` of the embedded store, and the lock against a second daemon. Implements reliability.md,
 promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
 
-sqlite-utils does savepoints and runs the scripts of migrations. It does not begin transactions: its `atomic` begins
-DEFERRED, and would find the store busy half-way. Nor does it number migrations: its `Migrations` cannot recognise a
-store that is too new, take the machine's time, and do not read the `user_version` of existing stores.
+sqlite-utils does savepoints. It does not begin transactions: its `atomic` begins DEFERRED, and would find the store
+busy half-way. Nor does it run scripts, which it takes apart anew each time, and in quadratic time; or number
+migrations: its `Migrations` cannot recognise a store that is too new, take the machine's time, and do not read the
+`user_version` of existing stores.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import sqlite3
 from contextlib import closing, contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -118,9 +120,8 @@ class Sqlite:
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
-        # Within a transaction sqlite-utils runs a script statement by statement; the sqlite3
-        # module's own executescript would commit first.
-        self._utils.executescript(script)
+        for statement in _statements(script):
+            self.connection.execute(statement)
         self.connection.execute(f"PRAGMA user_version = {version}")
 
     def begin(self, *, wait: bool) -> None:
@@ -310,6 +311,18 @@ class Lock:
 
 def _note(store: Path) -> Path:
     return store.with_name(f"{store.name}.lock")
+
+
+@cache  # each store that is made sees the same scripts
+def _statements(script: str) -> list[str]:
+    """The statements of a script, one by one: the sqlite3 module's own `executescript` would commit first."""
+    found, begun = [], ""
+    for piece in re.findall("[^;]*;|[^;]+$", script):
+        begun += piece
+        if sqlite3.complete_statement(begun):  # not within a string, nor a trigger
+            found.append(begun)
+            begun = ""
+    return [*found, begun] if begun.strip() else found
 
 
 def _look_at(path: Path) -> None:

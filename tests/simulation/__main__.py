@@ -6,24 +6,17 @@ python -m simulation [--seeds N] [--from SEED] [--week JSON] [--jobs N] [--story
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
-from simulation.runs import read, run, said, shrunk
+from simulation.runs import outcomes, read, run, said, shrunk
 from simulation.world import Figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simulation.runs import Outcome
-    from simulation.world import Week
 
-A_CHILD = 200  # weeks that one process runs before it is replaced
 OFTEN = 60.0  # seconds between two reports of progress
 
 
@@ -33,15 +26,14 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--from", type=int, default=1, dest="first")
     parser.add_argument("--week", type=read, default="{}", help="what is not as usual, as JSON")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, help="processes; as many as there are processors")
     parser.add_argument("--story", action="store_true", help="tell what happened")
     parser.add_argument("--whole", action="store_true", help="make no failing week smaller")
     given = parser.parse_args()
     began = told = time.monotonic()
     figures, done, broken = Figures(), 0, []
-    for outcome in _outcomes(
-        range(given.first, given.first + given.seeds), given.week, given.jobs, story=given.story
-    ):
+    seeds = range(given.first, given.first + given.seeds)
+    for outcome in outcomes(seeds, given.week, given.jobs, story=given.story):
         figures, done = figures + outcome.figures, done + 1
         if given.story:
             print("\n".join(outcome.story))
@@ -55,16 +47,6 @@ def main() -> int:
             print(f"... {_sum(figures, done, told - began)}", flush=True)
     print(f"{_sum(figures, done, time.monotonic() - began)}; {len(broken)} broke a promise: {broken or 'none'}")
     return bool(broken)
-
-
-def _outcomes(seeds: range, week: Week, jobs: int, *, story: bool) -> Iterator[Outcome]:
-    one = partial(run, week=week, story=story)
-    if len(seeds) == 1 or jobs == 1:
-        yield from map(one, seeds)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, max_tasks_per_child=A_CHILD) as pool:
-        yield from pool.map(one, seeds)
 
 
 def _tell(outcome: Outcome, *, whole: bool) -> None:

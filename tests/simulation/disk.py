@@ -18,6 +18,7 @@ import errno
 import os
 import shutil
 import sqlite3
+import stat
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int64, c_void_p
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from urllib.parse import quote
 import pbem.store.disk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from random import Random
 
 __all__ = ["SECTOR", "Disk", "Faults", "Process"]
@@ -125,8 +126,9 @@ class Disk:
         self._files: dict[int, File] = {}
         self._all: set[File] = set()
         self._processes: list[Process] = []
-        self._left: dict[Path, tuple[File, bytes]] | None = None
+        self._left: dict[str, tuple[File, bytes]] | None = None
         self._names = self._there()
+        """The file of each durable name; names are relative to the folder."""
         for path, file in self._names.items():
             file.durable[:] = self._read(path, file)
 
@@ -173,8 +175,8 @@ class Disk:
         """Give the machine what was left after the failure, in new files: dead processes keep the old ones."""
         assert self._left is not None
         self._end_processes()
-        for path in self.folder.iterdir():
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for old in self.folder.iterdir():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
         self._files.clear()
         made: dict[File, Path] = {}
         for path, (file, content) in sorted(self._left.items()):
@@ -224,15 +226,15 @@ class Disk:
         """Whether something of this probability happens; at zero, no random number is drawn."""
         return probability > 0 and self.random.random() < probability
 
-    def _lose(self, now: dict[Path, File]) -> dict[Path, File]:
+    def _lose(self, now: dict[str, File]) -> dict[str, File]:
         """The result of a power cut: which file each name belongs to, and what is durable from then on."""
         fate = self.random.choice((0.0, 1.0, self.random.random()))
         """How probable it is that unsynced data reached the disk."""
-        left: dict[Path, File] = {}
+        left: dict[str, File] = {}
         for path in sorted(now.keys() | self._names.keys()):
             old, new = self._names.get(path), now.get(path)
             file = new if old is new or self.chance(fate) else old
-            if file is not None and (path.parent == Path() or path.parent in left):
+            if file is not None and (not _folder(path) or _folder(path) in left):
                 left[path] = file
         files = list(dict.fromkeys(left.values()))
         for path, file in now.items():
@@ -255,33 +257,40 @@ class Disk:
             file.changes.clear()
         return left
 
-    def _there(self) -> dict[Path, File]:
-        """All names, and the file that each belongs to."""
-        found: dict[Path, File] = {}
-        for folder, folders, files in os.walk(self.folder):
-            for name in sorted((*folders, *files)):
-                path = Path(folder, name)
-                found[path.relative_to(self.folder)] = self._file(path)
+    def _there(self, inner: str = "") -> dict[str, File]:
+        """All names in a folder of this disk and in the folders in it, and the file that each belongs to."""
+        found: dict[str, File] = {}
+        for path, file in self._in(inner).items():
+            found[path] = file
+            if file.folder:
+                found |= self._there(path)
         return found
 
-    def _read(self, path: Path, file: File) -> bytes:
+    def _in(self, inner: str) -> dict[str, File]:
+        """As `_there`, without the folders in it."""
+        folder = f"{self.folder}/{inner}".rstrip("/")
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+        return {f"{inner}/{name}".lstrip("/"): self._file(f"{folder}/{name}") for name in names}
+
+    def _read(self, path: str, file: File) -> bytes:
         return b"" if file.folder else (self.folder / path).read_bytes()
 
-    def _file(self, path: Path) -> File:
-        about = path.lstat()
+    def _file(self, path: str | Path) -> File:
+        about = os.lstat(path)
         file = self._files.get(about.st_ino)
         if file is None:
             held = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            file = self._files[about.st_ino] = File(held, folder=path.is_dir())
+            file = self._files[about.st_ino] = File(held, folder=stat.S_ISDIR(about.st_mode))
             self._all.add(file)
         file.mode = about.st_mode & 0o777
         return file
 
     def _sync_names(self, folder: Path) -> None:
-        inner = folder.relative_to(self.folder)
-        now = {path.relative_to(self.folder): self._file(path) for path in folder.iterdir()}
-        for gone in {path for path in self._names if path.parent == inner} - now.keys():
-            for path in [path for path in self._names if path == gone or gone in path.parents]:
+        inner = "" if folder == self.folder else folder.relative_to(self.folder).as_posix()
+        now = self._in(inner)
+        for gone in {path for path in self._names if _folder(path) == inner} - now.keys():
+            for path in [path for path in self._names if path == gone or path.startswith(f"{gone}/")]:
                 del self._names[path]
         self._names.update(now)
 
@@ -335,14 +344,20 @@ class Process(pbem.store.disk.Disk):
         _library().leave(self._vfs)
 
 
+def _folder(path: str) -> str:
+    """The folder of a name; "" for the outermost."""
+    return path.rpartition("/")[0]
+
+
 def _make(content: bytearray, change: Write | Length) -> None:
     """Apply a change; what was never written is zeros."""
-    end = change.size if isinstance(change, Length) else change.offset + len(change.data)
-    content.extend(bytes(max(end - len(content), 0)))
+    begin = change.size if isinstance(change, Length) else change.offset
+    if begin > len(content):
+        content.extend(bytes(begin - len(content)))
     if isinstance(change, Length):
-        del content[end:]
+        del content[begin:]
     else:
-        content[change.offset : end] = change.data
+        content[begin : begin + len(change.data)] = change.data
 
 
 def _sectors(write: Write) -> Iterator[Write]:
@@ -415,13 +430,16 @@ class _Opened(NamedTuple):
     process: Process
     methods: _Methods
     """SQLite's own, for the real file."""
+    write: Callable[[int, int, int, int], int]
+    """The one of them that is called most often."""
     file: File
     made_in: Path | None
     """The folder that is synced with its first sync."""
 
     def refused(self) -> bool:
         """Whether its process is dead by now."""
-        self.process.disk.step()
+        if self.process.disk.fails_after is not None:
+            self.process.disk.step()
         return not self.process.alive
 
 
@@ -441,8 +459,8 @@ class _Library:
         self._kept: list[_Vfs] = []
         self._processes: dict[str, Process] = {}
         self._open: dict[int, _Opened] = {}
-        self._tables: dict[int, tuple[_Methods, _Methods]] = {}
-        """By the address of one of SQLite's method tables: that table, and ours in its place."""
+        self._tables: dict[int, tuple[_Methods, Callable[[int, int, int, int], int]]] = {}
+        """By the address of one of SQLite's method tables: our table in its place, and SQLite's `write`."""
         self._ours: dict[str, Any] = {
             "close": _Close(self._closed),
             "write": _WriteTo(self._written),
@@ -491,10 +509,11 @@ class _Library:
             ctypes.pointer(ours)[0] = methods
             for part, method in self._ours.items():
                 setattr(ours, part, method)
-            self._tables[base] = methods, ours
-        there.methods = ctypes.pointer(self._tables[base][1])
-        with_name = flags & _WITH_NAME and flags & _CREATE
-        self._open[file] = _Opened(process, methods, process.disk.watch(path), path.parent if with_name else None)
+            self._tables[base] = ours, methods.write
+        ours, write = self._tables[base]
+        there.methods = ctypes.pointer(ours)
+        made_in = path.parent if flags & _WITH_NAME and flags & _CREATE else None
+        self._open[file] = _Opened(process, methods, write, process.disk.watch(path), made_in)
         return status
 
     def _process(self, vfs: int) -> Process | None:
@@ -512,10 +531,10 @@ class _Library:
         if opened.refused():
             return _IOERR_WRITE
         disk = opened.process.disk
-        full = disk.chance(disk.faults.full)
+        full = disk.faults.full and disk.chance(disk.faults.full)
         if full:
             size = disk.random.randrange(size)
-        status = int(opened.methods.write(file, data, size, offset)) if size else 0
+        status = opened.write(file, data, size, offset) if size else 0
         if not status and size:
             opened.file.changes.append(Write(offset, ctypes.string_at(data, size)))
         return _FULL if full else status

@@ -25,12 +25,23 @@ RETRIES = 60.0, 1800.0  # seconds until it tries again, at first and later
 
 
 class Bringer(asyncio.Protocol):
-    """One attempt to deliver a letter; `over` is told the reply, or "" if there was none."""
+    """One attempt to deliver a letter; `over` is told the reply, or "" if there was none.
+
+    `forgotten` is told a 250 that the client forgets, before it sends the letter once more.
+    """
 
     def __init__(
-        self, loop: Loop, random: Random, sender: str, recipient: str, raw: bytes, over: Callable[[str], None]
+        self,
+        loop: Loop,
+        random: Random,
+        sender: str,
+        recipient: str,
+        raw: bytes,
+        over: Callable[[str], None],
+        forgotten: Callable[[str], None],
     ) -> None:
         self._over = over
+        self._forgotten = forgotten
         self._heard = b""
         self._answered = False
         message = raw.replace(b"\r\n.", b"\r\n..") + b".\r\n"
@@ -62,6 +73,7 @@ class Bringer(asyncio.Protocol):
         if not self._script and reply.startswith("250"):
             if self._again:
                 self._again = False
+                self._forgotten(reply)
                 self._script = self._letter[1:]
                 self._transport.write(self._letter[0])
             else:
@@ -115,12 +127,16 @@ class Post:
         def attempt() -> None:
             nonlocal tries
             tries += 1
-            bringer = Bringer(self._loop, random, sender, recipient, raw, over)
+            bringer = Bringer(self._loop, random, sender, recipient, raw, over, forgotten)
             try:
                 self._network.join(bringer, INTAKE, (address, 40_000))
             except ConnectionRefusedError:
                 bringer._timer.cancel()
                 over("")
+
+        def forgotten(reply: str) -> None:
+            # What follows is another attempt, which may fail.
+            self._told(raw, sender, reply, False)
 
         def over(reply: str) -> None:
             self._told(raw, sender, reply, once)

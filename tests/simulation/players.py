@@ -11,6 +11,7 @@ import math
 import re
 from contextlib import suppress
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from domains import Domain
 from machine import settings, words
 
+from pbem.games.spaceships.words import EXAMPLE
 from pbem.identity import ssh
 from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
@@ -189,11 +191,21 @@ class Player:
         setups = [
             sent.form.partition("\nrev ")[2].partition("\n")[2] for sent in self.memory.prepared("setup", match)
         ]
-        found = [setup.strip().removesuffix("end").strip().replace("\n", "\r\n").encode() for setup in setups]
+        setups = [setup.strip().removesuffix("end").strip() for setup in setups]
+        # A fleet of one ship may be a line of the example in each request for a setup.
+        found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in EXAMPLE.splitlines()]
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
     def standing(self, match: str) -> JsonObject:
         return self.letters.standing(match)
+
+
+@cache
+def _provider() -> RSAPrivateKey:
+    """The key of who provides mailboxes."""
+    key = load_pem_private_key(KEY.read_bytes(), None)
+    assert isinstance(key, RSAPrivateKey)
+    return key
 
 
 class Keyless:
@@ -211,9 +223,7 @@ class Keyless:
         party = Party(self.name, self.address, SERVER, TO)
         self._letters = Correspondence(party, self._memory, None, self._random.randbytes)
         self._begun = False
-        key = load_pem_private_key(KEY.read_bytes(), None)
-        assert isinstance(key, RSAPrivateKey)
-        self._domain = Domain("mail.example", key=key)
+        self._domain = Domain("mail.example", key=_provider())
         self.sent: list[tuple[str, bytes]] = []
         """To which address each letter went, and its bytes."""
 

@@ -6,11 +6,16 @@ one of the same ways. Nothing here knows what a promise is: see `simulation.inva
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,16 +27,29 @@ from simulation.world import Figures, Week, World
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Outcome", "Plant", "read", "run", "said", "shrunk"]
+__all__ = ["Outcome", "Plant", "outcomes", "read", "run", "said", "shrunk"]
 
 TRIES = 60
 """How many smaller weeks are tried at most."""
 
 SHORTEST = 0.25  # days
 
+A_CHILD = 200  # weeks that one process runs before it is replaced
+
+MEMORY = Path("/dev/shm")
+"""Where files are in memory, on Linux."""
+
+ROOM = 1 << 30  # octets that must be free there: containers may have little memory
+
 
 Plant = Callable[[World], AbstractContextManager[None]]
 """Puts a fault into the server of a world while its block lasts."""
+
+
+def _place() -> Path | None:
+    """The folder of a week's files: in memory, if there is room. What of them is on disk, the simulation decides."""
+    usable = os.access(MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    return MEMORY if usable else None
 
 
 def _nothing(_world: World) -> AbstractContextManager[None]:
@@ -61,7 +79,7 @@ class Outcome:
 def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) -> Outcome:
     """Run one week, with a planted fault, and judge it; the story is kept on request."""
     broken: tuple[str, ...] = ()
-    with tempfile.TemporaryDirectory(prefix="pbem-week-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pbem-week-", dir=_place()) as folder:
         try:
             with World(Path(folder), f"{seed}", week) as world, plant(world):
                 world.run()
@@ -72,6 +90,17 @@ def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) 
             broken = (f"{type(error).__name__}: {error}",)
     lines = tuple(world.story) if story else ()
     return Outcome(seed, week, world.figures, world.trace.hexdigest(), lines, broken)
+
+
+def outcomes(seeds: range, week: Week, jobs: int | None = None, *, story: bool = False) -> Iterator[Outcome]:
+    """The outcome of each seed, in order; on this many processes, or as many as there are processors."""
+    one = partial(run, week=week, story=story)
+    if len(seeds) == 1 or jobs == 1:
+        yield from map(one, seeds)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs or os.cpu_count(), context, max_tasks_per_child=A_CHILD) as pool:
+        yield from pool.map(one, seeds)
 
 
 def shrunk(found: Outcome, again: Callable[[Week], Outcome]) -> Outcome:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -14,9 +15,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from simulation.invariants import check
-from simulation.runs import run
+from simulation.runs import outcomes, run
+from simulation.server import LONGEST_WAIT
 from simulation.two_worlds import letters_of
-from simulation.world import GAMES, Week, World
+from simulation.world import GAMES, Week, World, logs
+
+from pbem.player.memory import Sent
 
 if TYPE_CHECKING:
     from simulation.runs import Outcome
@@ -44,10 +48,11 @@ def test_a_short_week(seed: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(1, 1001, 50))
+@pytest.mark.parametrize("first", range(1, 1001, 200))
 def test_whole_weeks(first: int) -> None:
-    for seed in range(first, first + 50):
-        kept(run(seed, Week()))
+    """On all cores, as `make simulate`."""
+    for outcome in outcomes(range(first, first + 200), Week()):
+        kept(outcome)
 
 
 def test_the_same_seed_is_the_same_story() -> None:
@@ -77,6 +82,39 @@ def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
     one, other = (letters_of("bob", game, secrets) for secrets in ("one", "other"))
     assert len(one) > 5
     assert one == other
+
+
+def test_a_letter_that_was_once_answered_with_250_is_not_refused(tmp_path: Path) -> None:
+    """Its mail server forgot that, sent it once more, and was told 421 (seed 1073)."""
+    with World(tmp_path, "forgot", short(1)) as world:
+        world._brought(b"letter", "ann@mail.example", "250 stored", False)
+        world._brought(b"letter", "ann@mail.example", "421 idle too long", True)
+        world._brought(b"other", "ann@mail.example", "421 idle too long", True)
+        assert [*world.answered] == [(b"letter", "ann@mail.example")]
+        assert [*world.refused] == [(b"other", "ann@mail.example")]
+
+
+@pytest.mark.parametrize(("fleet", "tells"), [("MD Yz1 Yz2 Yz3", False), ("MD Yz1 Yz2 Yz4", True)])
+def test_a_setup_like_the_example_is_no_secret(tmp_path: Path, fleet: str, *, tells: bool) -> None:
+    """All are shown the example of the notation, and it may be somebody's fleet (seed 1185)."""
+    form = f"setup m1 game 1\nrev 1\n{fleet}\nend\n"
+    with World(tmp_path, "example", short(0)) as world:
+        ann = world.players["ann"]
+        ann.memory.prepare(
+            Sent(0, "<1@mail.example>", "setup", "m1", "1", 1, form, b"", "pbem@play.example", "ready")
+        )
+        assert ann.secrets("m1") == ([("m1", fleet.encode())] if tells else [])
+
+
+def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
+    """Nobody asks the store or anybody else each minute whether there is something to ask."""
+    with World(tmp_path, "idle", replace(short(1), deaths=0, accidents=False)) as world:
+        with logs(world):
+            world.machine.start()
+            world.loop.run_until_complete(asyncio.sleep(3600))
+            before = world.loop.rounds
+            world.loop.run_until_complete(asyncio.sleep(20 * LONGEST_WAIT))
+        assert world.loop.rounds - before < 500, "some for each look at the outbox, the queries and the desk"
 
 
 @pytest.mark.parametrize("seed", [2, 3])

@@ -183,7 +183,7 @@ class World:
     def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
         self.figures.attempts += 1
         self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
-        if given_up and reply.startswith("4"):
+        if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
             self.answered[raw, sender] = None
@@ -238,7 +238,7 @@ class World:
         """Run the week, and then finish whatever is left."""
         gc.disable()  # garbage collection may be reported, at times that do not follow from the seed
         try:
-            with _logs(self):
+            with logs(self):
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
@@ -400,7 +400,7 @@ class World:
 
 
 @contextlib.contextmanager
-def _logs(world: World) -> Iterator[None]:
+def logs(world: World) -> Iterator[None]:
     """Send the server's log only to the world."""
 
     def hear(_logger: object, method: str, event: MutableMapping[str, Any]) -> Any:
