@@ -32,11 +32,11 @@ def accused(referee: Referee, *, everywhere: bool = True) -> list[str]:
 
 def bundles_now(referee: Referee) -> list[bytes]:
     found = []
-    archive, letter_writer = referee.desk.archive, referee.desk.letters
+    archive, letters = referee.desk.archive, referee.desk.match_letters
     for begun in referee.database.rows("SELECT DISTINCT match FROM entries ORDER BY match"):
         loaded = archive.load(begun["match"])
         assert loaded is not None
-        found += [letter_writer.bundle(*loaded, seat)[0]() for seat in (*loaded[0].seats, None)]
+        found += [letters.bundle(*loaded, seat)[0]() for seat in (*loaded[0].seats, None)]
     return found
 
 

@@ -87,7 +87,7 @@ def write(
     # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
     at = next((reply.at for _, reply in replies if reply.at is not None), None) or answered_at(desk, caller)
     if at is not None:
-        out = letter_writer.thread(at.match, at.row, at.seat, Phrase("your letter"))
+        out = desk.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
     out.reply_to = asked or going_on or out.reply_to
     told, items = [], list[JsonObject]()

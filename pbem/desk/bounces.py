@@ -175,8 +175,8 @@ def _write(
             reader = desk.players.by_name(match.name(seat))
             if reader is None or (reader.name == player.name) == opponents:
                 continue
-            out = desk.letters.thread(match, row, seat, subject)
-            m = desk.letters.facts(match, row, seat, match)
+            out = desk.match_letters.thread(match, row, seat, subject)
+            m = desk.match_letters.facts(match, row, seat, match)
             until = written(now + halted.long_enough(match.terms), desk.time.zone(reader.name))
             out.text = desk.letters.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
             desk.letters.send(reader.address, out, now)

@@ -13,11 +13,11 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pbem import games
-from pbem.desk.outgoing import escaped
 from pbem.desk.reply import Reply
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.games.slips import plain
+from pbem.letters.visible import escaped
 from pbem.mail.commands import Command, parse
 from pbem.match.signed import here
 from pbem.match.state import standing

@@ -15,11 +15,11 @@ from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.decisions import forget
-from pbem.desk.outgoing import escaped
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import own_match, seat_at
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
+from pbem.letters.visible import escaped
 from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db

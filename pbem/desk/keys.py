@@ -11,7 +11,7 @@ import hmac
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk.outgoing import duration
+from pbem.desk.match_facts import duration
 from pbem.desk.seats import commit
 from pbem.identity import Key
 from pbem.letters.draft import OutgoingLetter
@@ -245,8 +245,8 @@ def tell_opponents(
             to = desk.players.by_name(match.name(other))
             if other == seat or to is None:
                 continue
-            out = desk.letters.thread(match, row, other, subject)
-            m = desk.letters.facts(match, row, other, match)
+            out = desk.match_letters.thread(match, row, other, subject)
+            m = desk.match_letters.facts(match, row, other, match)
             out.text = desk.letters.draft(f"letters/{template}.txt", m=m, **_by_the_clock_of(desk, to.name, facts))
             desk.letters.send(to.address, out, now)
 

@@ -133,10 +133,10 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
     for taken in row.seats:
         player = desk.players.by_name(taken.player)
         if player is not None:
-            out = desk.letters.thread(match, row, taken.seat, PHASES["declined"])
+            out = desk.match_letters.thread(match, row, taken.seat, PHASES["declined"])
             facts = {"by": Phrase("The operator of the server"), "done": "declined"}
             out.text = desk.letters.draft(
-                "letters/declined.txt", m=desk.letters.facts(match, row, taken.seat, match), **facts
+                "letters/declined.txt", m=desk.match_letters.facts(match, row, taken.seat, match), **facts
             )
             desk.letters.send(player.address, out, now)
     return f"m{number} is declined"

@@ -40,7 +40,7 @@ _ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
 def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
     """Write the result of a step from this match, and tell everybody."""
     desk.archive.save(row.number, match, step)
-    desk.letters.tell(step.notices, step.match, row, step.world.now)
+    desk.match_letters.tell(step.notices, step.match, row, step.world.now)
     desk.archive.remember(row.number, match, step)
 
 
@@ -75,7 +75,7 @@ class SeatContext:
 
     def facts(self) -> dict[str, object]:
         """The facts about the match for an answer."""
-        return {"m": self.desk.letters.facts(self.match, self.row, self.seat, self.match)}
+        return {"m": self.desk.match_letters.facts(self.match, self.row, self.seat, self.match)}
 
     def receipt(self, submission: Submission, name: str) -> tuple[dict[str, object], list[Attachment]]:
         """The receipt for what was sent, as an attached file, and the answer's facts about it."""
@@ -102,9 +102,9 @@ class SeatContext:
 
     def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
         """A separate letter to another seat of the match."""
-        letter_writer = self.desk.letters
-        out = letter_writer.thread(self.match, self.row, seat, subject)
-        m = letter_writer.facts(self.match, self.row, seat, self.match)
+        letter_writer, match_letters = self.desk.letters, self.desk.match_letters
+        out = match_letters.thread(self.match, self.row, seat, subject)
+        m = match_letters.facts(self.match, self.row, seat, self.match)
         out.text = letter_writer.draft(f"letters/{template}.txt", m=m, **facts)
         letter_writer.post(self.row, seat, [(template, out)], self.match, now)
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from pbem.desk import clock, inbox, operator
 from pbem.desk.beforehand import Beforehand
 from pbem.desk.housekeeping import Housekeeping
+from pbem.desk.letter_writer import LetterWriter
+from pbem.desk.match_letters import MatchLetters
 from pbem.desk.matches import MatchRepository
-from pbem.desk.outgoing import LetterWriter
+from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.strangers import Strangers
@@ -213,15 +215,21 @@ class Desk:
             self.composer,
             self.outbox,
             self.players,
-            self.people,
             self.archive,
             self.random,
             self.mailboxes,
             DigestQueue(self.database, self.vault),
             self.config.operator,
-            self.config.pages,
             self.config.language,
             return_paths=self.config.return_paths,
+        )
+
+    @cached_property
+    def match_letters(self) -> MatchLetters:
+        """The writer of what is told of matches."""
+        files = PositionFiles(self.letters, self.composer, self.players, self.archive.matches, self.config.pages)
+        return MatchLetters(
+            self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes
         )
 
     @cached_property

@@ -10,7 +10,7 @@ from honest import accused
 from referee import Openings, Referee
 from unlocked import watched
 
-from pbem.desk.outgoing import LetterWriter
+from pbem.desk.letter_writer import LetterWriter
 from pbem.letters.draft import TemplateText
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from referee import SERVER, Referee, body
 
 from pbem.boards import sheet as boards_sheet
-from pbem.desk import answer_letter, outgoing
+from pbem.desk import answer_letter, letter_writer
 from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         titles.append(title)
         return boards_sheet.sheet(title, boards, text)
 
-    monkeypatch.setattr(outgoing, "sheet", sheet)
+    monkeypatch.setattr(letter_writer, "sheet", sheet)
     return titles
 
 

@@ -10,7 +10,7 @@ import structlog
 from referee import SERVER, Referee, body, sent_from, whole_sentence
 from unlocked import watched
 
-from pbem.desk.outgoing import LetterWriter
+from pbem.desk.letter_writer import LetterWriter
 from pbem.letters.draft import TemplateText
 from pbem.mail.compose import Composer
 from pbem.store.database import Database

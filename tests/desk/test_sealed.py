@@ -240,10 +240,10 @@ def test_turns_of_which_nobody_was_told_do_not_keep_others_from_being_sent_again
     match, archive = referee.match(), referee.desk.archive
     row = archive.matches.row(1)
     assert row is not None
-    again = referee.desk.letters.old_turns(match, row, 1, 1, [1, 2, 3])
+    again = referee.desk.match_letters.old_turns(match, row, 1, 1, [1, 2, 3])
     assert again is not None
     assert [name for name, _, _ in again.attachments] == ["m1-game-1-turn-1.json", "m1-game-1-turn-2.json"]
-    assert referee.desk.letters.old_turns(match, row, 1, 1, [3]) is None
+    assert referee.desk.match_letters.old_turns(match, row, 1, 1, [3]) is None
 
 
 @pytest.mark.parametrize("words", ["resign m1 game 1", "draw m1 offer"])

@@ -13,7 +13,7 @@ import pytest
 from owners import RAW, Owner, live, propose
 
 from pbem.desk import bulletin, sealed_state
-from pbem.desk.outgoing import LetterWriter
+from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
 from pbem.match.sealed_documents import Place, paper
 from pbem.player import sealed
@@ -388,7 +388,7 @@ def test_a_setup_is_committed_to_as_was_agreed(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
 ) -> None:
     """A commitment under other terms, or for another seat, is one that bob could never open: he would be silent."""
-    told, of_seat, asked = bulletin.of_match, sealed_state.of_seat, LetterWriter._setup_document
+    told, of_seat, asked = bulletin.of_match, sealed_state.of_seat, PositionFiles.setup_document
 
     def of_match(match: Match, row: Any, seat: int, *rest: Any) -> Any:
         found = told(match, row, seat, *rest)
@@ -398,12 +398,12 @@ def test_a_setup_is_committed_to_as_was_agreed(
         found = of_seat(match, seat, *rest)
         return found | ({"terms": other["terms"]} if seat == BOB and "terms" in other else {})
 
-    def setup_document(self: LetterWriter, match: Match, row: Any, seat: int, out: Any) -> Any:
+    def setup_document(self: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
         return {**asked(self, match, row, seat, out), **({"seat": other.get("seat", BOB)} if seat == BOB else {})}
 
     monkeypatch.setattr(bulletin, "of_match", of_match)
     monkeypatch.setattr(sealed_state, "of_seat", sealed_of_seat)
-    monkeypatch.setattr(LetterWriter, "_setup_document", setup_document)
+    monkeypatch.setattr(PositionFiles, "setup_document", setup_document)
     propose(referee, owners, "spaceships")
     for _ in live(owners):
         pass

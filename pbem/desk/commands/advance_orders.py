@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.outgoing import escaped
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
+from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
 
 if TYPE_CHECKING:

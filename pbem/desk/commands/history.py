@@ -100,7 +100,7 @@ def _line(desk: Desk, seated: SeatContext) -> _Line:
     submissions = match.setups if match.phase == "setup" else match.orders
     others = [other for other in match.seats if other != seat]
     return _Line(
-        m=desk.letters.facts(match, seated.row, seat, match),
+        m=desk.match_letters.facts(match, seated.row, seat, match),
         others=[match.name(other) for other in others if not match.name(other).startswith("?")],
         stands=standing(submissions, seat) if match.phase in RUNNING else None,
         accepted=seated.row.of(seat).accepted,
@@ -165,11 +165,11 @@ def report(desk: Desk, caller: Caller, command: Command) -> Reply:
     wanted = [command.arguments.get("turn", last)]
     if command.arguments.get("all"):
         wanted = list(range(1, last + 1))
-    letter = desk.letters.old_turns(match, seated.row, seated.seat, game, wanted)
+    letter = desk.match_letters.old_turns(match, seated.row, seated.seat, game, wanted)
     files: Sequence[Enclosed] = ()
     if match.terms.sealed and match.phase in RUNNING and game == match.game:
         # Whose machine was lost goes on from here: all steps of the game, and the note to oneself.
-        files = desk.letters.sealed_files(match, seated.row, seated.seat)
+        files = desk.match_letters.sealed_files(match, seated.row, seated.seat)
     elif letter is None:
         raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
     facts = {"count": len(letter.attachments) if letter else 0, "state": bool(files)}
@@ -183,7 +183,7 @@ def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(
             Fault("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
         )
-    content, name = desk.letters.bundle(seated.match, seated.row, seated.seat)
+    content, name = desk.match_letters.bundle(seated.match, seated.row, seated.seat)
     attachments = [(name, "application/zip", content)]
     return Reply("transcript", {"file_name": name} | seated.facts(), attachments, seated)
 

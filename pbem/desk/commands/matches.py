@@ -42,7 +42,7 @@ def press(desk: Desk, caller: Caller, command: Command) -> Reply:
     desk.archive.matches.note_press(seated.row.number, by, to_db(caller.now))
     if everybody:
         desk.archive.publish(seated.row.number, seated.match, by, text, to_db(caller.now))
-        desk.letters.tell_observers_press(seated.match, seated.row, by, text, caller.now)
+        desk.match_letters.tell_observers_press(seated.match, seated.row, by, text, caller.now)
     return Reply("press", seated.facts(), at=seated)
 
 

@@ -42,7 +42,7 @@ def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))
     desk.people.opt_in(caller.address)
     desk.people.observe(row.number, caller.player.name, to_db(caller.now))
-    facts = {"m": desk.letters.public_facts(match, row), "view": match.view(None)}
+    facts = {"m": desk.match_letters.public_facts(match, row), "view": match.view(None)}
     return Reply("observe", facts)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.outgoing import called
+from pbem.desk.match_facts import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules
@@ -198,7 +198,7 @@ def _open_matches(desk: Desk) -> tuple[list[dict[str, object]], list[JsonObject]
         proposer = desk.people.standing(match.terms.game, match.name(1))
         found.append(_summary(desk, match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
         since = written(from_db(desk.archive.matches.created(number)))
-        items.append(bulletin.of_open(match, free, desk.letters.programs(match), since))
+        items.append(bulletin.of_open(match, free, desk.match_letters.programs(match), since))
     return found, items
 
 

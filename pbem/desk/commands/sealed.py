@@ -57,7 +57,7 @@ def take(desk: Desk, caller: Caller, command: Command) -> Reply:
     _keep(seated, command, signed)
     progress.advance(step)
     seated.commit(step)
-    facts, files = desk.letters.steps(seated.match, seated.seat, told)
+    facts, files = desk.match_letters.steps(seated.match, seated.seat, told)
     return Reply("step", facts | seated.facts(), [*files, *_files(seated)], seated)
 
 
@@ -94,7 +94,7 @@ def _keep(seated: SeatContext, command: Command, signed: Signed) -> None:
 
 def _files(seated: SeatContext) -> Sequence[Enclosed]:
     """The files that say how the match stands now, for the player's program."""
-    return seated.desk.letters.sealed_files(seated.match, seated.row, seated.seat)
+    return seated.desk.match_letters.sealed_files(seated.match, seated.row, seated.seat)
 
 
 HANDLERS: Handlers = {"seal": seal, "step": take, "reveal": reveal}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pbem.desk.outgoing import duration
+from pbem.desk.match_facts import duration
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seat_at, seated_at

@@ -1,0 +1,350 @@
+"""The way of a letter into the outbox: put into words, drawn, composed, and held for a digest where that is wanted.
+
+What a letter says was decided before, and its wording is in `templates/`. A decision only names the facts of a
+letter: the letter is put into words, drawn and composed while the store is not locked. Nothing here knows what may be
+said of a match: see `match_letters`. Implements protocol.md, "Addresses and threads".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pbem.boards import drawn
+from pbem.boards.picture import draw
+from pbem.boards.sheet import sheet
+from pbem.desk import bulletin, mailing_lists
+from pbem.games import GAMES
+from pbem.i18n import ENGLISH
+from pbem.letters import subjects
+from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
+from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
+from pbem.letters.visible import visible
+from pbem.mail.commands import SETTINGS
+from pbem.mail.language import asked_for
+from pbem.match.clock import zone_named
+from pbem.match.transcript import canonical, sha256_hex
+from pbem.pages import Home, composer, fragment, page_file
+from pbem.phrase import Phrase
+from pbem.store.decision import Later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from pbem.desk.matches import MatchRepository
+    from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.games.squares import Board
+    from pbem.letters.draft import Enclosed
+    from pbem.mail.compose import Attachment, Composer
+    from pbem.mail.message import Letter
+    from pbem.match.state import Match
+    from pbem.store.digest_queue import DigestQueue
+    from pbem.store.matches import MatchRow
+    from pbem.store.outbox import Outbox
+    from pbem.store.players import PlayerRow, Players
+
+__all__ = ["LetterWriter"]
+
+_THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
+"""The templates of pages that say the same to everybody."""
+
+_CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
+_LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
+
+_LINK = 8000
+"""How many characters a link to a page of a sealed match may carry: it has all that was told, and grows."""
+
+
+class LetterWriter:
+    """Writes the letters of a server; `random` makes Message-IDs that reveal nothing.
+
+    Without their own `return_paths`, letters carry the same secret in a header, which bounces quote.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
+        self,
+        composer: Composer,
+        outbox: Outbox,
+        players: Players,
+        archive: MatchRepository,
+        random: Callable[[int], bytes],
+        mailboxes: ReplyTokens,
+        held: DigestQueue,
+        operator: str = "",
+        language: str = ENGLISH,
+        *,
+        return_paths: bool = True,
+    ) -> None:
+        self._return_paths = return_paths
+        self.language = language
+        """What is written to those who chose no other."""
+        self._held = held
+        self._operator = operator
+        self._composer = composer
+        self._outbox = outbox
+        self._players = players
+        self._archive = archive
+        self._random = random
+        self._mailboxes = mailboxes
+        self._blank: dict[tuple[str, str], bytes] = {}
+        self._pages_written: dict[tuple[str, str], str] = {}
+
+    def draft(self, template: str, /, **facts: Any) -> TemplateText:
+        """A template with its facts, to be rendered later."""
+        return TemplateText(template, {"server": self._composer.server, "operator": self._operator, **facts})
+
+    def write(self, draft: TemplateText | str, language: str) -> str:
+        """The text of a draft or a phrase in a language."""
+        templates = self._composer.templates.of(language)
+        if not isinstance(draft, TemplateText):
+            return templates.say(draft)
+        if draft.template not in _THE_SAME:
+            return templates.render(draft.template, **draft.facts)
+        if (page := self._pages_written.get((draft.template, language))) is None:
+            page = self._pages_written[draft.template, language] = templates.render(draft.template, **draft.facts)
+        return page
+
+    def setting(self, player: str, name: str) -> str:
+        """The choice of the player of this name, or the default."""
+        return self._players.setting(player, name, SETTINGS[name][0])
+
+    def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
+        """The language that a player chose; otherwise the one that a letter asks for, or the server's own."""
+        chosen = self._players.setting(player.name, "language", "") if player else ""
+        return chosen or (letter and asked_for(letter)) or self.language
+
+    def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
+
+        For a player without a key, it has a Reply-To that is good for one letter.
+        """
+        player = self._players.by_address(address)
+        language = out.language or self.language_of(player)
+        if player is not None and player.level == "mailbox" and not out.asks:
+            out.detail = out.detail or self._mailboxes.draw()
+            out.reply_to = self._composer.reply_address(out.detail)
+            self._mailboxes.give(out.detail, player, out.place, now)
+        message_id, reply_to = self._composer.answerable(out.reply_to, self._random(16).hex())
+        leave_to = None
+        if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
+            leave_to = self._mailboxes.ask("write", address, player.name, now)
+        places = (reply_to, leave_to)
+        composed = _as_it_is(out)
+        if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
+            where = reply_to or self._composer.address
+            composed.bulletin = [*out.bulletin, bulletin.of_reply(where, message_id, out.place)]
+        letter = partial(self._compose, address, composed, language, message_id, now, places)
+        self._outbox.put(address, message_id, Later(letter, b""), now)
+        return message_id
+
+    def _compose(
+        self,
+        address: str,
+        out: OutgoingLetter,
+        language: str,
+        message_id: str,
+        now: datetime,
+        places: tuple[str | None, str | None],
+    ) -> bytes:
+        """The bytes of a letter; `places`: where to answer it, and where to leave its list."""
+        reply_to, leave_to = places
+        made = self._made(out, language)
+        attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
+        return self._composer.compose(
+            address,
+            self.write(made.subject, language),
+            visible(str(made.text)),
+            message_id=message_id,
+            date=now,
+            reply_to=reply_to,
+            in_reply_to=out.in_reply_to,
+            references=out.references,
+            attachments=attachments,
+            html=visible(str(made.html)) if made.html else None,
+            pictures=made.pictures,
+            mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
+            bulletin=self._bulletin(address, made, attachments, now),
+            returns="" if self._return_paths else self._outbox.return_token(address, message_id),
+        )
+
+    def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
+        """A letter's signed bulletin; nothing if there is nothing to say."""
+        if not made.bulletin:
+            return b""
+        key, sign = self._archive.key, self._archive.announce
+        return canonical(bulletin.sealed(self._composer.server, address, now, made.bulletin, files, key, sign))
+
+    def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
+        """A letter with its words, its picture and its files, in a language."""
+        if out.parts:
+            parts = [self._made(part, language) for part in out.parts]
+
+            def render(template: str, **facts: Any) -> str:
+                return self.write(self.draft(template, **facts), language)
+
+            named = [part.subject for part in parts]
+            preface = render("letters/digest.txt", subjects=named) if out.digest else ""
+            return together(parts, render, preface)
+        html, pictures = out.html, out.pictures
+        if out.composing is not None:
+            out = self._with_composing(out, out.composing, language)
+            html = out.html
+        if out.drawing is not None and isinstance(html, TemplateText):
+            content = draw(out.drawing.boards, out.drawing.names)
+            content_id = f"{sha256_hex(content)[:32]}@{self._composer.server}"
+            pictures = [*pictures, (content_id, out.drawing.file_name, content)]
+            html = replace(html, facts={**html.facts, "picture": content_id})
+        # An answer has the subject of what it answers, or mail programs see no thread.
+        say = partial(self.write, language=language)
+        said = say(out.subject) if out.in_reply_to else subjects.fitting(out.subject, say)
+        text = self.write(out.text, language)
+        enclosed, left_out = _within(out.room, text, out.attachments)
+        if out.room is not None and len(text) > out.room:
+            text = text[: out.room].rpartition("\n")[0] + "\n...\n\n" + self.write(_CUT, language) + "\n"
+        if left_out:
+            text += "\n" + self.write(_LEFT_OUT.given(names=", ".join(left_out)), language) + "\n"
+        return replace(
+            out,
+            subject=said,
+            text=text,
+            html=self.write(html, language) if html else None,
+            drawing=None,
+            pictures=pictures,
+            attachments=enclosed,
+        )
+
+    def _with_composing(self, out: OutgoingLetter, told: Composing, language: str) -> OutgoingLetter:
+        """A letter with the composer's data, as a file and, if the pages are served, as a link."""
+        words = {name: self.write(text, language).strip("\n") for name, text in told.words.items()}
+        content = {**told.content, **words}
+        carried = fragment(content if told.linked is None else {**told.linked, **words}) if told.pages else ""
+        roomy = told.linked is None or len(carried) < _LINK
+        link = f"{told.pages}{page_file(told.game, language)}#{carried}" if told.pages and roomy else ""
+        text, html = (
+            replace(draft, facts={**draft.facts, "composer": link}) if isinstance(draft, TemplateText) else draft
+            for draft in (out.text, out.html)
+        )
+        enclosed: list[Enclosed] = [(told.file_name, "application/json", canonical(content))]
+        if told.enclose:
+            home = Home(self._composer.server, self._composer.address, self._composer.delimiter)
+            page = composer(told.game, home, language).encode()
+            enclosed.append((page_file(told.game, language), "text/html", page))
+        before, after = out.attachments[: told.place], out.attachments[told.place :]
+        return replace(out, text=text or "", html=html, composing=None, attachments=[*before, *enclosed, *after])
+
+    def sheet(self, title: str, boards: Sequence[Board], words: TemplateText, language: str) -> bytes:
+        """A record sheet as a PDF."""
+        return sheet(title, boards, self.write(words, language))
+
+    def blank_sheet(self, game: str, title: str, language: str) -> bytes:
+        """The empty sheet of a game that has boards, drawn once."""
+        if (known := self._blank.get((game, language))) is None:
+            boards = drawn(game)
+            assert boards is not None
+            known = self.sheet(title, boards.blank(), self.draft(f"{game}/sheet.txt", m=None), language)
+            self._blank[game, language] = known
+        return known
+
+    @property
+    def address(self) -> str:
+        """The server's address, of no match."""
+        return self._composer.address
+
+    def sub_address(self, detail: str) -> str:
+        """The server's sub-address with this detail."""
+        return self._composer.sub_address(detail)
+
+    def post(
+        self, row: MatchRow, seat: int, outs: Sequence[tuple[str, OutgoingLetter]], match: Match, now: datetime
+    ) -> None:
+        """Send a seat letters, each with its kind, as one: at once, or with the next digest if all can wait."""
+        player = self._players.by_name(row.of(seat).player)
+        if player is None:
+            return
+        if self.setting(player.name, "mail") == "digest":
+            zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
+            due = next_digest(now, zone)
+            if all(can_wait(kind, match, seat, due) for kind, _ in outs):
+                language = self.language_of(player)
+                for _, out in outs:
+                    self._held.hold(player.name, row.number, _Packed(out, partial(self._made, out, language)), due)
+                return
+        # What waits about the same match comes with it: nobody is to read of the end before the turn.
+        waiting = [_unpacked(held.content) for held in self._held.take(player.name, row.number)]
+        self._send_together(player, [*waiting, *(out for _, out in outs)], now)
+
+    def send_digests(self, now: datetime) -> None:
+        """Send the digests that are due; to a player without a key, one for each match, for its reply address."""
+        for name in self._held.due(now):
+            player = self._players.by_name(name)
+            assert player is not None
+            matches: dict[int, list[OutgoingLetter]] = {}
+            for row in self._held.take(name):
+                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(_unpacked(row.content))
+            for outs in matches.values():
+                self._send_together(player, outs, now, digest=True)
+
+    def next_digest(self) -> datetime | None:
+        """When the next digest is due."""
+        return self._held.next_due()
+
+    def hurry(self, player: str, now: datetime) -> None:
+        """Send what waits for this player at the next opportunity: no digest is wanted any more."""
+        self._held.hurry(player, now)
+
+    def _send_together(
+        self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool = False
+    ) -> None:
+        for first in range(0, len(outs), MOST):
+            self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
+
+    def _send_as_one(self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool) -> None:
+        one = joined(outs, digest=digest)
+        if digest:
+            one.mailing = mailing_lists.DIGESTS
+        for out in outs:
+            if out is not one and out.detail and out.detail != one.detail:
+                self._mailboxes.give(out.detail, player, out.place, now)
+        message_id = self.send(player.address, one, now)
+        # Of several turns of a match the last one is asked for.
+        for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in outs if out.watch}.items():
+            self._outbox.watch(message_id, match, seat, asked)
+
+
+class _Packed(Later[bytes]):
+    """A letter that waits for a digest, packed once it is in words."""
+
+    def __init__(self, out: OutgoingLetter, make: Callable[[], OutgoingLetter]) -> None:
+        super().__init__(lambda: pack(make()), b"")
+        self.out = out
+
+
+def _unpacked(content: bytes | Later[bytes]) -> OutgoingLetter:
+    """A letter that waited; one that began to wait in this very decision is not in words yet."""
+    if isinstance(content, _Packed):
+        return content.out
+    assert isinstance(content, bytes)
+    return unpack(content)
+
+
+def _as_it_is(out: OutgoingLetter) -> OutgoingLetter:
+    """A copy of a letter as it is now."""
+    return replace(out, pictures=[*out.pictures], attachments=[*out.attachments], references=[*out.references])
+
+
+def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
+    """The files for which there is room beside a text, and the names of the others, which are not even made."""
+    kept: list[Enclosed] = []
+    left = None if room is None else room - len(text)
+    for at, (name, kind, content) in enumerate(enclosed):
+        made = _content(content)
+        if left is not None and (left := left - len(made)) < 0:
+            return kept, [name for name, _, _ in enclosed[at:]]
+        kept.append((name, kind, made))
+    return kept, []
+
+
+def _content(content: bytes | Callable[[], bytes]) -> bytes:
+    return content if isinstance(content, bytes) else content()

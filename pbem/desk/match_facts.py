@@ -1,0 +1,199 @@
+"""What letters say of a match, taken from its state alone: subjects, times, outcomes, and what is no secret any more.
+
+Only pure functions of a match; what must be looked up elsewhere is `match_letters`'.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import Refused
+from pbem.letters.notices import NOTICES
+from pbem.match.clock import VACATION, on_a_day, written
+from pbem.match.sealed_documents import SETUP
+from pbem.match.transcript import sha256_hex
+from pbem.phrase import Phrase, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem.match.state import Ended, Match, Submission
+    from pbem.match.step import Notice
+
+_MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
+_MOMENT = timedelta(seconds=1)
+
+
+def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
+    """What the subject of a notice says, as its seat reads it, or an observer."""
+    match, subject = notice.match, NOTICES[notice.kind].subject
+    assert subject is not None, "a notice of a match says what it is about"
+    matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
+    told = notice.facts.get("told", notice)
+    who = match.name(notice.facts.get("seat", told.seat))
+    turn = told.turn if notice.kind == "step" else match.turn
+    facts = {
+        "who": who,
+        "game": match.game,
+        "turn": turn,
+        "what": asked_for(match),
+        "matter": matter,
+        **notice.facts,
+    }
+    if notice.kind == "ended":
+        facts["result"] = _result(match, notice.facts["ended"], 0 if observed else notice.seat)
+    return subject.given(**facts)
+
+
+def _result(match: Match, ended: Ended, seat: int) -> Phrase:
+    """How a game ended, as its reader sees it; seat 0: an observer."""
+    if not ended.winner:
+        return Phrase("drawn") if ended.reason in {"rules", "agreement"} else Phrase("no winner")
+    if ended.winner == seat:
+        return Phrase("you won")
+    if seat and len(match.seats) == 2:
+        return Phrase("you lost")
+    return Phrase("{name} won", name=match.name(ended.winner))
+
+
+def asked_for(match: Match) -> Phrase:
+    """What a match asks its players for now."""
+    if match.revealing:
+        return Phrase("reveal")
+    return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
+
+
+def named(name: str) -> str:
+    """A player's name, or that the seat is still free."""
+    return Phrase("(free)") if name.startswith("?") else name
+
+
+def called(name: str, *, program: bool) -> str:
+    """A player's name for others to choose from; a program is marked as one."""
+    return Phrase("{name}, a program", name=name) if program else named(name)
+
+
+def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
+    """Whether observers are told what a notice tells its seat: once, and for steps only their result."""
+    if notice.kind == "step" and not notice.facts["told"].reports:
+        return False
+    first = min(one.seat for one in notices if one.kind == notice.kind)
+    return notice.seat == first and NOTICES[notice.kind].public
+
+
+def is_over(match: Match) -> bool:
+    """Whether the game of a match is over, or has not begun."""
+    return match.position is None or match.position.result is not None
+
+
+def stage_of(match: Match) -> tuple[object, ...]:
+    """How far a match is."""
+    return match.phase, match.game, match.turn, len(match.games)
+
+
+def standing_orders(submission: Submission | None) -> dict[str, Any] | None:
+    """The orders already there when a turn begins, because they came in advance."""
+    if submission is None or not submission.standing:
+        return None
+    return {"rev": submission.rev, "final": submission.final, "orders": submission.text}
+
+
+def truth_of(match: Match) -> dict[int, Mapping[str, Any]] | None:
+    """How everything was, as each owner saw it; None unless everybody revealed it, truthfully."""
+    rules, game = match.sealed_rules, match.sealed_game
+    if rules is None or game is None or not rules.reveals:
+        return {owner: match.view(owner) or {} for owner in match.seats}
+    if len(game.reveals) < len(match.seats):
+        return None
+    assert match.options is not None
+    try:
+        own = {
+            owner: rules.own(match.options, owner, revealed.setup, revealed.orders, match.table)
+            for owner, revealed in sorted(game.reveals.items())
+        }
+    except Refused:
+        return None
+    return {owner: rules.own_view(side, match.table) for owner, side in own.items()}
+
+
+def setups_of(match: Match) -> dict[int, str]:
+    """The setups, once none of them is secret any more."""
+    game = match.sealed_game
+    if game is not None and match.sealed_rules is not None:
+        if match.sealed_rules.reveals:
+            return {seat: revealed.setup for seat, revealed in sorted(game.reveals.items())}
+        opened = {step.seat: "\n".join(step.lines) for step in game.steps if step.step == SETUP}
+        return dict(sorted(opened.items()))
+    return {seat: submission.text for seat, submission in sorted(match.setups.items())}
+
+
+def commitments_of(match: Match) -> dict[int, str]:
+    """The hash to which each seat is committed."""
+    if match.sealed_game is not None:
+        return dict(sorted(match.sealed_game.commitments.items()))
+    return {seat: sha256_hex(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
+
+
+def levels_of(match: Match) -> dict[int, str]:
+    """The level at which each setup came."""
+    if match.terms.sealed:
+        return dict.fromkeys(match.seats, "key")
+    return {seat: submission.level for seat, submission in sorted(match.setups.items())}
+
+
+@lru_cache
+def duration(seconds: int) -> Phrase:
+    """A length of time in words."""
+    return Span(seconds) if seconds else Phrase("none")
+
+
+def time_of(match: Match, seat: int) -> dict[str, Any]:
+    """What a letter to this seat says about its own clock, and about others' vacations."""
+    clock = match.clocks.get(seat)
+    deadline, patience = (clock.deadline, clock.patience) if clock else (None, None)
+    stops = clock.stops if clock else ()
+    return {
+        "runs": clock is not None,
+        "over": seat in match.missed,
+        "silent": match.silent.get(seat, 0),
+        "deadline": written(deadline, clock.zone) if clock and deadline else None,
+        "patience": written(patience, clock.zone) if clock and patience and clock.grace else None,
+        "bank": duration(clock.bank) if clock and clock.bank else None,
+        "stops": [
+            {
+                "reason": stop.reason,
+                "began": written(stop.began, clock.zone),
+                "ended": written(stop.ended, clock.zone) if stop.ended else None,
+            }
+            for stop in stops
+            if clock and (deadline is None or stop.began < deadline)
+        ],
+        "away": [
+            {
+                "seat": other,
+                "first": on_a_day(stop.began, clock.zone),
+                "last": on_a_day(stop.ended - _MOMENT, clock.zone),
+            }
+            for other, clock in sorted(match.clocks.items())
+            for stop in clock.stops
+            if other != seat and stop.reason == VACATION and stop.ended
+        ],
+    }
+
+
+def outcome_of_game(match: Match, ended: Ended) -> dict[str, Any]:
+    """How a game ended: who won, why, and after how many turns."""
+    return {
+        "winner": match.name(ended.winner) if ended.winner else None,
+        "reason": ended.reason,
+        "turns": ended.turns,
+    }
+
+
+def outcome_of_match(match: Match) -> dict[str, Any]:
+    """How a match ended: who won, and why."""
+    outcome = match.outcome or {}
+    winner = outcome.get("winner")
+    return {"winner": match.name(winner) if winner else None, "reason": outcome.get("reason")}

@@ -1,0 +1,481 @@
+"""The letters of a match: what each reader is told of what happened, as the facts of a template.
+
+It was decided before who is told what. Views and reports come only through `Match.view` and `Match.show`, so a letter
+cannot say more than the game lets its reader know. Implements protocol.md, "Addresses and threads" and "Secrets".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pbem.boards import drawn
+from pbem.desk import bulletin, mailing_lists
+from pbem.desk.match_facts import (
+    asked_for,
+    commitments_of,
+    duration,
+    is_for_observers,
+    is_over,
+    levels_of,
+    named,
+    outcome_of_game,
+    outcome_of_match,
+    setups_of,
+    stage_of,
+    subject_of,
+    time_of,
+    truth_of,
+)
+from pbem.letters import subjects
+from pbem.letters.draft import Drawing, OutgoingLetter
+from pbem.letters.notices import NOTICES
+from pbem.letters.visible import escaped
+from pbem.mail.calendar import appointment
+from pbem.match import stored_orders
+from pbem.match.transcript import Entry, canonical, sha256_hex
+from pbem.phrase import Phrase
+from pbem.proof import bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from pbem.boards import Drawn
+    from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.matches import MatchRepository
+    from pbem.desk.position_files import PositionFiles
+    from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.json_object import JsonObject
+    from pbem.letters.draft import Enclosed, TemplateText
+    from pbem.mail.compose import Attachment, Composer
+    from pbem.match.events.step import Entered
+    from pbem.match.state import Match
+    from pbem.match.step import Notice
+    from pbem.store.matches import MatchRow
+    from pbem.store.people import People
+    from pbem.store.players import Players
+
+__all__ = ["MatchLetters"]
+
+_APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
+
+_OF_SEALED = frozenset({"step", "reveals", "revealed"})
+"""The letters of sealed matches alone."""
+
+_ASK_AGAIN = frozenset({"reminder", "resumed"})
+"""The letters that ask for what was asked for before: of a sealed match they bring all that a program needs."""
+
+_OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
+"""The letters about a seat that changes hands."""
+
+
+class MatchLetters:
+    """Writes the letters of matches, for players and observers."""
+
+    def __init__(
+        self,
+        writer: LetterWriter,
+        files: PositionFiles,
+        composer: Composer,
+        players: Players,
+        people: People,
+        archive: MatchRepository,
+        mailboxes: ReplyTokens,
+    ) -> None:
+        self._writer = writer
+        self._files = files
+        self._composer = composer
+        self._players = players
+        self._people = people
+        self._archive = archive
+        self._mailboxes = mailboxes
+
+    def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
+        """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
+        letters: dict[int, list[tuple[str, OutgoingLetter]]] = {}
+        for notice in notices:
+            player = self._players.by_name(row.of(notice.seat).player)
+            unasked = NOTICES[notice.kind].unasked
+            if player is not None and not (unasked and self._writer.setting(player.name, "reminders") == "off"):
+                wanted = self._writer.setting(player.name, "format")
+                out = self.notice(notice, latest, row, wanted, now)
+                out.mailing = mailing_lists.REMINDERS if unasked else None
+                clock = notice.match.clocks.get(notice.seat)
+                if clock and NOTICES[notice.kind].starts_clock:
+                    out.watch = (row.number, notice.seat, clock.since)
+                letters.setdefault(notice.seat, []).append((notice.kind, out))
+            if is_for_observers(notice, notices):
+                self._to_observers(
+                    notice.match, row, subject_of(notice, observed=True), now, partial(self._observed, notice, row)
+                )
+        for seat, outs in letters.items():
+            outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
+            ends = any(NOTICES[kind].leads for kind, _ in outs)
+            for kind, out in outs:  # of what ended a game the end says enough
+                out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
+            self._writer.post(row, seat, outs, latest, now)
+
+    def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
+        """A notice as observers read it: the public view, and never a fact of the seat that it was for."""
+        match, facts = notice.match, dict[str, Any]()
+        if notice.kind == "turn":
+            turn = notice.facts["turn"]
+            facts = {"turn": turn, "reports": match.show(None, match.turns[turn - 1].reports)}
+        elif notice.kind == "step":
+            told = notice.facts["told"].reports
+            facts = {"turns": [{"turn": turn, "reports": match.show(None, told[turn])} for turn in told]}
+        elif notice.kind == "ended":
+            ended = notice.facts["ended"]
+            facts = {"ended": ended, "outcome": outcome_of_game(match, ended), "setups": setups_of(match)}
+        elif notice.kind == "closed":
+            facts = {"outcome": outcome_of_match(match)}
+        facts |= {"kind": notice.kind, "view": match.view(None), "m": self.public_facts(match, row)}
+        return self._writer.draft("letters/observed.txt", **facts)
+
+    def tell_observers_press(self, match: Match, row: MatchRow, by: str, text: str, now: datetime) -> None:
+        """Send observers press that its writer made public."""
+        facts = {"kind": "press", "by": by, "text": text, "m": self.public_facts(match, row)}
+        write = partial(self._writer.draft, "letters/observed.txt", **facts)
+        self._to_observers(match, row, Phrase("{by} writes to all", by=by), now, write)
+
+    def _to_observers(
+        self, match: Match, row: MatchRow, subject: Phrase, now: datetime, write: Callable[[], TemplateText]
+    ) -> None:
+        observers = self._people.observers(row.number)
+        text = write() if observers else None
+        subject = subjects.about(match.id, match.rules.title, subject)
+        for name in observers:
+            player = self._players.by_name(name)
+            if text and player is not None and not self._people.opted_out(player.address):
+                m: Any = text.facts["m"]
+                own = {"m": m | {"in_words": self._writer.setting(name, "format") == "words"}}
+                out = OutgoingLetter(subject, replace(text, facts={**text.facts, **own}))
+                out.references = [self._composer.message_id(f"{match.id}.thread")]
+                out.mailing = mailing_lists.observers_of(match.id)
+                self._writer.send(player.address, out, now)
+
+    def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
+        """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
+        last = latest or match
+        return {
+            "id": match.id,
+            "title": match.rules.title,
+            "game_name": match.terms.game,
+            "game": match.game,
+            "turn": match.turn,
+            "kind": match.terms.kind,
+            "phase": match.phase,
+            "revealing": match.revealing,
+            "paused": match.paused,
+            "terms": match.terms,
+            "settling": duration(match.terms.settle),
+            "pace": duration(match.terms.pace),
+            "grace": duration(match.terms.grace),
+            "bank": duration(match.terms.bank),
+            "options": dict(match.options.changed) if match.options else {},
+            "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
+            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
+            "programs": self.programs(match),
+            "me": None,
+            "owes": {},
+            "in_words": False,
+            "next": {},
+            "finished": match.games,
+            "totals": match.totals,
+            "rules_hash": match.rules_hash,
+            "terms_signature": self._archive.vouch(match.id, match.rules_hash) if match.phase == "proposed" else "",
+            "server": match.server,
+            "head": last.head,
+            "seq": last.seq,
+            "signature": self._signature(last, row),
+            "key": self._archive.key,
+        }
+
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str, now: datetime) -> OutgoingLetter:
+        """The letter of a notice; `wanted` is the reader's setting `format`."""
+        match, seat = notice.match, notice.seat
+        facts = dict(notice.facts)
+        out = self.thread(match, row, seat, subject_of(notice), latest)
+        if notice.kind == "turn":
+            facts |= self.turn_facts(match, seat, facts, out)
+            facts["composer"] = ""
+            self._files.position(match, row, seat, facts["view"], out, facts["reports"])
+        elif notice.kind == "begin":
+            facts |= {"view": match.view(seat), "commitments": commitments_of(match), "levels": levels_of(match)}
+            facts["composer"] = ""
+            self._files.position(match, row, seat, facts["view"], out)
+        elif notice.kind == "setup":
+            facts["composer"] = ""
+            self._files.setup(match, row, seat, out)
+        elif notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
+            facts = self._of_sealed(notice, row, out)
+        elif notice.kind == "ended":
+            facts |= self._reveal(match, row, seat, facts, out)
+        elif notice.kind == "closed":
+            facts |= {"outcome": outcome_of_match(match), "rematch": self._rematch(match, seat)}
+            facts["address"] = self._writer.address
+        elif notice.kind == "extended":
+            facts |= {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
+        elif notice.kind == "offer":
+            facts["by"] = match.name(facts["by"])
+        elif notice.kind in _OF_SEATS:
+            facts |= self._of_seats(notice, row, out)
+        elif notice.kind in ("missed", "vacation"):
+            facts["who"] = facts["seat"]
+            facts["moved_on"] = stage_of(latest) != stage_of(match)
+            # What is stored, and whether it is legal, is for its own player alone.
+            own = notice.kind == "missed" and facts["who"] == seat and match.terms.miss == "default"
+            facts["default"] = stored_orders.default(match, seat) if own else None
+            facts["faults"] = (
+                [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if own else []
+            )
+        if NOTICES[notice.kind].brings_deadline:
+            out.attachments += self._appointment(match, seat, now)
+        facts["m"] = self.facts(match, row, seat, latest)
+        game = drawn(match.terms.game)
+        facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
+        out.text = self._writer.draft(NOTICES[notice.kind].text, **facts)
+        if wanted not in {"text", "words"} and NOTICES[notice.kind].html and game:
+            self._show(notice, game, facts, wanted, out)
+        return out
+
+    def _show(self, notice: Notice, game: Drawn, facts: dict[str, Any], wanted: str, out: OutgoingLetter) -> None:
+        """Give a letter its HTML part, with the boards that its reader may see."""
+        match = notice.match
+        facts["picture"] = None
+        if match.position is not None:
+            if facts["boards"] is None:
+                facts["view"] = match.view(notice.seat)
+                facts["boards"] = game.boards(facts["view"])
+            facts["happened"] = game.happened(facts["reports"]) if facts.get("reports") else None
+            if wanted == "pictures":
+                names = dict(enumerate(match.names, start=1))
+                out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
+        out.html = self._writer.draft(f"letters/{notice.kind}.html", **facts)
+
+    def thread(
+        self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None
+    ) -> OutgoingLetter:
+        """An empty letter in the thread of a match, whose present state is `latest`; its Reply-To names the match.
+
+        For a player without a key, the Reply-To is good once.
+        """
+        keyless = self._players.level(match.name(seat)) == "mailbox"
+        detail = self._mailboxes.draw(match.id) if keyless else match.id
+        out = OutgoingLetter(
+            subjects.about(match.id, match.rules.title, subject),
+            "",
+            reply_to=self._composer.reply_address(detail),
+            detail=detail if keyless else None,
+            place=(row.number, match.game, match.turn),
+            references=[self._composer.message_id(f"{match.id}.thread")],
+        )
+        out.bulletin = self._for_programs(latest or match, row, seat, out)
+        return out
+
+    def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
+        """The bulletin's items about a match for a seat: how it stands, and what witnesses have seen."""
+        assert out.reply_to is not None
+        signature = self._signature(match, row)
+        standing = bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
+        logged = self._archive.logged(row.number)
+        return [standing, bulletin.of_log(match.id, *logged)] if logged else [standing]
+
+    def programs(self, match: Match) -> list[int]:
+        """The seats of a match that programs have."""
+        return [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)]
+
+    def _signature(self, match: Match, row: MatchRow) -> str:
+        """The server's signature of the match's head, in hex; nothing before the first entry."""
+        if not match.seq:
+            return ""
+        entry = self._archive.entry(row.number, match.seq)
+        return entry.signature.hex() if entry else ""
+
+    def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
+        """What every letter of a match may say to this seat: the `m` of the templates."""
+        submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
+        keys = self._players.keys(match.name(seat))
+        return self.public_facts(match, row, latest) | {
+            "time": time_of(match, seat),
+            "me": seat,
+            "in_words": self._writer.setting(match.name(seat), "format") == "words",
+            "level": self._players.level(match.name(seat)),
+            "asked": match.asked(seat),
+            "owes": {other: match.owes(other) for other in match.seats} if match.terms.sealed else {},
+            "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
+            "rev": submission.rev + 1 if submission else 1,
+            "prev": match.prev,
+            "next": {what: rev + 1 for (said_by, what), rev in match.said.items() if said_by == seat},
+            "address": self._composer.sub_address(match.id),
+            "format": keys[-1].format if keys else "ssh",
+        }
+
+    def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
+        """The seat's deadline as a calendar file, when it has one."""
+        deadline = match.clocks[seat].deadline if seat in match.clocks else None
+        if deadline is None:
+            return []
+        what = "reveal" if match.revealing else f"turn-{match.turn}" if match.phase == "playing" else "setup"
+        name = f"{match.id}-game-{match.game}-{what}"
+        summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked_for(match))
+        address = self._composer.sub_address(match.id)
+        uid = f"{name}-seat-{seat}@{match.server}"
+        language = self._writer.language_of(self._players.by_name(match.name(seat)))
+        texts = (
+            self._writer.write(summary, language),
+            self._writer.write(Phrase("To be sent to {address}", address=address), language),
+        )
+        return [appointment(name, uid, texts, deadline, now, match.seq)]
+
+    def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> dict[str, Any]:
+        """The facts for the report of a turn; its reports are attached as the file that the transcript hashes."""
+        name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
+        out.attachments.append((name, "application/json", facts["file"]))
+        taken_up, stand_in = facts["taken_up"], facts["stand_in"]
+        played = None
+        if stand_in is not None:
+            receipt = f"{match.id}-game-{match.game}-turn-{facts['turn']}-default.receipt.txt"
+            paper = stand_in.paper.encode()
+            out.attachments.append((receipt, "text/plain", paper))
+            signature = self._archive.vouch(match.id, sha256_hex(paper))
+            played = {"text": stand_in.text, "file": receipt, "hash": sha256_hex(paper), "signature": signature}
+        return {
+            "played": played,
+            "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
+            "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
+            "later": sorted(turn for (owner, turn), kept in match.stored.items() if owner == seat and kept.standing),
+            "view": match.view(seat),
+            "over": is_over(match),
+            "file_name": name,
+            "file_hash": sha256_hex(facts["file"]),
+            "file_signature": self._archive.vouch(match.id, sha256_hex(facts["file"])),
+        }
+
+    def sealed_files(self, match: Match, row: MatchRow, seat: int) -> list[Enclosed]:
+        """The files about a sealed match that an answer brings to the player's program."""
+        out = self.thread(match, row, seat, Phrase("your letter"))
+        if match.phase == "setup":
+            document, what = self._files.setup_document(match, row, seat, out), "setup"
+        elif match.phase == "playing":
+            document, what = self._files.position_document(match, row, seat, match.view(seat), out), "position"
+        else:
+            return []
+        whole = {**document, "deadline": time_of(match, seat)["deadline"]}
+        name = f"{match.id}-game-{match.game}-{what}.json"
+        return [*out.attachments, (name, "application/json", canonical(whole))]
+
+    def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
+        """The facts of a letter about a sealed match: steps, what is due, or that somebody revealed everything."""
+        match, seat = notice.match, notice.seat
+        if notice.kind == "revealed":
+            return {"by": match.name(notice.facts["seat"])}
+        if match.phase == "setup":
+            self._files.setup(match, row, seat, out)
+            return {**notice.facts, "composer": ""}
+        facts: dict[str, Any] = {"view": match.view(seat), "composer": ""}
+        reports: list[Mapping[str, Any]] = []
+        if notice.kind in _ASK_AGAIN:
+            facts |= notice.facts
+        if notice.kind == "step":
+            told, files = self.steps(match, seat, notice.facts["told"])
+            out.attachments += files
+            reports = [report for one in told["turns"] for report in one["reports"]]
+            facts |= {**told, "reports": reports}
+        self._files.position(match, row, seat, facts["view"], out, reports)
+        return facts
+
+    def steps(self, match: Match, seat: int, told: Entered) -> tuple[dict[str, Any], list[Attachment]]:
+        """The result of a letter with steps, as a seat is told; with the reports of each turn that it finished."""
+        turns: list[dict[str, object]] = []
+        files: list[Attachment] = []
+        for turn, reports in told.reports.items():
+            name, content = f"{match.id}-game-{match.game}-turn-{turn}.json", told.files[turn][seat]
+            files.append((name, "application/json", content))
+            signature = self._archive.vouch(match.id, sha256_hex(content))
+            paper = {"file_name": name, "file_hash": sha256_hex(content), "file_signature": signature}
+            turns.append({"turn": turn, "reports": match.show(seat, reports), **paper})
+        facts = {"by": match.name(told.seat), "turn": told.turn, "steps": [one.step for one in told.steps]}
+        return {**facts, "turns": turns, "over": is_over(match)}, files
+
+    def _of_seats(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
+        """The facts about a seat that changes hands: for the newcomer, its setup and all that it knows."""
+        match, seat, facts = notice.match, notice.seat, notice.facts
+        if notice.kind == "substitute":
+            told = {"by": match.name(facts["by"]), "leaver": match.name(facts["seat"]), "gone": facts["seat"]}
+            return told | {"program": self._people.is_program(facts["name"])}
+        if notice.kind == "substituted":
+            return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
+        if match.phase != "playing":
+            return {"setup": None}
+        submission = match.setups[seat]
+        name = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt"
+        out.attachments.append((name, "text/plain", submission.paper.encode()))
+        welcome: dict[str, Any] = {
+            "view": match.view(seat),
+            "commitments": commitments_of(match),
+            "levels": levels_of(match),
+        }
+        self._files.position(match, row, seat, welcome["view"], out)
+        welcome |= {"setup": submission.text, "file_name": name, "composer": ""}
+        hashed = sha256_hex(submission.paper.encode())
+        return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
+
+    def _rematch(self, match: Match, seat: int) -> dict[str, Any]:
+        """A proposal of the same match to the same players, with this player in the first seat."""
+        name = match.name(seat)
+        others = [match.name(other) for other in match.seats if other != seat]
+        return {"players": others, "lines": match.terms.lines(), "rev": self._players.said(name) + 1}
+
+    def _reveal(
+        self, match: Match, row: MatchRow, seat: int, facts: Mapping[str, Any], out: OutgoingLetter
+    ) -> dict[str, Any]:
+        game = drawn(match.terms.game)
+        truth, view = truth_of(match), match.view(seat)
+        name = f"{match.id}-game-{match.game}.pbem.zip"
+        content, _ = self.bundle(match, row, None)
+        out.attachments.append((name, "application/zip", content))
+        return {
+            "outcome": outcome_of_game(match, facts["ended"]),
+            "setups": setups_of(match),
+            "levels": levels_of(match),
+            "bundle_name": name,
+            "truth": truth,
+            "view": view,
+            "boards": None if game is None else game.truth(truth, seat) if truth else game.boards(view or {}),
+        }
+
+    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
+        """The bundle of a match: its finished games, and what this seat may see of the running one."""
+        rows = self._archive.matches.entries(row.number)
+        running = match.game if match.phase == "playing" else 0
+        papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
+
+        def write() -> bytes:
+            entries = [Entry.read(entry.entry) for entry in rows]
+            return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
+
+        return write, f"{match.id}.pbem.zip"
+
+    def old_turns(
+        self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]
+    ) -> OutgoingLetter | None:
+        """The reports of past turns again, from the files that were mailed; None if there were none."""
+        what = Phrase("turn {turn}", turn=turns[0]) if len(turns) == 1 else Phrase("all turns")
+        out = self.thread(match, row, seat, Phrase("game {game}, {what}, again", game=game, what=what))
+        again = []
+        for turn in turns:
+            file = self._archive.matches.paper(row.number, f"reports/game-{game}-turn-{turn}-seat-{seat}.json")
+            if file is None:
+                continue  # what the secrets of a sealed game show, nobody was told
+            name = f"{match.id}-game-{game}-turn-{turn}.json"
+            out.attachments.append((name, "application/json", file))
+            again.append(
+                {"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": sha256_hex(file)}
+            )
+        m = self.facts(match, row, seat, match)
+        out.text = self._writer.draft("letters/again.txt", m=m, game=game, again=again)
+        return out if again else None
