@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store.decision import Answer, Pending, Read, Script, Write, asked, made, meanwhile, puts_off
+from pbem.store.decision import Answer, Pending, Read, Script, Write, made, meanwhile, puts_off
 from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import (
@@ -28,7 +28,6 @@ from pbem.store.errors import (
 from pbem.store.reach import Reaches
 from pbem.store.schema import MIGRATIONS
 from pbem.store.sqlite import Sqlite
-from pbem.store.steady import MARK, Kept, Steady
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -105,7 +104,6 @@ class Database:
         self.engine = _connected(place, disk, make=migrate)
         self.place = self.engine.place
         self._reaches = Reaches(self.engine.columns)
-        self._steady = Steady(self.engine.tables)
         try:
             with self._translated():
                 self.engine.recognise(empty=migrate)
@@ -248,9 +246,9 @@ class Database:
 
     def _note_usual(self, about: str, reads: Iterable[Read]) -> None:
         """Record the queries about something: those that were also made the time before are usual."""
-        now = {read.asked: (read.sql, read.parameters) for read in reads if len(read.rows) <= _FEW}
+        asked = {read.asked: (read.sql, read.parameters) for read in reads if len(read.rows) <= _FEW}
         last = self._usual.pop(about).last if about in self._usual else {}
-        self._usual[about] = _Usual(now, {key: query for key, query in now.items() if key in last})
+        self._usual[about] = _Usual(asked, {key: query for key, query in asked.items() if key in last})
         if len(self._usual) > _MANY:
             self._usual.popitem(last=False)
 
@@ -352,32 +350,18 @@ class Database:
 
     def _asked(self, script: Script, sql: str, parameters: Parameters) -> Answer:
         """The result of a decision's query; it sees what the decision wrote."""
-        if script.may_be_kept and self._steady.covers(sql):
-            return Answer(*self._steadily(script, asked(sql, parameters), sql, parameters))
         met = script.met(sql, parameters)
         if not met and (known := script.known(sql, parameters)) is not None:
             return Answer(known.rows, known.description)
         if met and self._writing is not None:
             self._write_on()
-        rows, description = self._found(sql, parameters)
-        script.asked(Read(sql, parameters, rows, description, frozenset[object]().union(*met)))
-        return Answer(rows, description)
-
-    def _steadily(self, script: Script, query: Hashable, sql: str, parameters: Parameters) -> Kept:
-        """The rows of a query about what seldom changes; a premise of the decision is only the mark."""
-        if not script.marked:
-            self._steady.marked(self._asked(script, MARK, ()).fetchone())
-            script.marked = True
-        if (known := self._steady.known(query)) is None:
-            self._steady.keep(query, known := self._found(sql, parameters))
-        return known
-
-    def _found(self, sql: str, parameters: Parameters) -> Kept:
         cursor = self.engine.run(sql, parameters)
         try:
-            return Kept(cursor.fetchall(), cursor.description)
+            rows = cursor.fetchall()
         except self.engine.failure as error:
             self.engine.tell_apart(error)
+        script.asked(Read(sql, parameters, rows, cursor.description, frozenset[object]().union(*met)))
+        return Answer(rows, cursor.description)
 
     def write(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement that belongs to the caller's transaction; raises RuntimeError if none is open."""

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
-from pbem.store.steady import is_steady
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     Parameters = Sequence[object] | Mapping[str, object]
     Values = tuple[Any, ...]  # of a row; each has the type that its table gives the column
 
-__all__ = ["Answer", "Later", "Pending", "Read", "Script", "Write", "asked", "made", "meanwhile", "puts_off"]
+__all__ = ["Answer", "Later", "Pending", "Read", "Script", "Write", "made", "meanwhile", "puts_off"]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -80,7 +78,7 @@ class Read(NamedTuple):
     @property
     def asked(self) -> Hashable:
         """The identity of the query."""
-        return asked(self.sql, self.parameters)
+        return _asked(self.sql, self.parameters)
 
     @property
     def puts_off(self) -> bool:
@@ -178,13 +176,8 @@ class Script:
     stands_on: list[Callable[[], bool]] = field(default_factory=list)
     """What others may change meanwhile and no query shows: each says whether it holds still."""
 
-    marked: bool = False
-    """Whether the mark of what seldom changes is among the premises."""
-
     _recording: bool = True
     """Whether queries count among what the decision stands on."""
-    _steady: bool = True
-    """Whether nothing was written to the tables that seldom change, not even in a part that was undone."""
     _written: _Written = field(default_factory=_Written)
     _known: dict[Hashable, Read] = field(default_factory=dict)
     """The queries that were asked, by their texts and values."""
@@ -196,10 +189,8 @@ class Script:
     def wrote(self, write: Write) -> None:
         """Note a statement that was run, or is pending."""
         stand_ins = (value.meanwhile for value in write.parameters if isinstance(value, Later))
-        reach = self.reach(write.sql, write.parameters)
         self.steps.append(write)
-        self._steady = self._steady and is_steady(reach)
-        self._written.add((reach, frozenset(stand_ins)))
+        self._written.add((self.reach(write.sql, write.parameters), frozenset(stand_ins)))
 
     def asked(self, read: Read) -> None:
         """Note a query that was run, and the rows that it gave."""
@@ -208,17 +199,12 @@ class Script:
             self._known[read.asked] = read
             self.queries.append(read)
 
-    @property
-    def may_be_kept(self) -> bool:
-        """Whether the rows of a query about what seldom changes may be kept, and those that are kept be used."""
-        return self._steady and self._recording
-
     def known(self, sql: str, parameters: Parameters) -> Read | None:
         """The same query, made before: its rows are the same while nothing is written that it may notice."""
-        query = asked(sql, parameters)
-        if (read := self._known.get(query)) is not None:
+        asked = _asked(sql, parameters)
+        if (read := self._known.get(asked)) is not None:
             self.queries.append(read)
-        elif (read := self._ahead.get(query)) is not None:
+        elif (read := self._ahead.get(asked)) is not None:
             self.asked(read)
         return read
 
@@ -271,8 +257,7 @@ class Script:
         return any(isinstance(step, Write) and step.puts_off for step in self.steps)
 
 
-def asked(sql: str, parameters: Parameters) -> Hashable:
-    """The identity of a query."""
+def _asked(sql: str, parameters: Parameters) -> Hashable:
     return sql, tuple(parameters.items() if isinstance(parameters, dict) else parameters)
 
 

@@ -18,8 +18,8 @@ __all__ = ["move"]
 FIRST = ("players", "matches", "inbox", "outbox")
 """The tables that rows of others refer to, in the order in which they refer to each other."""
 
-LEFT = frozenset({"owners", "marks"})
-"""What is not moved: who works on the old store does not work on the new one, which has marks of its own."""
+LEFT = frozenset({"owners"})
+"""What is not moved: who works on the old store does not work on the new one."""
 
 
 def move(old: Database, new: Database) -> int:

@@ -451,13 +451,11 @@ _TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?"
 _KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")
 _ADDRESS = re.compile(r"address TEXT(?P<must> NOT NULL)?(?P<key> UNIQUE| PRIMARY KEY)? COLLATE NOCASE")
 _INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
-_TRIGGER = re.compile(r"CREATE TRIGGER (\w++) (AFTER \w++ ON \w++) BEGIN(.*;)\s*END", re.DOTALL)
-_END = re.compile(r";(?!\s*END\b)")
 
 
 def _tables_of_postgresql(script: str) -> str:
     """A migration script: the same tables, columns and keys."""
-    return ";\n".join(_made(statement.strip()) for statement in _END.split(script))
+    return ";\n".join(_made(statement.strip()) for statement in script.split(";"))
 
 
 def _made(statement: str) -> str:
@@ -465,8 +463,6 @@ def _made(statement: str) -> str:
         statement = _table(table[1], table[2])
     elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):
         statement = _index(statement)
-    elif trigger := _TRIGGER.fullmatch(statement):
-        statement = _trigger(trigger[1], trigger[2], trigger[3])
     for ours, theirs in _WORDS_OF_TABLES:
         statement = statement.replace(ours, theirs)
     return statement
@@ -483,14 +479,6 @@ def _table(name: str, columns: str) -> str:
         if address["key"] or more:
             keys = ";\n" + _index(f"CREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''})")
     return f"CREATE TABLE {name} ({columns}\n){keys}"
-
-
-def _trigger(name: str, event: str, statements: str) -> str:
-    """A trigger for each row, whose statements are a function here."""
-    return (
-        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN{statements} RETURN NULL; END $$;\n"
-        f"CREATE TRIGGER {name} {event} FOR EACH ROW EXECUTE FUNCTION {name}()"
-    )
 
 
 def _index(statement: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pbem.store.decision import Parameters
 
-__all__ = ["CASCADES", "Reach", "Reaches", "words"]
+__all__ = ["CASCADES", "Reach", "Reaches"]
 
 CASCADES = {"inbox": "lookups"}
 """Tables whose rows are deleted with those of another, which is named first."""
@@ -65,7 +65,7 @@ class Reaches:
         sql = sql.lstrip()
         written = _WRITES.match(sql)
         if written is None:
-            return Reach(words(sql), _conditions(sql) if sql.count("SELECT") == 1 else {})
+            return Reach(frozenset(_WORD.findall(sql)), _conditions(sql) if sql.count("SELECT") == 1 else {})
         table = written[1]
         tables = frozenset({table, CASCADES.get(table, table)} if sql.startswith("DELETE") else {table})
         if "SELECT" in sql:
@@ -74,11 +74,6 @@ class Reaches:
             return Reach(tables, _inserted(sql, lambda: self._columns(table)))
         changed = _SET.findall(_WHERE.split(sql)[0])
         return Reach(tables, {name: place for name, place in _conditions(sql).items() if name not in changed})
-
-
-def words(sql: str) -> frozenset[str]:
-    """The words of a statement, its tables among them."""
-    return frozenset(_WORD.findall(sql))
 
 
 def _conditions(sql: str) -> dict[str, int | str]:

@@ -8,7 +8,7 @@ Implements design.md, "Layout", room `store`.
 
 from __future__ import annotations
 
-__all__ = ["MIGRATIONS", "STEADY"]
+__all__ = ["MIGRATIONS"]
 
 POST_OFFICE = """
 CREATE TABLE meta (
@@ -574,34 +574,6 @@ CREATE TABLE witness_requests (
 ) STRICT, WITHOUT ROWID;
 """
 
-STEADY = (
-    "addresses",
-    "key_changes",
-    "keys",
-    "observers",
-    "outages",
-    "players",
-    "settings",
-    "unreachable",
-    "vacations",
-)
-"""Tables that most letters ask and few write. Who writes to one puts another mark in `marks`, see `steady`."""
-
-MARKS = """
-CREATE TABLE marks (
-    name TEXT PRIMARY KEY,
-    mark TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-""" + "".join(
-    f"""CREATE TRIGGER {table}_{event.lower()} AFTER {event} ON {table} BEGIN
-    INSERT INTO marks VALUES ('steady', lower(hex(randomblob(10))))
-    ON CONFLICT (name) DO UPDATE SET mark = excluded.mark;
-END;
-"""
-    for table in STEADY
-    for event in ("INSERT", "UPDATE", "DELETE")
-)
-
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -636,6 +608,5 @@ MIGRATIONS: tuple[str, ...] = (
     SEALED,
     ROLES,
     WITNESS_REQUESTS,
-    MARKS,
 )
 """The scripts in their order."""
