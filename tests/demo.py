@@ -367,7 +367,7 @@ def served(folder: Path, office: PostOffice, game: str, store: str, number: int)
     office.box(f"operator@{SERVER}")
     server = office.servers = Servers(folder, office.port, store, number, str(config))
     try:
-        while "You are a program" not in Letter(arrivals.get(timeout=PATIENCE)).text:
+        while "now on you are a program" not in Letter(arrivals.get(timeout=PATIENCE)).text:
             pass
         yield server
         server.stop()
