@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
 ROOT = Path(pbem.__file__).parent
 
-LEAVES = {"config", "examples", "failpoints", "i18n", "json_object", "phrase", "store_place", "verifier_key"}
+LEAVES = {
+    "config",
+    "durable",
+    "examples",
+    "failpoints",
+    "i18n",
+    "json_object",
+    "phrase",
+    "store_place",
+    "verifier_key",
+}
 """Modules that every room may use, and that use no room."""
 
 ARROWS: dict[str, set[str]] = {

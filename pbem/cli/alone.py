@@ -8,8 +8,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pbem.durable import make_folder
 from pbem.player.account import BadAccount
-from pbem.player.durable import make_folder
 
 if TYPE_CHECKING:
     import threading

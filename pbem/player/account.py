@@ -14,8 +14,8 @@ import msgspec
 import tomli_w
 
 from pbem.config import converted, read_as
+from pbem.durable import replace
 from pbem.player.correspondence import Party
-from pbem.player.durable import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

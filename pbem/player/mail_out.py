@@ -6,7 +6,6 @@ The bytes were fixed before, and are sent as they are. Nothing here decides whet
 
 from __future__ import annotations
 
-import os
 import shlex
 import smtplib
 import ssl
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from pbem import durable
 from pbem.mailbox.password import PasswordError, password, token
 
 if TYPE_CHECKING:
@@ -101,12 +101,6 @@ def _sendmail(command: str, account: Account, sent: Sent) -> str:
 
 def _draft(folder: Path, sent: Sent) -> str:
     """A file that mail programs open as a letter to be sent; the same letter gives the same file."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
-    draft = path.with_suffix(".new")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(b"X-Unsent: 1\r\n" + sent.raw)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    durable.replace(path, b"X-Unsent: 1\r\n" + sent.raw)
     return f"a draft; send it with your mail program: mutt -H {path}"

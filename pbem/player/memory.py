@@ -13,7 +13,7 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.player.durable import make_folder
+from pbem.durable import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

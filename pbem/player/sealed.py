@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
+from pbem.durable import make_folder, replace
 from pbem.match.sealed_documents import Place, salt
 from pbem.match.transcript import canonical
-from pbem.player.durable import make_folder, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from pbem.durable import make_folder, replace, write
 from pbem.identity import BadKey, ssh
-from pbem.player.durable import make_folder, replace, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable

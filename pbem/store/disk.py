@@ -10,6 +10,8 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
+from pbem import durable
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -25,18 +27,11 @@ class Disk:
 
     def sync(self, path: Path) -> None:
         """Sync a file, or the names in a folder: it is on disk when this returns."""
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)
+        durable.sync(path)
 
     def make_folder(self, folder: Path) -> None:
         """Make a folder, if needed, and sync the names of those that were made; a new one is closed to others."""
-        made = [one for one in (folder, *folder.parents) if not one.exists()]
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for one in reversed(made):
-            self.sync(one.parent)
+        durable.make_folder(folder, self.sync)
 
     def room(self, folder: Path) -> int:
         """How many octets are free under a folder."""

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 from simulation.disk import Disk
 
 from pbem.cli.alone import alone
-from pbem.player import memory, signing, witness
+from pbem.player import mail_out, memory, signing, witness
 from pbem.player.account import Account, Places
-from pbem.player.memory import Memory
+from pbem.player.memory import Memory, Sent
 from pbem.player.sealed import Secrets, Vault
 from pbem.player.witness import Settings, Witness
 from pbem.tlog.checkpoint import Checkpoint, Request
@@ -105,6 +106,17 @@ def test_keys_and_accounts_stay(machine: Machine) -> None:
     machine.power_cut()
     assert places.load() == ANNA
     assert signing.read(machine.folder / "keys" / "anna" / "id_ed25519", str).public
+
+
+def test_a_draft_that_counts_as_sent_stays(machine: Machine) -> None:
+    folder = machine.folder / "drafts" / "pbem"
+    account = replace(ANNA, mail_out=f"drafts:{folder}")
+    raw = b"To: pbem@play.example\r\n\r\n"
+    sent = Sent(1, "<one@mail.example>", "orders", "m17", "turn 1", 1, "", raw, "pbem@play.example", "ready")
+    mail_out.send(account, sent)
+    machine.power_cut()
+    (draft,) = folder.glob("*.eml")
+    assert draft.read_bytes().endswith(sent.raw)
 
 
 def test_a_lock_leaves_no_folder_that_may_vanish(machine: Machine) -> None:

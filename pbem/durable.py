@@ -1,7 +1,7 @@
-"""A player's files and folders that are on the disk when a call returns, and so are their names.
+"""Files and folders that are on the disk when a call returns, and so are their names.
 
 What leaves a machine, or is shown to its player, rests on files that no power cut takes back. Nothing here knows what
-is in them. Implements sealed.md 1.5, "Secrets at the player's".
+is in them. Implements reliability.md, promises 1 and 2, and sealed.md 1.5, "Secrets at the player's".
 """
 
 from __future__ import annotations
@@ -10,26 +10,27 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["make_folder", "replace", "sync_names", "write"]
+__all__ = ["make_folder", "replace", "sync", "write"]
 
 
-def make_folder(folder: Path) -> None:
-    """Have a folder there, and the names of all that had to be made on the disk; they are for their owner alone."""
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for one in reversed(made):
-        sync_names(one.parent)
-
-
-def sync_names(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
-    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def make_folder(folder: Path, sync: Callable[[Path], None] = sync) -> None:
+    """Have a folder there, and the names of all that had to be made on the disk; they are for their owner alone."""
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for one in reversed(made):
+        sync(one.parent)
 
 
 def write(path: Path, content: bytes, *, new: bool = False) -> None:
@@ -47,4 +48,4 @@ def replace(path: Path, content: bytes) -> None:
     draft = path.with_name(f"{path.name}.new")
     write(draft, content)
     draft.replace(path)
-    sync_names(path.parent)
+    sync(path.parent)
