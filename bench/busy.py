@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SLICES = 3
-SLICE = 800
-"""Letters to the one and to the other in turn, so often in a round: the machine is the same for both."""
+SLICE = 6400
+"""Letters to the one and to the other in turn, so often in a round: the machine is the same for both, and each turn
+takes seconds, as a flood does, so that what a desk had in hand when it began counts for little."""
 
 MATCHES = 8
 HEAVY = 96

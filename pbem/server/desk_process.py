@@ -333,8 +333,10 @@ class Work:
 
     def _rest(self, worked: float) -> None:
         """Leave the processor to others after this many seconds of work, while letters pour in."""
-        if (rest := min(worked * RESTED, self._eased - self._clock())) > 0:
-            self._stopping.wait(rest)
+        rested = self._clock() + worked * RESTED
+        while (rest := min(rested, self._eased) - self._clock()) > 0:  # more of them came meanwhile
+            if self._stopping.wait(rest):
+                return
 
     def _tell(self) -> None:
         """Report that there may be something to send."""

@@ -120,6 +120,61 @@ def test_a_desk_rests_more_than_it_works_for_a_moment(tmp_path: Path) -> None:
     assert min(gaps[4:]) < 0.05
 
 
+class Pouring(threading.Event):
+    """While a desk waits for this, its time goes by, and more letters pour in."""
+
+    def __init__(self, flood: Flood) -> None:
+        super().__init__()
+        self._flood = flood
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self._flood.goes_on(timeout)
+        return self.is_set()
+
+
+class Flood:
+    """A desk while letters go on pouring in: each that it handles takes as long as is said, and no real time."""
+
+    def __init__(self, database: Database, seconds: float, letters: int) -> None:
+        self.time = 100.0
+        self.begun: list[float] = []
+        self._seconds, self._letters = seconds, letters
+        self.work = Work(
+            self,
+            database,
+            lambda: datetime.now(UTC),
+            lambda: None,
+            lambda: None,
+            event=lambda: Pouring(self),
+            clock=lambda: self.time,
+        )
+
+    def goes_on(self, seconds: float) -> None:
+        self.time += seconds
+        self.work.ease()
+
+    def handle_next(self, _now: datetime) -> int:
+        self.begun.append(self.time)
+        self.goes_on(self._seconds)
+        if len(self.begun) == self._letters:
+            self.work.stop()
+        return 1
+
+    def tick(self, _now: datetime) -> None:
+        """Nothing is timed."""
+
+
+@pytest.mark.parametrize("seconds", [0.005, 0.05, 0.5])
+def test_a_desk_works_a_tenth_of_the_time_while_they_go_on_pouring_in(tmp_path: Path, seconds: float) -> None:
+    """However long it worked: eight letters take longer than the moment for which a flood makes it rest."""
+    with Database(tmp_path / "store.sqlite") as database:
+        flood = Flood(database, seconds, letters=5)
+        flood.work()
+    gaps = [after - before for before, after in pairwise(flood.begun)]
+    assert gaps == pytest.approx([seconds * (1 + desk_process.RESTED)] * 4)
+
+
 def test_a_desk_that_rests_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_process, "EASED", 3600.0)
     monkeypatch.setattr(desk_process, "RESTED", 10**6)
