@@ -52,6 +52,10 @@ class Echo:
             self.inbox.done(row.id, "echoed")
         return True
 
+    def held_up(self) -> bool:
+        """Nothing waits behind another desk's letter."""
+        return False
+
     def tick(self, now: datetime) -> datetime | None:
         self.ticks.append(now)
         return None

@@ -26,6 +26,10 @@ class Idle:
         """There is nothing to do."""
         return False
 
+    def held_up(self) -> bool:
+        """Nothing waits behind another desk's letter."""
+        return False
+
     def tick(self, _now: object) -> None:
         """There is nothing to wait for."""
 

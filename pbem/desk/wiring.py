@@ -92,6 +92,10 @@ class Desk:
         """Carry out the operator's instructions."""
         operator.obey(self, now)
 
+    def held_up(self) -> bool:
+        """Whether letters wait only because another desk has one of their sender, or for their match, in hand."""
+        return self.inbox.waiting_behind()
+
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
         return clock.tick(self, now)

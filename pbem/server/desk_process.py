@@ -86,6 +86,7 @@ LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the an
 NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
+HELD_UP = 0.05  # seconds before a desk looks again for letters that wait behind one in hand at another
 EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
 RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
 ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
@@ -104,6 +105,9 @@ class DeskLike(Protocol):
 
     def handle_next(self, now: datetime) -> int:
         """Handle the next letters of the inbox; returns how many there were."""
+
+    def held_up(self) -> bool:
+        """Whether letters wait only because another desk has one of their sender, or for their match, in hand."""
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what the clock demands; returns when to be called again, None if nothing is timed."""
@@ -329,7 +333,10 @@ class Work:
             if self._stopping.is_set():
                 return 0.0
         following = self._desk.tick(self._now()) if Role.CLOCK in self._roles else None
-        return 0.0 if handled else self._until(following)
+        if handled:
+            return 0.0
+        held_up = Role.DESK in self._roles and self._desk.held_up()
+        return min(self._until(following), HELD_UP) if held_up else self._until(following)
 
     def _rest(self, worked: float) -> None:
         """Leave the processor to others after this many seconds of work, while letters pour in."""

@@ -276,6 +276,10 @@ class Inbox:
                 self.release(row["id"])
         return leased
 
+    def waiting_behind(self) -> bool:
+        """Whether letters wait, after none could be leased, as others have one of their sender, or match, in hand."""
+        return bool(self._database.rows(f"SELECT 1 {FRESH} LIMIT 1"))
+
     def _fresh(self, queries: Sequence[str], most: int) -> list[Row]:
         """The letters to work on next, of those that may share a batch: this desk's own, or else anybody's."""
         if self._share[1] > 1 and self._leases % ANYBODY:

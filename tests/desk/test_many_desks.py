@@ -171,6 +171,20 @@ def test_letters_of_one_sender_come_in_order(referee: Referee, other: Desk) -> N
     assert [row.envelope.sender for row in other.inbox.lease_some(8, referee.now)] == [ann.address] * 2
 
 
+def test_a_desk_knows_that_letters_wait_behind_one_in_hand(referee: Referee, other: Desk) -> None:
+    """It looks again soon: nobody wakes it when there is no more than the backlog."""
+    ann, _ = referee.begun()
+    assert not referee.desk.held_up()
+    put(referee, ann, "status")
+    put(referee, ann, "whoami")
+    (in_hand,) = other.inbox.lease_some(1, referee.now)
+    assert not referee.desk.handle_next(referee.now)
+    assert referee.desk.held_up()
+    other.inbox.give_back(in_hand.id)
+    assert referee.desk.handle_next(referee.now) == 2
+    assert not referee.desk.held_up()
+
+
 def test_letters_to_the_address_of_one_match_come_in_order(referee: Referee, other: Desk) -> None:
     ann, bob = referee.begun()
     to = "pbem+m1.0123456789abcdef@play.example"

@@ -266,6 +266,9 @@ def test_a_desk_does_what_its_roles_are(tmp_path: Path, role: Role) -> None:
             called.append(Role.DESK)
             return 0
 
+        def held_up(self) -> bool:
+            return False
+
         def tick(self, _now: object) -> None:
             called.append(Role.CLOCK)
 

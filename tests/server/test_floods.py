@@ -92,6 +92,9 @@ class Desk:
         time.sleep(0.01)
         return 1
 
+    def held_up(self) -> bool:
+        return False
+
     def tick(self, _now: datetime) -> None:
         """Nothing is timed."""
 
@@ -161,6 +164,9 @@ class Flood:
             self.work.stop()
         return 1
 
+    def held_up(self) -> bool:
+        return False
+
     def tick(self, _now: datetime) -> None:
         """Nothing is timed."""
 
@@ -182,6 +188,33 @@ def test_a_desk_that_rests_stops_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         while not desk.begun:
             time.sleep(0.01)
     assert len(desk.begun) == 1
+
+
+@pytest.mark.parametrize(("held_up", "waits"), [(True, desk_process.HELD_UP), (False, desk_process.LONGEST_WAIT)])
+def test_a_desk_looks_again_soon_for_letters_behind_anothers(tmp_path: Path, *, held_up: bool, waits: float) -> None:
+    waited: list[float | None] = []
+
+    class Behind(Desk):
+        """A desk that gets no letter."""
+
+        def handle_next(self, _now: datetime) -> int:
+            return 0
+
+        def held_up(self) -> bool:
+            return held_up
+
+    class Waiting(threading.Event):
+        """What ends the work as soon as it is waited for."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout)
+            work.stop()
+            return True
+
+    with Database(tmp_path / "store.sqlite") as database:
+        work = Work(Behind(), database, lambda: datetime.now(UTC), lambda: None, lambda: None, event=Waiting)
+        work()
+    assert waited == [waits]
 
 
 def test_who_waits_for_a_commit_waits_for_no_checkpoint(tmp_path: Path) -> None:
