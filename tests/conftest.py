@@ -9,6 +9,7 @@ import gc
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,15 +50,22 @@ def _foreign(config: pytest.Config) -> list[Path]:
     return [] if folder is None else mails(folder)
 
 
-def _files_in_memory() -> None:
-    """Have the tests' files in memory, where a sync takes no time: kills take none, and power cuts are simulated."""
-    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(MEMORY).free > ROOM:
-        os.environ["TMPDIR"] = str(MEMORY)
-        tempfile.tempdir = None
+def _files_in_memory(config: pytest.Config) -> None:
+    """Have the tests' files in memory, where a sync takes no time: kills take none, and power cuts are simulated.
+
+    They are gone afterwards, unlike those in a TMPDIR that is set.
+    """
+    if "TMPDIR" in os.environ or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM:
+        return
+    with suppress(OSError):
+        folder = tempfile.mkdtemp(prefix="pbem-tests-", dir=MEMORY)
+        Path(folder).chmod(0o755)  # tests become other users
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    _files_in_memory()
+    _files_in_memory(config)
     gc.disable()  # until all is collected: what is imported is no garbage
     folder = config.getoption("corpora")
     if folder is not None and not _foreign(config):

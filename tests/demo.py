@@ -116,7 +116,7 @@ class Terminal:
         ways = ("--in", f"maildir:{self.maildir}", "--out", f"smtp://127.0.0.1:{self._port}")
         self("register", f"{self.name}@{SERVER}", "--address", f"{self.name}@mail.example", "--new-key", *ways)
 
-    def is_asked(self, patience: float = 1.0) -> bool:
+    def is_asked(self, patience: float = 0.1) -> bool:
         """Whether something is asked of them, or the match is over, now or soon."""
         done = self._run("wait", MATCH, patience=patience)
         if done.returncode not in {0, 3}:

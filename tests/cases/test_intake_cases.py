@@ -210,7 +210,7 @@ def test_case_06_disk_full(tmp_path: Path) -> None:
 
 
 def test_case_07_database_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("pbem.store.sqlite.BUSY_SECONDS", 0.05)
     monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
     monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
 
