@@ -89,6 +89,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk an
 HELD_UP = 0.05  # seconds before a desk looks again for letters that wait behind one in hand at another
 EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
 RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
+LONGEST_REST = 1.0  # seconds; heavy letters in a flood delay nobody's answer by more than their own work and this
 ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
 READY, WORKED, RESTS, FAILED, HERE = b"!", b".", b"z", b"?", b"h"
 FILES, WAKE, EASE, STOP, ASKED = b"f", b"w", b"e", b"s", b"a"
@@ -340,7 +341,7 @@ class Work:
 
     def _rest(self, worked: float) -> None:
         """Leave the processor to others after this many seconds of work, while letters pour in."""
-        rested = self._clock() + worked * RESTED
+        rested = self._clock() + min(worked * RESTED, LONGEST_REST)
         while (rest := min(rested, self._eased) - self._clock()) > 0:  # more of them came meanwhile
             if self._stopping.wait(rest):
                 return
