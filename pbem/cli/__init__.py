@@ -44,6 +44,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     "inbox": Place("pbem.cli.queues", "inbox", "Letters received: list, show, retry, drop."),
     "outbox": Place("pbem.cli.queues", "outbox", "Letters to be sent: list, show, retry, drop."),
     "match": Place("pbem.cli.match", "match", "Matches: list, show, pause, resume, end."),
+    "log": Place("pbem.cli.log", "log", "Other servers' logs that this one witnesses: list, forget."),
     "backup": Place("pbem.cli.backup", "backup", "Copy the store, while the server runs."),
     "restore": Place("pbem.cli.backup", "restore", "Replace the store with a backup."),
     "move-store": Place("pbem.cli.move_store", "move_store", "Move the store into PostgreSQL, or back."),

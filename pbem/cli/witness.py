@@ -37,7 +37,8 @@ _LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and whe
 )
 @click.option("--once", is_flag=True, help="Look into the mailbox once, answer, and end: for cron.")
 @click.option("--refused", is_flag=True, help="Print what was refused, with the notes cosigned before, and end.")
-def witness(config_file: Path, *, once: bool, refused: bool) -> None:
+@click.option("--forget", metavar="NAME", help="Let the log of this server begin anew, whatever it said, and end.")
+def witness(config_file: Path, *, once: bool, refused: bool, forget: str | None) -> None:
     """Witness the logs of servers: make sure that none takes back what it said.
 
     A server mails its checkpoints, or posts them to the `listen` of witness.toml; each one is cosigned if it
@@ -57,6 +58,9 @@ def witness(config_file: Path, *, once: bool, refused: bool) -> None:
                 for time, said in found.refused():
                     click.echo(f"{time}\n{said}")
                 return
+            if forget is not None:
+                _forget(found, forget)
+                return
             click.echo(f"cosigning as {found.verifier}")
             with _listening(settings) if settings.listen and not once else nullcontext():
                 _run(found, settings, stop, once=once)
@@ -66,6 +70,14 @@ def witness(config_file: Path, *, once: bool, refused: bool) -> None:
         raise click.ClickException(str(error)) from error
     except sqlite3.Error as error:
         raise click.ClickException(f"{settings.memory} cannot be read or written: {error}") from error
+
+
+def _forget(found: Witness, name: str) -> None:
+    """Forget a log, and print what is forgotten; raises click.ClickException."""
+    note = found.forget(name, datetime.now(UTC))
+    if note is None:
+        raise click.ClickException(f"nothing is remembered of a log {name!r}")
+    click.echo(f"forgotten; it stays among what --refused prints:\n\n{note}", nl=False)
 
 
 @contextmanager

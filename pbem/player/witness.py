@@ -227,8 +227,24 @@ class Witness:
         """Note that an answer was handed over for sending."""
         self._database.execute("DELETE FROM replies WHERE id = ?", (sent.id,))
 
+    def forget(self, origin: str, now: datetime) -> str | None:
+        """Have a log begin anew; returns the note that was remembered, which stays among the refusals, or None."""
+        with self._deciding():
+            row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
+            if row is None:
+                return None
+            self._database.execute("DELETE FROM logs WHERE origin = ?", (origin,))
+            self._database.execute(
+                "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (now.isoformat(), f"forgotten {origin}\n\n{row[0]}"),
+            )
+        return row[0]
+
     def refused(self) -> list[tuple[str, str]]:
-        """The refusals, oldest first: when, and the text that the log was told, with the note cosigned before."""
+        """The refusals, oldest first: when, and the text that the log was told, with the note cosigned before.
+
+        Among them what was forgotten: it proves something for as long as somebody has it.
+        """
         with closing(self._database.execute("SELECT time, said FROM refused ORDER BY id")) as rows:
             return [(time, said) for time, said in rows]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["AskedRow", "CheckpointRow", "QueuedHead", "TransparencyLog"]
+__all__ = ["AskedRow", "CheckpointRow", "CosignedRow", "QueuedHead", "TransparencyLog"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ class AskedRow:
     size: int
     wanted: int
     asked: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CosignedRow:
+    """What is remembered of another server's log: its name, the last note that was cosigned here, and when."""
+
+    origin: str
+    note: str
+    time: datetime
 
 
 class TransparencyLog:
@@ -168,3 +177,12 @@ class TransparencyLog:
             " ON CONFLICT (origin) DO UPDATE SET note = excluded.note, time = excluded.time",
             (origin, note, to_db(now)),
         )
+
+    def all_remembered(self) -> list[CosignedRow]:
+        """What is remembered of each other server's log, by name."""
+        rows = self._database.rows("SELECT origin, note, time FROM cosigned_notes ORDER BY origin")
+        return [CosignedRow(row["origin"], row["note"], from_db(row["time"])) for row in rows]
+
+    def forget(self, origin: str) -> None:
+        """Have another server's log begin anew."""
+        self._database.write("DELETE FROM cosigned_notes WHERE origin = ?", (origin,))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import ANN, SERVER, START, Referee
 
 from pbem.cli import main
@@ -26,7 +27,10 @@ from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
 from pbem.store.sqlite import Lock
+from pbem.store.tlog import TransparencyLog
 from pbem.store.vault import Vault
+from pbem.tlog.checkpoint import Checkpoint
+from pbem.tlog.note import Note, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +76,7 @@ class House:
     def run(self, *words: str, status: int = 0) -> str:
         """A command in this process; what it printed."""
         command, *arguments = words
-        group = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match"} else [command]
+        group = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "log"} else [command]
         done: Result = CliRunner().invoke(main, [*group, *arguments, "--config", str(self.config)])
         assert done.exit_code == status, done.output
         assert done.exception is None or isinstance(done.exception, SystemExit)
@@ -131,6 +135,20 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def house(tmp_path: Path, played: Path) -> House:
     shutil.copy(played / "store.sqlite", tmp_path)
     return House(tmp_path)
+
+
+def test_logs_that_are_witnessed_are_listed_and_forgotten(house: House) -> None:
+    assert "No other server's log was cosigned here." in house.run("log", "list")
+    text = str(Checkpoint("far.example", 7, bytes(32)))
+    note = str(Note(text, (signed("far.example", Ed25519PrivateKey.from_private_bytes(bytes(32)), text),)))
+    with Database(house.store) as database, database.transaction():
+        TransparencyLog(database).remember("far.example", note, START)
+    assert house.found("log", "list") == [{"log": "far.example", "size": 7, "cosigned": "2026-03-01T12:00:00Z"}]
+    assert "far.example" in house.run("log", "list")
+    assert "No log 'near.example'" in house.run("log", "forget", "near.example", "--yes", status=1)
+    assert "Aborted" in house.run("log", "forget", "far.example", status=1)
+    assert house.run("log", "forget", "far.example", "--yes") == note
+    assert house.found("log", "list") == []
 
 
 def test_status_says_how_the_server_stands(house: House) -> None:

@@ -79,6 +79,21 @@ def test_from_cron_each_letter_is_answered_once_and_what_was_refused_is_printed(
     assert shown.count("\nl.example\n1\n") == 2
 
 
+def test_a_log_that_is_forgotten_begins_anew_and_what_was_known_is_kept(settings: Path) -> None:
+    box = mailbox.Maildir(settings.parent / "in")
+    run(settings, "--once")
+    assert "nothing is remembered of a log 'l.example'" in run(settings, "--forget", "l.example", status=1)
+    box.add(request(b"one"))
+    run(settings, "--once")
+    box.add(request(b"two"))
+    assert "forked: l.example 1\n" in run(settings, "--once")
+    note = run(settings, "--forget", "l.example").partition("\n\n")[2]
+    assert "\n\n— l.example " in note
+    assert note in run(settings, "--refused").partition("\nforgotten l.example\n\n")[2]
+    box.add(request(b"two", number=2))
+    assert "cosigned: l.example 1\n" in run(settings, "--once")
+
+
 def test_what_ends_before_its_answer_left_answers_at_the_next_start(settings: Path) -> None:
     run(settings, "--once")
     with closing(Witness(load(settings))) as first, closing(Witness(load(settings))) as second:

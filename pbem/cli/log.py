@@ -1,0 +1,61 @@
+"""`pbem log`: other servers' logs that this one witnesses. Implements docs/witnesses.md, "To be a witness"."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli.common import as_json, config_option, opened, table
+from pbem.store.tlog import TransparencyLog
+from pbem.tlog.checkpoint import Checkpoint
+from pbem.tlog.note import Note
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["log"]
+
+
+@click.group()
+def log() -> None:
+    """Logs of other servers that this server witnesses: list them, forget one."""
+
+
+@log.command("list")
+@config_option
+@as_json
+def list_(config_file: Path, *, as_json: bool) -> None:
+    """List the logs of which a checkpoint was cosigned here, and how long each was."""
+    with opened(config_file) as store:
+        rows: list[dict[str, object]] = [
+            {
+                "log": known.origin,
+                "size": Checkpoint.read(Note.read(known.note).text).size,
+                "cosigned": known.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+            for known in TransparencyLog(store.database).all_remembered()
+        ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    elif rows:
+        table(rows, ("log", "size", "cosigned"))
+    else:
+        click.echo("No other server's log was cosigned here.")
+
+
+@log.command()
+@click.argument("name")
+@config_option
+@click.confirmation_option(
+    prompt="Whatever that log shows next is then cosigned, even if it takes something back. Forget?"
+)
+def forget(name: str, config_file: Path) -> None:
+    """Let the log of server NAME begin anew, and print the note of it that is forgotten: keep it."""
+    with opened(config_file) as store, store.database.transaction():
+        known = TransparencyLog(store.database)
+        if (note := known.remembered(name)) is None:
+            raise click.ClickException(f"No log {name!r} was cosigned here.")
+        known.forget(name)
+    click.echo(note, nl=False)
