@@ -224,7 +224,9 @@
     const about = WITNESS.match(files), last = about.heads.length, own = (data.logged || []).map((one) => ({ ...one, server: about.server, match: about.match }));
     const { seen, unseen, faults, stories, proofs } = await WITNESS.look(about, [...own, ...kept], keys);
     if (mine !== looked) return;
-    for (const seq of stories) said.unshift(["bad", say("A letter shows another entry {seq} than this bundle, and the server signed both: it told two stories. Keep the letter.", { seq })]);
+    for (const seq of stories.bundle) said.push(["bad", say("A letter shows another entry {seq} than this bundle, and the server signed both: it told two stories. Keep the letter.", { seq })]);
+    for (const seq of stories.letters) said.push(["bad", say("Letters show two different entries {seq}, and the server signed both: it told two stories. Keep the letters.", { seq })]);
+    for (const seq of stories.closed) said.push(["bad", say("A letter shows an entry {seq}, and the server signed it, although the match was closed with entry {last}: it told two stories. Keep the letter.", { seq, last })]);
     for (const { name: witness, seq, time } of seen) said.push(["good", seq < last
       ? say("{witness} saw entry {seq} of {last} by {time} at the latest; nothing here shows that it saw what came after.", { witness, seq, last, time })
       : say("{witness} saw entry {seq} of {last}, the last one, by {time} at the latest.", { witness, seq, last, time })]);

@@ -94,8 +94,8 @@ const WITNESS = (() => {
    * @returns {{server: string, match: string, key: string, heads: string[]}}
    */
   function match(files) {
-    const { server, match, server_key: key } = JSON.parse(text(files.get("transcript.jsonl")).split("\n")[0]).body;
-    return { server, match, key, heads: text(files.get("heads.txt")).split("\n").filter(Boolean).map((line) => line.split(" ")[1]) };
+    const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean), { server, match, server_key: key } = JSON.parse(entries[0]).body;
+    return { server, match, key, closed: JSON.parse(entries.at(-1)).type === "closed", heads: text(files.get("heads.txt")).split("\n").filter(Boolean).map((line) => line.split(" ")[1]) };
   }
 
   /**
@@ -127,23 +127,27 @@ const WITNESS = (() => {
     return found;
   }
 
-  /** The heads that the server signed, and that are not the bundle's. */
+  /** Entries for which the server signed other heads: than the bundle has, in two letters, or after the match was closed. */
   async function others(about, shown) {
-    const found = new Set(), imported = await ed25519(unhex(about.key));
+    const bundle = new Set(), letters = new Set(), closed = new Set(), later = new Map(), imported = await ed25519(unhex(about.key));
     for (const { seq, head, signature } of shown) {
-      if (seq < 1 || seq > about.heads.length || about.heads[seq - 1] === head) continue;
-      if (/^[0-9a-f]{64}$/.test(head) && /^[0-9a-f]{128}$/.test(signature) && await holds(imported, unhex(signature), statement(about, seq, head))) found.add(seq);
+      if (seq < 1 || about.heads[seq - 1] === head) continue;
+      if (!/^[0-9a-f]{64}$/.test(head) || !/^[0-9a-f]{128}$/.test(signature) || !await holds(imported, unhex(signature), statement(about, seq, head))) continue;
+      if (seq <= about.heads.length) bundle.add(seq);
+      else if ((later.get(seq) || head) !== head) letters.add(seq);
+      else if (about.closed) closed.add(seq);
+      later.set(seq, head);
     }
-    return [...found];
+    return { bundle: [...bundle], letters: [...letters], closed: [...closed] };
   }
 
   /**
    * Who saw what.
-   * @param {{server: string, match: string, key: string, heads: string[]}} about
+   * @param {{server: string, match: string, key: string, closed: boolean, heads: string[]}} about
    * @param {{server: string, match: string, seq: number, proof?: string, head?: string, signature?: string}[]} shown
    * @param {Key[]} keys of those who are believed
-   * @returns {Promise<{seen: {name: string, seq: number, time: string}[], unseen: string[], faults: string[], stories: number[], proofs: number}>}
-   *   faults: proofs that show nothing, and why; stories: entries of which the server signed two
+   * @returns {Promise<{seen: {name: string, seq: number, time: string}[], unseen: string[], faults: string[], stories: {bundle: number[], letters: number[], closed: number[]}, proofs: number}>}
+   *   faults: proofs that show nothing, and why; stories: entries of which the server signed two, and those after the end
    */
   async function look(about, shown, keys) {
     const best = new Map(), faults = new Set(), ours = shown.filter(({ server, match }) => server === about.server && match === about.match);

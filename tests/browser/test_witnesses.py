@@ -85,6 +85,7 @@ def test_letters_that_a_reader_brings_are_read_in_the_page(
         "seen": [witnessed.logged(3, witnessed.proof(found, 3, TIMES))],
         "false": [witnessed.logged(3, witnessed.proof(found, 3, TIMES, head="a" * 64))],
         "two": [witnessed.signed_head(found, 2, "b" * 64)],
+        "beyond": [witnessed.signed_head(found, len(found.entries) + 1, "b" * 64)],
         "none": [{"about": "match"}],
     }
     for name, each in items.items():
@@ -110,6 +111,8 @@ def test_letters_that_a_reader_brings_are_read_in_the_page(
     said = bring("two", "seen")
     assert [tone for tone, _ in said] == ["bad", "good"]
     assert "it told two stories" in said[0][1]
+    ((tone, told),) = (one for one in bring("beyond") if "stories" in one[1])
+    assert (tone, f"although the match was closed with entry {last}" in told) == ("bad", True)
 
 
 def test_of_a_bundle_that_does_not_hold_nobody_is_said_to_have_seen_anything(

@@ -40,6 +40,8 @@ LOOK = """async ([packed, shown, keys, letters]) => {
     const believed = await Promise.all(keys.map(WITNESS.key));
     return WITNESS.look(about, [...given, ...letters.flatMap(WITNESS.letter)], believed);
 }"""
+STRANGERS = Ed25519PrivateKey.from_private_bytes(bytes(32))
+NONE: dict[str, list[int]] = {"bundle": [], "letters": [], "closed": []}
 LEADS = "([written, leaf]) => WITNESS.leads(WITNESS.proof(written), Uint8Array.fromHex(leaf))"
 
 
@@ -75,7 +77,7 @@ def test_the_latest_entry_that_each_witness_saw_and_when_at_the_latest(scripts: 
     ]
     said = look(scripts, found, shown)
     assert said["seen"] == [{"name": W, "seq": last, "time": AT}, {"name": V, "seq": 3, "time": AT}]
-    assert (said["unseen"], said["faults"], said["stories"]) == ([], [], [])
+    assert (said["unseen"], said["faults"], said["stories"]) == ([], [], NONE)
     # The same from letters, one of which forwards another.
     raw = [witnessed.letter(found, [witnessed.logged(seq, proof)]) for seq, proof in shown]
     forwarded = b"From: ann@x\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\n"
@@ -165,13 +167,47 @@ def test_what_is_not_of_this_server_or_this_bundle_shows_nothing(scripts: Script
 def test_two_entries_that_the_server_signed_are_two_stories(scripts: Scripts, found: Bundle) -> None:
     ours = found.entries[1].head
     for head, key, told in (
-        (ours, witnessed.KEY, []),
-        ("b" * 64, witnessed.KEY, [2]),
-        ("b" * 64, Ed25519PrivateKey.from_private_bytes(bytes(32)), []),
+        (ours, witnessed.KEY, NONE),
+        ("b" * 64, witnessed.KEY, NONE | {"bundle": [2]}),
+        ("b" * 64, STRANGERS, NONE),
     ):
         raw = witnessed.letter(found, [witnessed.signed_head(found, 2, head, key)])
         assert look(scripts, found, letters=[raw])["stories"] == told
         assert bool(kept("x", raw).for_programs)
+
+
+@pytest.mark.parametrize(
+    ("heads", "key", "finished", "told"),
+    [
+        ("b", witnessed.KEY, True, {"closed": [0]}),
+        ("bb", witnessed.KEY, True, {"closed": [0]}),
+        ("b", STRANGERS, True, {}),
+        ("bb", witnessed.KEY, False, {}),
+        ("bc", witnessed.KEY, False, {"letters": [0]}),
+        ("bc", STRANGERS, False, {}),
+    ],
+)
+def test_what_the_server_signed_beyond_the_bundle_as_verify_says_it(
+    scripts: Scripts,
+    found: Bundle,
+    heads: str,
+    key: Ed25519PrivateKey,
+    finished: bool,
+    told: dict[str, list[int]],
+) -> None:
+    """After `closed` nothing follows; of a match that goes on, two letters agree."""
+    assert found.entries[-1].type == "closed"
+    given = found if finished else bundle.Bundle(found.entries[:-1], found.signatures[:-1], found.papers)
+    seq = len(given.entries) + 1
+    letters = [witnessed.letter(given, [witnessed.signed_head(given, seq, head * 64, key)]) for head in heads]
+    at = {kind: [seq + one for one in entries] for kind, entries in told.items()}
+    assert look(scripts, given, letters=letters)["stories"] == NONE | at
+    proved = Proved(telling=True)
+    list(verify(bundle.write(found), Letters, None, proved))
+    assert proved.match is not None
+    against = Against(given, proved.match)
+    standings = [against.judge(kept("x", raw)).standing for raw in letters]
+    assert ("two stories" in standings) is bool(told)
 
 
 @pytest.mark.parametrize(
