@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from domains import Domain
 from machine import settings, words
 
-from pbem.games.spaceships.words import EXAMPLE
+from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.identity import ssh
 from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
@@ -44,6 +44,8 @@ TOGETHER = 0.4  # share of the longest time until a player looks: many look at t
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
 KEY = Path(__file__).parent.parent / "data" / "signed" / "keys" / "dkim-rsa.key"
+SHOWN = {*EXAMPLE.splitlines(), *FURTHER_EXAMPLE.splitlines()}
+"""Ships that each request for a setup shows."""
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
 
 
@@ -193,7 +195,7 @@ class Player:
         ]
         setups = [setup.strip().removesuffix("end").strip() for setup in setups]
         # A fleet of one ship may be a line of the example in each request for a setup.
-        found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in EXAMPLE.splitlines()]
+        found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in SHOWN]
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
     def standing(self, match: str) -> JsonObject:

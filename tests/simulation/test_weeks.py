@@ -94,9 +94,9 @@ def test_a_letter_that_was_once_answered_with_250_is_not_refused(tmp_path: Path)
         assert [*world.refused] == [(b"other", "ann@mail.example")]
 
 
-@pytest.mark.parametrize(("fleet", "tells"), [("MD Yz1 Yz2 Yz3", False), ("MD Yz1 Yz2 Yz4", True)])
+@pytest.mark.parametrize(("fleet", "tells"), [("MD Yz1 Yz2 Yz3", False), ("LS Ox5", False), ("MD Yz1 Yz2 Yz4", True)])
 def test_a_setup_like_the_example_is_no_secret(tmp_path: Path, fleet: str, *, tells: bool) -> None:
-    """All are shown the example of the notation, and it may be somebody's fleet (seed 1185)."""
+    """All are shown the example of the notation, and it may be somebody's fleet (seeds 1185, 378)."""
     form = f"setup m1 game 1\nrev 1\n{fleet}\nend\n"
     with World(tmp_path, "example", short(0)) as world:
         ann = world.players["ann"]

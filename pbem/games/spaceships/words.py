@@ -528,6 +528,14 @@ MD Yz1 Yz2 Yz3
 HS Rz5 Oz5"""
 """A setup of the standard fleet, as rules and letters show it."""
 
+FURTHER_EXAMPLE: Final = """\
+PC By1-By4
+LS Ox5
+AG Bz3 Bz4
+LG1 Oz1
+LG2 Gv5"""
+"""What letters show after it where other ships may be chosen: how each is written, in no legal fleet."""
+
 
 def example(_options: Agreed, _seat: int) -> str:
     """The example in the request for a setup."""
