@@ -26,7 +26,10 @@ from lives import End, Server, Smarthost, children
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process
 from pbem.server.daemon import StartError
-from pbem.server.desk_process import FILES, OwnProcess, Supplies, open_desk, opened, received, started
+from pbem.server.desk_main import received
+from pbem.server.desk_messages import FILES
+from pbem.server.desk_opening import Supplies, open_desk, opened
+from pbem.server.desk_process import OwnProcess, started
 from pbem.server.roles import Role
 from pbem.store.write_turn import WriteTurn
 
@@ -219,7 +222,7 @@ def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
 
 
 def test_a_desk_begins_without_what_only_some_letters_need() -> None:
-    code = "import sys, pbem.server.desk_process, pbem.desk.wiring; print(*sys.modules)"
+    code = "import sys, pbem.server.desk_main, pbem.desk.wiring; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
     rare = {"babel", "dkim", "dns", "email_validator", "flufl.bounce", "icalendar", "openskill", "sqlite_utils"}
     assert not rare & set(loaded)
@@ -288,10 +291,10 @@ def test_the_collector_does_not_look_at_what_a_desks_process_has_loaded() -> Non
 import gc
 from types import SimpleNamespace
 from pbem.config import Log
-from pbem.server import desk_process
-desk_process.received = lambda line: (SimpleNamespace(config=SimpleNamespace(log=Log())), None)
-desk_process.serve = lambda *_: int(len(gc.get_objects()) > gc.get_freeze_count() / 10)
-desk_process.main()
+from pbem.server import desk_main
+desk_main.received = lambda line: (SimpleNamespace(config=SimpleNamespace(log=Log())), None)
+desk_main.serve = lambda *_: int(len(gc.get_objects()) > gc.get_freeze_count() / 10)
+desk_main.main()
 """
     ours, theirs = socket.socketpair()
     with ours, theirs:
