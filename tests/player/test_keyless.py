@@ -202,3 +202,19 @@ def test_a_death_spends_no_address_without_a_letter(referee: Referee, playing: G
     assert playing.said(sent) == ["done"]
     again: list[Event] = playing.post(playing.letters.order("m1", "Gx3", referee.now))
     assert again == []
+
+
+def test_two_at_once_answer_a_letter_each(referee: Referee, playing: Guest) -> None:
+    """Two commands look at the same letters of the server's: of what answers the same one, only one would count."""
+    party, others = playing.letters.party, []
+    other = Correspondence(party, playing.memory, None, playing.random)
+
+    def meanwhile(point: str) -> None:
+        if point == "form signed":
+            others.append(other.say("m1", "draw m1 offer", referee.now))
+
+    slow = Correspondence(party, playing.memory, None, playing.random, meanwhile)
+    orders = slow.order("m1", "Gx3", referee.now)
+    playing.flush()
+    answers = [event for event in playing.receive() if event.kind == "answer"]
+    assert {event.sent.id: event.said for event in answers if event.sent} == {orders.id: "done", others[0].id: "done"}

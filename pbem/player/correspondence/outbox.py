@@ -64,24 +64,24 @@ class Outbox:
         sign: bool = True,
     ) -> Sent:
         """Sign a form, and keep it with the bytes of its letter: from now on it leaves unchanged, or not at all."""
-        signed, place_ = form, None
+        signed = form
         if sign and self._sign is not None:
             signed += self._sign(form.encode(), self._party.namespace)
-        elif sign and (place_ := self._reply_place(command, match)) is not None:
-            to = place_.address
         self._at("form signed")
-        host = self._party.address.rpartition("@")[2]
-        message_id = f"<{self._random(16).hex()}@{host}>"
-        answers = place_.message_id if place_ else ""
-        raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now, answers)
-        with self._memory.transaction():
+        with self._memory.transaction():  # what others prepared meanwhile is known, and the address is nobody else's
             for other in self._memory.sent(command, match, place):
                 if other.rev == rev and other.form == form:
                     return other
                 if other.rev == rev:
                     raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
-            if place_ and command != "ask":  # questions use nothing up
-                self._memory.spend(place_)
+            answered = self._reply_place(command, match) if sign and self._sign is None else None
+            to = answered.address if answered else to
+            host = self._party.address.rpartition("@")[2]
+            message_id = f"<{self._random(16).hex()}@{host}>"
+            answers = answered.message_id if answered else ""
+            raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now, answers)
+            if answered and command != "ask":  # questions use nothing up
+                self._memory.spend(answered)
             sent = self._memory.prepare(Sent(0, message_id, command, match, place, rev, form, raw, to, "ready"))
         self._at("form kept")
         return sent
