@@ -397,6 +397,19 @@ class TestBadInput:
         prev = playing.letters.matches.standing("m1")["prev"]
         assert sent.form.splitlines()[3:] == [f"prev {prev}", "rev 1", "Gx3", "end"]
 
+    def test_what_is_about_another_player_is_not_kept(self, playing: Side, referee: Referee) -> None:
+        """Nor its files, nor is it shown as a letter about the match."""
+        playing.memory._database.execute("DELETE FROM papers")
+        letters, text = playing.memory.letters("m1"), playing.memory.text("m1")
+
+        def change(found: dict[str, Any]) -> None:
+            next(item for item in found["items"] if item["about"] == "match").update(player="bob")
+
+        events = playing.letters.inbox.receive(rewritten(playing, change, key=referee.signing_key), referee.now)
+        assert [(event.kind, event.said) for event in events] == [("forged", "it is about another player")]
+        assert playing.letters.matches.position("m1") is None
+        assert (playing.memory.letters("m1"), playing.memory.text("m1")) == (letters, text)
+
     def test_files_that_are_none_are_passed_over(self, playing: Side) -> None:
         """The server may sign a file of any content; what is no position of this game is not kept as one."""
         for document in (

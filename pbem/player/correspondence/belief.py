@@ -56,6 +56,8 @@ class Belief:
                 events.append(
                     Event("forged", letter.subject, said=f"what it says of a match has no such form: {wrong}")
                 )
+            elif item.get("about") == "match" and item["player"] != self._party.name:
+                events.append(Event("forged", letter.subject, item["match"], "it is about another player"))
             elif item.get("about") == "match":
                 name = str(item["match"])
                 self._memory.file(number, name)
@@ -105,8 +107,6 @@ class Belief:
     def _standing(self, number: int, letter: Letter, item: JsonObject, heard: Heard, now: datetime) -> list[Event]:
         """Record how a match stands, unless something newer is known; the heads must belong to one chain."""
         match = item["match"]
-        if item.get("player") != self._party.name:
-            return [Event("forged", letter.subject, match, "it is about another player")]
         if (wrong := self._head(number, match, item.get("head"), heard.key)) is not None:
             self._memory.alarm(written(now), match, wrong)
             return [Event("contradiction", letter.subject, match, wrong)]
