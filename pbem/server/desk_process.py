@@ -105,6 +105,8 @@ class OwnProcess:
             with Connection(os.dup(self._line.fileno())) as supplies:
                 supplies.send(self._supplies)
         self._said, self._to_say = await asyncio.open_unix_connection(sock=self._line)
+        if self._stopping.is_set():  # since it was begun, when there was no way to say so
+            self._to_say.write(STOP)
         if (said := await self._read(1)) != READY:
             message = (await self._read(-1)).decode() if said else ""
             status = await self._bury()

@@ -6,6 +6,7 @@ Case 32 of reliability.md, and case 9 where the desk dies alone.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import urllib.request
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,7 +29,7 @@ from pbem.desk.reading import InProcess
 from pbem.server import desk_process
 from pbem.server.daemon import StartError
 from pbem.server.desk_main import received
-from pbem.server.desk_messages import FILES
+from pbem.server.desk_messages import FILES, READY, STOP
 from pbem.server.desk_opening import Supplies, open_desk, opened
 from pbem.server.desk_process import OwnProcess, started
 from pbem.server.roles import Role
@@ -196,6 +198,37 @@ def test_a_desk_that_cannot_begin_is_told_at_the_start(tmp_path: Path) -> None:
 
     with pytest.raises(StartError, match="the desk's process ended as soon as it began, with status 1"):
         run(configured(tmp_path), nothing, desk=open_desk, place=partial(OwnProcess, start=failing))
+
+
+def test_a_desk_that_begins_anew_while_the_server_stops_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although there was no way yet to say it: else it would work on until it is killed."""
+    theirs: list[socket.socket] = []
+
+    def begun(line: socket.socket) -> Any:
+        theirs.append(line.dup())
+        theirs[0].sendall(READY)
+        return SimpleNamespace(pid=0, kill=lambda: None, wait=lambda _: 0)
+
+    async def scene(connect: Any = asyncio.open_unix_connection) -> None:
+        nothing: Any = None
+        place = OwnProcess(Supplies(nothing), nothing, start=begun)
+
+        async def stopped(**more: Any) -> Any:
+            place.stop()
+            return await connect(**more)
+
+        monkeypatch.setattr(asyncio, "open_unix_connection", stopped)
+        with WriteTurn() as turn:
+            await place.open(turn, [])
+            said = b""
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    said += theirs[0].recv(65536, socket.MSG_DONTWAIT)
+            assert said.endswith(STOP)
+            await place.close()
+
+    asyncio.run(scene())
+    theirs[0].close()
 
 
 @pytest.mark.parametrize("said", [b"", b"f", b"f\0\0\1\0half"])
