@@ -31,7 +31,8 @@ from post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
 
 from pbem.games import rules
 from pbem.player.agent import Agent
-from pbem.player.correspondence import Correspondence, Party
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.opponent import Position, strategy
 from pbem.player.opponent.chance import Chance

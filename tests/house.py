@@ -11,7 +11,7 @@ from stores import place
 from pbem.config import Config, Listen, Listener
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
-from pbem.server.desk_process import DeskLike, OwnThread
+from pbem.server.desk_thread import OwnThread
 from pbem.smtp.delivery import Temporary
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.mail.compose import Composer
+    from pbem.server.desk_work import DeskLike
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 

@@ -46,7 +46,8 @@ from pbem.failpoints import passing
 from pbem.games import rules
 from pbem.identity import ssh
 from pbem.server.daemon import Daemon, write_ready
-from pbem.server.desk_process import OwnProcess, received, serve, started
+from pbem.server.desk_main import received, serve
+from pbem.server.desk_process import OwnProcess, started
 from pbem.server.sandbox import Worker
 from pbem.store.database import Database
 from pbem.store.inbox import REST, Inbox

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
 
 
 def settings(name: str, address: str, level: int = 1, limits: Limits | None = None) -> Settings:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
 
 RAW: dict[str, dict[str, Any]] = {
     "spaceships": {"fleet": "cost:4"},
@@ -45,7 +45,7 @@ class Owner(Side):
         self.heard += events
         self.flush()
         self.agent.act(self.referee.now)
-        for standing in self.letters.matches:
+        for standing in self.letters.matches.standings:
             if standing["phase"] == "proposed" and not standing["accepted"]:
                 self.letters.accept(standing["match"], self.referee.now)
             elif standing.get("sealed") and self.agent.asks(standing["match"]):
@@ -55,14 +55,14 @@ class Owner(Side):
 
     def decide(self, match: str) -> None:
         """Choose a setup, or orders: always the same at one place."""
-        standing = self.letters.standing(match)
+        standing = self.letters.matches.standing(match)
         self.decided += 1
         game, where = standing["rules"], (standing["game"], standing["turn"], standing["seat"])
         if self.agent.owes(standing) == ["reveal"]:
             self.agent.reveal(match, self.referee.now)
             return
         if standing["phase"] == "setup":
-            options = self.letters.setup_options(match)
+            options = self.letters.judge.options(match)
             rnd = Random(f"{self.person.name} {self.chance} {where}")
             text = random_players.PLAYERS[game].setup(rnd, options, standing["seat"])
             self.agent.set_up(match, text, self.referee.now)

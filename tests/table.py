@@ -10,7 +10,8 @@ from referee import SERVER, Die
 from pbem.failpoints import passing
 from pbem.identity import ssh
 from pbem.player.agent import Agent
-from pbem.player.correspondence import Correspondence, Party
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.sealed import Vault
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
 
 TO = f"pbem@{SERVER}"
@@ -72,17 +73,17 @@ class Side:
         """Take in all letters that have come since."""
         events = []
         while self.taken < len(self.person.letters.came):
-            events += self.letters.receive(self.person.letters.came[self.taken], self.referee.now)
+            events += self.letters.inbox.receive(self.person.letters.came[self.taken], self.referee.now)
             self.taken += 1
         self.events += events
         return events
 
     def flush(self) -> None:
         """Send all that lies ready."""
-        for sent in self.letters.unsent():
+        for sent in self.letters.outbox.unsent():
             self.sent.append(sent.raw)
             self.referee.deliver(sent.raw, self.person.address, sent.to)
-            self.letters.has_left(sent)
+            self.letters.outbox.has_left(sent)
 
     def post(self, sent: Sent) -> list[Event]:
         """Send what was prepared, and read the answers."""
@@ -93,7 +94,7 @@ class Side:
     def register(self) -> None:
         """The whole first dialogue."""
         now = self.referee.now
-        self.post(self.letters.register(self.key, self.fingerprint, now))
-        if (confirm := self.letters.confirm(now)) is not None:
+        self.post(self.letters.registration.register(self.key, self.fingerprint, now))
+        if (confirm := self.letters.registration.confirm(now)) is not None:
             self.post(confirm)  # none where the account was there before a crash, and its letter is read only now
         assert self.memory.fact("account") == self.person.name

@@ -13,7 +13,7 @@ from typing import Any
 from pbem.config import Config, Limits, Listen, Listener, Log
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
-from pbem.server.desk_process import OwnThread
+from pbem.server.desk_thread import OwnThread
 from pbem.server.logs import configure_logs
 
 MANY = 10**9

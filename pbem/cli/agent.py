@@ -24,7 +24,7 @@ from pbem.cli.play.told import clean
 from pbem.games import Refused
 from pbem.player import mail_in
 from pbem.player.account import places
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
             pause = _AGAIN
         if not table.send():
             pause = _AGAIN
-        for standing in table.letters.matches:
+        for standing in table.letters.matches.standings:
             if standing.get("sealed"):
                 _ask(table, standing, asked, once=once)
         if once:
@@ -125,7 +125,7 @@ def _typed(table: Table, line: str) -> None:
         click.echo("Write a match and its orders, such as: m17 Gx3 bRv1Rv3", err=True)
         return
     try:
-        standing = table.letters.standing(match)
+        standing = table.letters.matches.standing(match)
         if not orders:
             show(table, standing)
             return

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from pbem.config import Config, ConfigError, load, place
-from pbem.server.desk_process import open_composer
+from pbem.server.composer import open_composer
 from pbem.server.logs import configure_logs
 from pbem.store import own_keys
 from pbem.store.database import Database

@@ -13,7 +13,7 @@ from pbem.cli.common import config_option, opened, wake
 from pbem.cli.findings import house, report
 from pbem.mail.signing import BadDkimKey
 from pbem.server import doctor as examination
-from pbem.server.desk_process import open_composer
+from pbem.server.composer import open_composer
 from pbem.store import own_keys
 from pbem.store.operator import Generation
 from pbem.store.owners import at_work

@@ -15,7 +15,7 @@ import tomli_w
 
 from pbem.config import converted, read_as
 from pbem.durable import replace
-from pbem.player.correspondence import Party
+from pbem.player.correspondence.party import Party
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
 from pbem.match.transcript import canonical, written
-from pbem.player.correspondence import Event, Impossible, Judged
+from pbem.player.correspondence.event import Event
+from pbem.player.correspondence.judge import Judged
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
 from pbem.player.told_checks import check_agreed, check_own, check_told, check_unrevealed
@@ -105,11 +107,11 @@ class Agent:
         """Check what came about sealed matches; a contradiction is a separate event, and stops the match."""
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
-            if not self.letters.standing(match).get("sealed") or self._accusation(match):
+            if not self.letters.matches.standing(match).get("sealed") or self._accusation(match):
                 continue
             try:
                 with self.memory.transaction():  # `pbem play` may take letters in beside the agent
-                    self._check(self.letters.standing(match))
+                    self._check(self.letters.matches.standing(match))
             except Impossible as missing:
                 log.info("%s: %s", match, missing)
             except Contradiction as wrong:
@@ -145,7 +147,7 @@ class Agent:
 
     def game(self, standing: JsonObject) -> ToldGame:
         """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
-        position = self.letters.sealed_position(standing["match"])
+        position = self.letters.matches.sealed_position(standing["match"])
         if position is None:
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
         known = self._games.get(standing["match"])
@@ -159,7 +161,7 @@ class Agent:
 
     def _asked(self, standing: JsonObject) -> SealedState:
         """The data of the letter that asks for the setup."""
-        return SealedState.read(self.letters.setup_asked(standing["match"]).get("sealed"))
+        return SealedState.read(self.letters.matches.setup_asked(standing["match"]).get("sealed"))
 
     def owes(self, standing: JsonObject) -> Sequence[str]:
         """The steps that this player owes now."""
@@ -168,7 +170,7 @@ class Agent:
 
     def shown(self, match: str) -> Shown:
         """The state of the game, including own secrets; raises `Contradiction`, `Impossible`, `Refused`."""
-        standing = self.letters.standing(match)
+        standing = self.letters.matches.standing(match)
         game = self.game(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing["prev"])
@@ -184,7 +186,7 @@ class Agent:
 
     def asks(self, match: str) -> bool:
         """Whether its player has something to decide: a setup, or orders."""
-        standing = self.letters.standing(match)
+        standing = self.letters.matches.standing(match)
         try:
             if self._accusation(match) or not self.owes(standing):
                 return False
@@ -201,12 +203,12 @@ class Agent:
     def act(self, now: datetime) -> list[Sent]:
         """Prepare everything that needs no decision."""
         prepared = []
-        for standing in self.letters.matches:
+        for standing in self.letters.matches.standings:
             if not self._is_due(standing):
                 continue
             try:
                 with self.vault.alone():
-                    sent = self._act(self.letters.standing(standing["match"]), now)
+                    sent = self._act(self.letters.matches.standing(standing["match"]), now)
             except (Impossible, Contradiction) as error:
                 log.warning("%s: %s", standing["match"], error)
                 continue
@@ -241,10 +243,10 @@ class Agent:
 
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
         """Choose the setup of the game that begins, and commit to it. Raises `Refused`, `Impossible`."""
-        judged = self.letters.judge_setup(match, text)
+        judged = self.letters.judge.setup(match, text)
         self._demand_unaccused(match)
         with self.vault.alone():
-            standing = self.letters.standing(match)
+            standing = self.letters.matches.standing(match)
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
@@ -257,7 +259,7 @@ class Agent:
 
     def judge_orders(self, match: str, text: str) -> Judged:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
-        standing = self.letters.standing(match)
+        standing = self.letters.matches.standing(match)
         game, seat = self.game(standing), standing["seat"]
         asked = self._asking(standing, game, self._demanded(standing, game))
         found, judge = game.rules.order(asked.own, text), rules(game.game)
@@ -268,7 +270,7 @@ class Agent:
         """Decide on the orders for the turn that is due, and prepare their letter. Raises as `judge_orders`."""
         self._demand_unaccused(match)
         with self.vault.alone():
-            standing = self.letters.standing(match)
+            standing = self.letters.matches.standing(match)
             game = self._checked(standing)
             secrets = self._demanded(standing, game)
             asked = self._asking(standing, game, secrets)
@@ -297,7 +299,7 @@ class Agent:
     def _step(self, standing: JsonObject, game: ToldGame, letter: NextLetter, now: datetime) -> Sent:
         match, place = standing["match"], _place(game)
         if (sent := self._alive("step", match, place)) is not None:
-            return self.letters.again(sent)
+            return self.letters.outbox.again(sent)
         self._keep(letter.secrets)
         note = self._note(letter.secrets)
         return self.letters.step(match, place, letter.turn, letter.sections, note, now)
@@ -305,7 +307,7 @@ class Agent:
     def _seal(self, standing: JsonObject, secrets: Secrets, now: datetime) -> Sent:
         match, place = standing["match"], _setup_place(standing)
         if (sent := self._committed(standing)) is not None:
-            return self.letters.again(sent)
+            return self.letters.outbox.again(sent)
         self._check(standing)
         value = commitment(self._asked(standing).terms, secrets)
         return self.letters.seal(match, place, value, self._note(secrets), now)
@@ -313,7 +315,7 @@ class Agent:
     def _reveal(self, standing: JsonObject, now: datetime) -> Sent:
         match, place = standing["match"], f"game {standing['game']}"
         if (sent := self._alive("reveal", match, place)) is not None:
-            return self.letters.again(sent)
+            return self.letters.outbox.again(sent)
         self._demand_unrefused(standing, "reveal", place)
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
@@ -338,7 +340,7 @@ class Agent:
         """
         self._demand_unaccused(match)
         with self.vault.alone():
-            standing = self.letters.standing(match)
+            standing = self.letters.matches.standing(match)
             if self.owes(standing)[:1] != ["reveal"]:
                 raise Impossible(f"Nothing is to be revealed in {match} now.")
             self._check(standing)

@@ -1,7 +1,7 @@
 """A letter from the server: its bulletin and its JSON files, once they are known to be the server's own.
 
-A letter may come from anybody. No header is believed here, only what the server's key signed for this player.
-`correspondence` says what it means. Implements docs/attachments.md, "The bulletin".
+A letter may come from anybody. No header is believed here, only what the server's key signed for this player. What
+of that is believed is said in `correspondence.belief`. Implements docs/attachments.md, "The bulletin".
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-    from pbem.player.correspondence import Correspondence, Event
+    from pbem.player.correspondence import Correspondence
+    from pbem.player.correspondence.event import Event
     from pbem.player.mail_in import Source
     from pbem.player.memory import Sent
 
@@ -25,7 +26,7 @@ def fetch(correspondence: Correspondence, source: Source, clock: Callable[[], da
     """Take in all letters that are there, and report the outcome of each. Raises `NoMail`."""
     memory = correspondence.memory
     for found in source.letters(memory.has_seen):
-        events = correspondence.receive(found.raw, clock())
+        events = correspondence.inbox.receive(found.raw, clock())
         kinds = {event.kind for event in events}
         if "unpinned" not in kinds:  # it can be judged when the server's key is known
             memory.see(found.handle)
@@ -36,11 +37,11 @@ def fetch(correspondence: Correspondence, source: Source, clock: Callable[[], da
 
 def flush(correspondence: Correspondence, send: Callable[[Sent], str]) -> Iterator[tuple[Sent, str, bool]]:
     """Send all letters that are ready: each with the mail system's reply, and whether it left."""
-    for sent in correspondence.unsent():
+    for sent in correspondence.outbox.unsent():
         try:
             said = send(sent)
         except NotSent as error:
             yield sent, str(error), False
             continue
-        correspondence.has_left(sent)
+        correspondence.outbox.has_left(sent)
         yield sent, said, True

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pbem.games import rules
 from pbem.match.terms import Terms
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.opponent import Position, edition, strategy
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pbem.games import Options
     from pbem.json_object import JsonObject
     from pbem.player.agent import Agent
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
     from pbem.player.limits import Settings
     from pbem.player.memory import Sent
 
@@ -71,9 +71,9 @@ class Program:
             for sent in self.memory.in_state("bounced"):
                 self.memory.settle(sent.id, "ready")
         if self.memory.fact("account") is None:
-            self.letters.register(public, fingerprint, now)
-            self.letters.confirm(now)
-        self._waiting = {standing["match"] for standing in self.letters.matches}
+            self.letters.registration.register(public, fingerprint, now)
+            self.letters.registration.confirm(now)
+        self._waiting = {standing["match"] for standing in self.letters.matches.standings}
         self.act(now)
 
     def hear(self, events: Iterable[Event], now: datetime) -> None:
@@ -83,7 +83,7 @@ class Program:
         for event in events:
             self._log(event)
             if event.kind == "challenge":
-                self.letters.confirm(now)
+                self.letters.registration.confirm(now)
             if event.kind == "open":
                 self._join(now)
             if event.match:
@@ -98,7 +98,7 @@ class Program:
         self.agent.act(now)
         for match in sorted(self._waiting):
             try:
-                waits = self._act(self.letters.standing(match), now)
+                waits = self._act(self.letters.matches.standing(match), now)
             except (Impossible, Unfit) as error:
                 log.warning("%s: %s", match, error)
                 waits = False
@@ -135,8 +135,8 @@ class Program:
     def _join(self, now: datetime) -> None:
         """Take the last free seat of a match that waited long, one match at a time: people come first."""
         after, name = self.settings.play.joins_after, self.letters.party.name
-        for item in reversed(self.letters.open_list):  # the oldest first
-            match, others = item["match"], self.letters.matches
+        for item in reversed(self.letters.matches.open_list):  # the oldest first
+            match, others = item["match"], self.letters.matches.standings
             try:
                 terms = Terms.read(item["agreement"])
                 (seat,) = item["free"]
@@ -169,8 +169,8 @@ class Program:
         match = standing["match"]
         if self._sent("decline", match):
             return
-        terms = self.letters.terms(match)
-        others = [one for one in self.letters.matches if one["match"] != match]
+        terms = self.letters.matches.terms(match)
+        others = [one for one in self.letters.matches.standings if one["match"] != match]
         reasons = list(self.settings.faults(terms, standing, others))
         if reasons:
             with self.memory.transaction():
@@ -226,7 +226,7 @@ class Program:
         self._answer_offers(standing, wish, now)
         if not standing["asked"]:
             return self._claim(standing, place, now)
-        if self.letters.pending(match) is not None or self._given_up(standing):
+        if self.letters.matches.pending(match) is not None or self._given_up(standing):
             return False
         if self._early(standing, place, now):
             return True

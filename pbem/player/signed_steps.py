@@ -17,7 +17,7 @@ from pbem.mail.commands import parse
 from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
 from pbem.player.bulletin import LIMITS
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
 from pbem.proof.signed_letters import VOCABULARY, said
 

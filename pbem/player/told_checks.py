@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
 from pbem.player.signed_steps import check, check_seal, unproved
 
@@ -27,7 +27,7 @@ __all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed"]
 
 def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
     """Check that a setup is due at our seat, under the agreed terms: otherwise its commitment could not be opened."""
-    agreed = letters.agreed(standing["match"])
+    agreed = letters.matches.agreed(standing["match"])
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
     hashed = agreed.hash(letters.party.server, standing["match"])

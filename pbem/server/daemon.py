@@ -29,7 +29,9 @@ from pbem.mail.signing import BadDkimKey
 from pbem.mailbox.password import PasswordError, password, token
 from pbem.server import systemd
 from pbem.server.complaints import Complaints
-from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
+from pbem.server.composer import open_composer
+from pbem.server.desk_opening import Supplies, now, open_desk
+from pbem.server.desk_process import DeskError, OwnProcess
 from pbem.server.desks import Desks, usual
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
@@ -64,7 +66,8 @@ if TYPE_CHECKING:
     from pbem.config import Config, Limits
     from pbem.desk.admission import Admission
     from pbem.desk.reading import Reader
-    from pbem.server.desk_process import OpenDesk, OpenPlace
+    from pbem.server.desk_opening import OpenDesk
+    from pbem.server.desk_place import OpenPlace
     from pbem.smtp.asking import Asking
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve

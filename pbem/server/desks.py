@@ -1,7 +1,7 @@
 """The desks of a server, as one: they share its inbox, and a new letter wakes one that rests.
 
 No desk leads: each looks at letters and at the clock; if two decide the same thing at once, one of them decides
-again. `desk_process` starts and watches a desk. Implements design.md, "The way of a letter".
+again. Each works at a place of its own (`desk_place`). Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pbem.server.desk_process import Told
+from pbem.server.desk_place import Told
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from pbem.server.desk_process import DeskPlace, OpenPlace, Supplies
+    from pbem.server.desk_opening import Supplies
+    from pbem.server.desk_place import DeskPlace, OpenPlace
     from pbem.store.write_turn import WriteTurn
 
 __all__ = ["MOST", "Desks", "usual"]

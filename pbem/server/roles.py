@@ -1,7 +1,7 @@
 """The roles of a server: if several servers share a store, each may do less than everything.
 
 Here live the names of the roles and what they mean. `pbem serve --roles` says which roles a server has; `daemon` and
-`desk_process` start each part, or not. Implements docs/many-machines.md, "Roles".
+`desk_work` do each part, or not. Implements docs/many-machines.md, "Roles".
 """
 
 from __future__ import annotations

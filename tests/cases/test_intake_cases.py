@@ -27,7 +27,7 @@ from office import HELLO, TEXT, Office, serve
 from pbem.config import Duration, Limits, Listen, Listener
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
-from pbem.server.desk_process import open_desk
+from pbem.server.desk_opening import open_desk
 from pbem.server.sandbox import Worker
 from pbem.smtp.server import Refusal
 from pbem.store.database import Database, to_db
@@ -211,7 +211,7 @@ def test_case_06_disk_full(tmp_path: Path) -> None:
 
 def test_case_07_database_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.store.sqlite.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
     monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:

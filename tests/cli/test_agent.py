@@ -20,7 +20,8 @@ from pbem.games import rules
 from pbem.player import sealed
 from pbem.player.account import places
 from pbem.player.agent import Agent
-from pbem.player.correspondence import Correspondence, Party
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.sealed import Code, Vault
 

@@ -18,7 +18,7 @@ from terminal import Terminal
 
 from pbem.cli.play.table import Table
 from pbem.match.transcript import announcement, canonical, sha256_hex
-from pbem.player.correspondence import Correspondence, Judged
+from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from referee import Mailbox
 
     from pbem.json_object import JsonObject
+    from pbem.player.correspondence.judge import Judged
 
 
 @pytest.fixture
@@ -217,26 +218,20 @@ def test_orders_are_for_the_turn_that_was_shown(terminal: Terminal, monkeypatch:
     """While one command asks, another may have fetched the next turn."""
     begun(terminal)
     terminal()
-    letters = []
+    judges: list[Judge] = []
+    orders, confirm = Judge.orders, click.confirm
 
-    def meanwhile(letters_: Correspondence) -> None:
-        standing = letters_.standing("m1")
-        letters.append(letters_)
-        letters_.memory.stand("m1", "9999-01-01T00:00:00Z", standing | {"turn": standing["turn"] + 1})
-
-    confirm = click.confirm
-    table: list[Correspondence] = []
-    judge = Correspondence.judge_orders
-
-    def judged(letters_: Correspondence, match: str, text: str) -> Judged:
-        table.append(letters_)
-        return judge(letters_, match, text)
+    def judged(judge: Judge, match: str, text: str) -> Judged:
+        judges.append(judge)
+        return orders(judge, match, text)
 
     def asked(*words: Any, **more: Any) -> object:
-        meanwhile(table[-1])
+        matches = judges[-1]._matches
+        standing = matches.standing("m1")
+        matches._memory.stand("m1", "9999-01-01T00:00:00Z", standing | {"turn": standing["turn"] + 1})
         return confirm(*words, **more)
 
-    monkeypatch.setattr(Correspondence, "judge_orders", judged)
+    monkeypatch.setattr(Judge, "orders", judged)
     monkeypatch.setattr(click, "confirm", asked)
     sent = len(terminal.sent)
     assert "A letter about m1 came while you looked; nothing was signed." in terminal(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from referee import Opening
 
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def begin(referee: Referee, path: Path) -> Side:
     ann.post(ann.letters.accept("m1", referee.now))
     referee.send(bob, bob.filled("setup", BOB))
     ann.post(ann.letters.set_up("m1", ANN, referee.now))
-    assert ann.letters.standing("m1")["turn"] == 1
+    assert ann.letters.matches.standing("m1")["turn"] == 1
     return ann
 
 

@@ -10,7 +10,7 @@ from machine import Machine
 from owners import RAW, Owner, live, propose
 
 from pbem.player.blind import replayed, seeds
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.proving import prove
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
@@ -37,7 +37,7 @@ def test_a_whole_match_between_two_agents(referee: Referee, owners: list[Owner],
     for owner in owners:
         assert not owner.accusations
         assert not owner.refusals
-        assert owner.letters.standing("m1")["phase"] == "closed"
+        assert owner.letters.matches.standing("m1")["phase"] == "closed"
         proof = prove(owner.memory, "m1")
         assert proof is not None
         assert proof.holds, proof.checks[-1]
@@ -86,7 +86,7 @@ def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, ow
         pass
     assert not ann.accusations
     assert not ann.refusals
-    assert ann.letters.standing("m1")["phase"] == "closed"
+    assert ann.letters.matches.standing("m1")["phase"] == "closed"
     proof = prove(ann.memory, "m1")
     assert proof is not None
     assert proof.holds, proof.checks[-1]
@@ -101,7 +101,7 @@ def test_the_house_plays_sealed_matches_blind(
     house.live()
     propose(referee, [ann, house], game)
     for _ in range(400):
-        if not (bool(ann.look()) | bool(house.look())) and ann.letters.standing("m1")["phase"] == "closed":
+        if not (bool(ann.look()) | bool(house.look())) and ann.letters.matches.standing("m1")["phase"] == "closed":
             break
     bundle = house.memory.bundle("m1")
     assert bundle is not None

@@ -17,7 +17,7 @@ from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
 from pbem.match.sealed_documents import Place, paper
 from pbem.player import sealed
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -309,7 +309,7 @@ class Careful(Owner):
     """A player who lays nothing open that the agent does not."""
 
     def decide(self, match: str) -> None:
-        if self.agent.owes(self.letters.standing(match)) != ["reveal"]:
+        if self.agent.owes(self.letters.matches.standing(match)) != ["reveal"]:
             super().decide(match)
 
 

@@ -33,12 +33,12 @@ class Twice(Owner):
     kind = ""
 
     def flush(self) -> None:
-        for sent in self.letters.unsent():
+        for sent in self.letters.outbox.unsent():
             twice = self.referee.signed(self.person, sent.form + sent.form)
             raw = self.referee.raw(self.person, twice) if sent.command == self.kind else sent.raw
             self.sent.append(raw)
             self.referee.deliver(raw, self.person.address, sent.to)
-            self.letters.has_left(sent)
+            self.letters.outbox.has_left(sent)
 
 
 @pytest.mark.parametrize("kind", ["seal", "step"])
@@ -62,7 +62,7 @@ class Verbose(Owner):
     """A player whose steps end with many words, in a character set in which they are short."""
 
     def flush(self) -> None:
-        for sent in self.letters.unsent():
+        for sent in self.letters.outbox.unsent():
             raw = sent.raw
             if sent.command == "step":
                 text = self.referee.signed(self.person, f"{sent.form}\n-- \n" + f"{'€' * 90}\n" * 2400)
@@ -70,7 +70,7 @@ class Verbose(Owner):
                 assert len(raw) < 256 << 10 < len(text.encode())
             self.sent.append(raw)
             self.referee.deliver(raw, self.person.address, sent.to)
-            self.letters.has_left(sent)
+            self.letters.outbox.has_left(sent)
 
 
 def test_what_a_server_takes_is_not_too_long_for_an_agent(referee: Referee, tmp_path: Path) -> None:

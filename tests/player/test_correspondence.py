@@ -19,7 +19,8 @@ from table import ANN, BOB, SMALL, TO, Side
 from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player.bulletin import LIMITS, Heard
-from pbem.player.correspondence import Correspondence, Impossible
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.proving import prove
 
 if TYPE_CHECKING:
@@ -34,18 +35,18 @@ def bob_of(referee: Referee) -> Mailbox:
 def memory_of(side: Side) -> list[object]:
     """All that a side believes: how matches stand, what is due, whose key it is."""
     papers = [side.memory.latest("m1", kind) for kind in ("setup", "position", "reports")]
-    return [side.letters.matches, papers, side.memory.fact("server_key"), side.memory.fact("account")]
+    return [side.letters.matches.standings, papers, side.memory.fact("server_key"), side.memory.fact("account")]
 
 
 class TestAMatch:
     def test_is_played_to_its_proof(self, referee: Referee, playing: Side) -> None:
         bob = bob_of(referee)
-        assert playing.letters.standing("m1")["asked"]
+        assert playing.letters.matches.standing("m1")["asked"]
         for cell in ("Rv1", "Rv3", "Bz5"):
             referee.turn((bob, ""))
             events = playing.post(playing.letters.order("m1", cell, referee.now, final=True))
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
-        standing = playing.letters.standing("m1")
+        standing = playing.letters.matches.standing("m1")
         assert (standing["phase"], standing["outcome"]["winner"]) == ("closed", standing["seat"])
         proof = prove(playing.memory, "m1")
         assert proof is not None
@@ -60,8 +61,8 @@ class TestAMatch:
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
             events = playing.post(playing.letters.say("m1", "clear m1", referee.now))
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
-            assert playing.letters.standing("m1")["asked"]
-            assert playing.letters.pending("m1") is None
+            assert playing.letters.matches.standing("m1")["asked"]
+            assert playing.letters.matches.pending("m1") is None
 
     def test_orders_are_judged_before_anything_is_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
@@ -70,7 +71,7 @@ class TestAMatch:
         with pytest.raises(Refused):
             playing.letters.order("m1", "Rv9", referee.now)
         assert playing.memory.count() == before
-        assert not playing.letters.unsent()
+        assert not playing.letters.outbox.unsent()
 
     def test_the_same_again_is_the_same_letter_and_others_are_a_new_one(
         self, playing: Side, referee: Referee
@@ -84,14 +85,14 @@ class TestAMatch:
         assert playing.sent[-2:] == [first.raw, other.raw]
         playing.receive()
         assert playing.letters.order("m1", "Gx4", referee.now).raw == other.raw
-        assert playing.letters.unsent() == []
+        assert playing.letters.outbox.unsent() == []
 
     def test_what_stands_is_replaced_as_long_as_the_turn_waits(self, playing: Side, referee: Referee) -> None:
         playing.post(playing.letters.order("m1", "Gx3", referee.now))
-        assert not playing.letters.standing("m1")["asked"]
+        assert not playing.letters.matches.standing("m1")["asked"]
         events = playing.post(playing.letters.order("m1", "Gx4", referee.now))
         assert [event.said for event in events if event.kind == "answer"] == ["done"]
-        assert playing.letters.standing("m1")["rev"] == 3
+        assert playing.letters.matches.standing("m1")["rev"] == 3
 
     def test_nobody_orders_out_of_turn(self, playing: Side, referee: Referee) -> None:
         with pytest.raises(Impossible, match="m2"):
@@ -99,7 +100,7 @@ class TestAMatch:
         with pytest.raises(Impossible, match="setup"):
             playing.letters.set_up("m1", ANN, referee.now)
         playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
-        assert playing.letters.standing("m1")["phase"] == "closed"
+        assert playing.letters.matches.standing("m1")["phase"] == "closed"
         with pytest.raises(Impossible, match="closed"):
             playing.letters.order("m1", "Gx3", referee.now)
         with pytest.raises(Impossible, match="closed"):
@@ -114,7 +115,7 @@ class TestAMatch:
         assert again.rev == 2, "the first was obeyed"
         referee.send(bob, "draw m1 decline\n")
         playing.receive()
-        assert playing.letters.standing("m1")["offers"] == []
+        assert playing.letters.matches.standing("m1")["offers"] == []
 
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
@@ -128,15 +129,15 @@ class TestAMatch:
         referee.send(robo, new(robo, "spaceships", "ann", options=SMALL))
         ann.receive()
         ann.post(ann.letters.tell("decline m1", referee.now, match="m1"))
-        assert ann.letters.programs == set()
+        assert ann.letters.matches.programs == set()
         referee.send(robo, "set program yes\n")
         referee.send(robo, new(robo, "spaceships", "ann", options=f"{SMALL}\npace: 3d"))
         ann.receive()
-        assert ann.letters.standing("m2")["programs"] == [1]
-        assert ann.letters.programs == {"robo"}
+        assert ann.letters.matches.standing("m2")["programs"] == [1]
+        assert ann.letters.matches.programs == {"robo"}
         for raw in reversed(ann.person.letters.came):
-            assert ann.letters.receive(raw, referee.now)[0].kind == "doubled"
-        assert ann.letters.programs == {"robo"}
+            assert ann.letters.inbox.receive(raw, referee.now)[0].kind == "doubled"
+        assert ann.letters.matches.programs == {"robo"}
 
     def test_what_was_obeyed_is_not_refused_since(self, playing: Side, referee: Referee) -> None:
         """The opponent has seen the letter by which she accepted, and writes in her name under its Message-ID."""
@@ -164,10 +165,10 @@ class TestAMatch:
         referee.send(bob, new(bob, "shoot-em-up", "ann", "cem", options="board: 7x7"))
         ann.receive()
         ann.post(ann.letters.accept("m1", referee.now))
-        referee.send(cem, f"accept m1 {ann.letters.standing('m1')['hash']}\n")
+        referee.send(cem, f"accept m1 {ann.letters.matches.standing('m1')['hash']}\n")
         ann.receive()
         with pytest.raises(Refused):
-            ann.letters.judge_setup("m1", "A c1 N\nB d1 N\nC e1 N")
+            ann.letters.judge.setup("m1", "A c1 N\nB d1 N\nC e1 N")
         events = ann.post(ann.letters.set_up("m1", "D c7 S\nE d7 S\nF e7 S", referee.now))
         assert [event.said for event in events if event.kind == "answer"] == ["done"]
 
@@ -175,17 +176,17 @@ class TestAMatch:
 class TestRegistering:
     def test_goes_on_where_it_was_left(self, referee: Referee, tmp_path: Path) -> None:
         side = Side(referee, referee.person("ann"), tmp_path / "a" / "memory.sqlite")
-        one = side.letters.register(side.key, side.fingerprint, referee.now)
-        assert side.letters.register(side.key, side.fingerprint, referee.now) == one
-        assert side.letters.confirm(referee.now) is None
+        one = side.letters.registration.register(side.key, side.fingerprint, referee.now)
+        assert side.letters.registration.register(side.key, side.fingerprint, referee.now) == one
+        assert side.letters.registration.confirm(referee.now) is None
         side.post(one)
         side.restart()
-        confirm = side.letters.confirm(referee.now)
+        confirm = side.letters.registration.confirm(referee.now)
         assert confirm is not None
-        assert side.letters.confirm(referee.now) == confirm
+        assert side.letters.registration.confirm(referee.now) == confirm
         side.post(confirm)
         assert side.memory.fact("account") == "ann"
-        assert side.letters.confirm(referee.now) is None
+        assert side.letters.registration.confirm(referee.now) is None
         side.close()
 
     def test_memory_and_its_folder_are_the_players_alone(self, ann: Side) -> None:
@@ -196,14 +197,14 @@ class TestRegistering:
     def test_a_challenge_from_elsewhere_pins_no_key(self, referee: Referee) -> None:
         """Who knows address and public key, and not the letter, is not its server, and shuts nobody out."""
         side = Side(referee, referee.person("ann"), None)
-        asked = side.letters.register(side.key, side.fingerprint, referee.now)
+        asked = side.letters.registration.register(side.key, side.fingerprint, referee.now)
         evil = Ed25519PrivateKey.generate()
         challenge = {"about": "challenge", "fingerprint": side.fingerprint, "challenge": "0" * 64}
         answer: dict[str, object] = {"about": "command", "command": "register", "match": None, "outcome": "asked"}
         words = f"register ann {side.key} ann@home"
         for answers in (None, "0" * 64, sha256_hex(b"<guess@mail.example>"), sha256_hex(words.encode())):
             raw = forged(evil, [answer | {"answers": answers}, challenge | {"asked": answers}])
-            assert [event.kind for event in side.letters.receive(raw, referee.now)] == ["unpinned"]
+            assert [event.kind for event in side.letters.inbox.receive(raw, referee.now)] == ["unpinned"]
         assert side.memory.fact("server_key") is None
         side.post(asked)
         assert side.memory.fact("server_key") == referee.desk.archive.key
@@ -212,7 +213,7 @@ class TestRegistering:
     @pytest.mark.parametrize("vouched", [False, True])
     def test_the_first_answer_names_the_letter(self, referee: Referee, vouched: bool) -> None:
         side = Side(referee, referee.person("ann"), None)
-        asked = side.letters.register(side.key, side.fingerprint, referee.now)
+        asked = side.letters.registration.register(side.key, side.fingerprint, referee.now)
         above = sent_from("ann@mail.example").replace("\n", "\r\n").encode() if vouched else b""
         referee.deliver(above + asked.raw, "ann@mail.example")
         assert bool(side.person.last["In-Reply-To"]) is vouched
@@ -350,7 +351,7 @@ class TestBadInput:
             "other mail": lambda: b"From: eve@mail.example\r\nSubject: hello\r\n\r\nHello\r\n",
             "no mail": lambda: b"\xff\x00" * 500,
         }
-        events = playing.letters.receive(made[name](), referee.now)
+        events = playing.letters.inbox.receive(made[name](), referee.now)
         assert memory_of(playing) == before
         if name != "items of no form":
             assert [event.kind for event in events] == [kind]
@@ -389,11 +390,25 @@ class TestBadInput:
         def change(found: dict[str, Any]) -> None:
             next(item for item in found["items"] if item["about"] == "match").update(lie)
 
-        events = playing.letters.receive(rewritten(playing, change, key=referee.signing_key), referee.now)
+        events = playing.letters.inbox.receive(rewritten(playing, change, key=referee.signing_key), referee.now)
         assert [event.kind for event in events] == ["forged"]
         assert memory_of(playing) == before
         sent = playing.letters.order("m1", "Gx3", referee.now)
-        assert sent.form.splitlines()[3:] == [f"prev {playing.letters.standing('m1')['prev']}", "rev 1", "Gx3", "end"]
+        prev = playing.letters.matches.standing("m1")["prev"]
+        assert sent.form.splitlines()[3:] == [f"prev {prev}", "rev 1", "Gx3", "end"]
+
+    def test_what_is_about_another_player_is_not_kept(self, playing: Side, referee: Referee) -> None:
+        """Nor its files, nor is it shown as a letter about the match."""
+        playing.memory._database.execute("DELETE FROM papers")
+        letters, text = playing.memory.letters("m1"), playing.memory.text("m1")
+
+        def change(found: dict[str, Any]) -> None:
+            next(item for item in found["items"] if item["about"] == "match").update(player="bob")
+
+        events = playing.letters.inbox.receive(rewritten(playing, change, key=referee.signing_key), referee.now)
+        assert [(event.kind, event.said) for event in events] == [("forged", "it is about another player")]
+        assert playing.letters.matches.position("m1") is None
+        assert (playing.memory.letters("m1"), playing.memory.text("m1")) == (letters, text)
 
     def test_files_that_are_none_are_passed_over(self, playing: Side) -> None:
         """The server may sign a file of any content; what is no position of this game is not kept as one."""
@@ -405,13 +420,13 @@ class TestBadInput:
             {"pbem": "reports 1", "reports": {}},
         ):
             before = memory_of(playing)
-            standing = playing.letters.standing("m1")
+            standing = playing.letters.matches.standing("m1")
             place = {"server": SERVER, "match": "m1", "game": 1, "turn": 1, "seat": standing["seat"]}
             heard = Heard(
                 "", SERVER, "", standing["deadline"] or "2026-03-01T12:00:00Z", (), {"x.json": place | document}
             )
             for found in heard.files.values():
-                playing.letters._put(found, {"m1": standing})
+                playing.letters.inbox._belief._put(found, {"m1": standing})
             assert memory_of(playing) == before
 
     def test_no_letter_keeps_those_behind_it_from_being_read(
@@ -423,8 +438,8 @@ class TestBadInput:
             raise RuntimeError
 
         with monkeypatch.context() as patched:
-            patched.setattr("pbem.player.correspondence.hear", trip)
-            (event,) = playing.letters.receive(last(playing), referee.now)
+            patched.setattr("pbem.player.correspondence.inbox.hear", trip)
+            (event,) = playing.letters.inbox.receive(last(playing), referee.now)
         assert (event.kind, event.said) == ("forged", "it cannot be taken in: RuntimeError")
 
     def test_a_full_disk_is_no_fault_of_the_letter(self, playing: Side, referee: Referee) -> None:
@@ -434,16 +449,16 @@ class TestBadInput:
         raw = rewritten(playing, lambda found: found["items"][0].update(rev=5), key=referee.signing_key)
         raw += b"\r\n" * 20_000
         with pytest.raises(sqlite3.OperationalError, match="full"):
-            playing.letters.receive(raw, referee.now)
+            playing.letters.inbox.receive(raw, referee.now)
         assert memory_of(playing) == before
         playing.memory._database.execute("PRAGMA max_page_count = 100000")
-        assert [event.kind for event in playing.letters.receive(raw, referee.now)] == ["news"]
+        assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == ["news"]
 
     def test_the_truth_comes_through_by_the_same_ways(self, playing: Side, referee: Referee) -> None:
         """What is rewritten without a change, and signed by the server, counts: the tests above can fail."""
         again = rewritten(playing, lambda found: found["items"][0].update(rev=5), key=referee.signing_key)
-        assert [event.kind for event in playing.letters.receive(again, referee.now)] == ["news"]
-        assert playing.letters.standing("m1")["rev"] == 5
+        assert [event.kind for event in playing.letters.inbox.receive(again, referee.now)] == ["news"]
+        assert playing.letters.matches.standing("m1")["rev"] == 5
 
     def test_letters_out_of_order_come_to_the_same(self, referee: Referee, tmp_path: Path) -> None:
         """A second reader with all the letters backwards believes what the first does."""
@@ -464,7 +479,7 @@ class TestBadInput:
         other.memory.know("server_key", key)
         other.memory.know("account", "ann")
         for raw in reversed(ann.person.letters.came):
-            assert "forged" not in {event.kind for event in other.letters.receive(raw, referee.now)}
+            assert "forged" not in {event.kind for event in other.letters.inbox.receive(raw, referee.now)}
         assert memory_of(other) == memory_of(ann)
         for side in (ann, other):
             side.close()
@@ -478,7 +493,7 @@ class TestBadInput:
             said = statement(SERVER, "m1", seq, head)
             item.update(turn=2, head={"seq": seq, "head": head, "signature": referee.signing_key.sign(said).hex()})
 
-        events = playing.letters.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
+        events = playing.letters.inbox.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
         assert [event.kind for event in events] == ["contradiction"]
         assert memory_of(playing) == before
         playing.restart()
@@ -509,7 +524,7 @@ class TestBadInput:
         def lie(found: dict[str, Any]) -> None:
             found["items"][0]["head"]["signature"] = "0" * 128
 
-        events = playing.letters.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
+        events = playing.letters.inbox.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
         assert [event.kind for event in events] == ["contradiction"]
 
     def test_a_bundle_that_the_letters_contradict_convicts(self, playing: Side, referee: Referee) -> None:
@@ -543,16 +558,15 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
 
 def test_two_at_once_send_one_letter(playing: Side, referee: Referee) -> None:
     """Two commands look at the same standing, and both sign, for one place and revision."""
-    party, sign = playing.letters.party, playing.letters._sign
-    assert sign is not None
-    other = Correspondence(party, playing.memory, sign, playing.letters._random)
+    party, sign, random = playing.letters.party, playing._sign, playing.random
+    other = Correspondence(party, playing.memory, sign, random)
     for mine, theirs in (("Gx3", "Gx4"), ("Gx5", "Gx5")):
 
         def signing(text: bytes, namespace: str, theirs: str = theirs) -> str:
             other.order("m1", theirs, referee.now)  # while the key's owner is asked for a passphrase
             return sign(text, namespace)
 
-        slow = Correspondence(party, playing.memory, signing, playing.letters._random)
+        slow = Correspondence(party, playing.memory, signing, random)
         if mine == theirs:
             assert slow.order("m1", mine, referee.now) == other.order("m1", theirs, referee.now)
         else:
@@ -567,8 +581,8 @@ def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side)
     bob = referee.registered("bob")
     referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
     ann.receive()
-    standing = ann.letters.standing("m1")
-    assert ann.letters.terms("m1").pace
+    standing = ann.letters.matches.standing("m1")
+    assert ann.letters.matches.terms("m1").pace
     lies: tuple[dict[str, Any], ...] = (
         {"hash": "0" * 64},
         {"agreement": {**standing["agreement"], "pace": 60}},
@@ -578,7 +592,7 @@ def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side)
         ann.memory.stand("m1", "2026-03-01T12:00:00Z", standing | lie)
         with pytest.raises(Impossible, match="terms"):
             ann.letters.accept("m1", referee.now)
-    assert not ann.letters.unsent()
+    assert not ann.letters.outbox.unsent()
 
 
 class TestBounces:
@@ -593,19 +607,19 @@ class TestBounces:
 
     def test_a_letter_that_came_back_is_told_and_sent_again_as_it_was(self, playing: Side, referee: Referee) -> None:
         sent = playing.letters.order("m1", "Gx3", referee.now)
-        playing.letters.has_left(sent)
+        playing.letters.outbox.has_left(sent)
         for action, kinds in (("delayed", ["foreign"]), ("failed", ["bounced"]), ("failed", ["foreign"])):
             raw = self.DSN.format(action=action, message_id=sent.message_id).encode()
-            assert [event.kind for event in playing.letters.receive(raw, referee.now)] == kinds
-        assert playing.letters.unsent() == []
+            assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == kinds
+        assert playing.letters.outbox.unsent() == []
         again = playing.letters.order("m1", "Gx3", referee.now)
         assert again.raw == sent.raw
-        assert [ready.raw for ready in playing.letters.unsent()] == [sent.raw]
+        assert [ready.raw for ready in playing.letters.outbox.unsent()] == [sent.raw]
 
     def test_nobody_else_can_say_so(self, playing: Side, referee: Referee) -> None:
-        playing.letters.has_left(playing.letters.order("m1", "Gx3", referee.now))
+        playing.letters.outbox.has_left(playing.letters.order("m1", "Gx3", referee.now))
         raw = self.DSN.format(action="failed", message_id="<guess@mail.example>").encode()
-        assert [event.kind for event in playing.letters.receive(raw, referee.now)] == ["foreign"]
+        assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == ["foreign"]
 
 
 def test_what_was_not_sent_before_its_turn_was_over_is_given_up(playing: Side, referee: Referee) -> None:
@@ -616,8 +630,8 @@ def test_what_was_not_sent_before_its_turn_was_over_is_given_up(playing: Side, r
     bob = bob_of(referee)
     referee.turn((bob, ""))
     playing.receive()
-    assert playing.letters.standing("m1")["turn"] == 2
-    assert playing.letters.unsent() == []
+    assert playing.letters.matches.standing("m1")["turn"] == 2
+    assert playing.letters.outbox.unsent() == []
     found = playing.memory.by_message_id(sent.message_id)
     assert found is not None
     assert found.state == "refused"

@@ -29,9 +29,9 @@ def one_life(ann: Side) -> None:
     ann.receive()
     ann.flush()
     if not ann.memory.fact("account"):
-        ann.letters.register(ann.key, ann.fingerprint, now)
-        ann.letters.confirm(now)
-    for standing in ann.letters.matches:
+        ann.letters.registration.register(ann.key, ann.fingerprint, now)
+        ann.letters.registration.confirm(now)
+    for standing in ann.letters.matches.standings:
         if standing["phase"] == "proposed" and not standing["accepted"]:
             ann.letters.accept("m1", now)
         elif standing["asked"] and standing["phase"] == "setup":
@@ -58,7 +58,7 @@ def play(folder: Path, death: Death) -> Side:
             one_life(ann)
         except Killed:
             ann.restart()
-        standings = ann.letters.matches
+        standings = ann.letters.matches.standings
         if ann.memory.fact("account"):
             bob_does("new", lambda: referee.send(bob, new(bob, "spaceships", "ann", options=SMALL)))
         if standings and standings[0]["phase"] == "setup":
@@ -82,7 +82,7 @@ def check(ann: Side) -> None:
         contents[sent.command, sent.place, sent.rev].add(sent.raw)
     assert all(len(raws) == 1 for raws in contents.values())
     assert set(ann.sent) == {raw for raws in contents.values() for raw in raws}
-    (standing,) = ann.letters.matches
+    (standing,) = ann.letters.matches.standings
     assert (standing["phase"], standing["ended"][0]["turns"]) == ("closed", 3)
     orders = [sent for sent in ann.memory.in_state("done", "sent") if sent.command == "orders"]
     assert [(sent.place, sent.rev) for sent in orders] == [(f"game 1 turn {turn}", 1) for turn in (1, 2, 3)]

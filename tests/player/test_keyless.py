@@ -14,14 +14,16 @@ from referee import SERVER, Mailbox, Referee, new
 from table import ANN, BOB, SMALL, TO, Side
 
 from pbem.config import Mailbox as MailboxConfig
-from pbem.player.correspondence import Correspondence, Impossible, Party
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.party import Party
 from pbem.player.proving import prove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
 
 HOME = Domain("mail.example", key=rsa_key(1024))
@@ -38,15 +40,15 @@ class Guest(Side):
         self.letters = Correspondence(party, self.memory, None, self.random, self.failpoint)
 
     def flush(self) -> None:
-        for sent in self.letters.unsent():
+        for sent in self.letters.outbox.unsent():
             self.sent.append(sent.raw)
             raw = HOME.sign(sent.raw, self.referee.now) if self.signs else sent.raw
             self.referee.deliver(raw, self.person.address, sent.to)
-            self.letters.has_left(sent)
+            self.letters.outbox.has_left(sent)
 
     def register(self) -> None:
-        self.post(self.letters.register_mailbox(self.referee.now))
-        back = self.letters.confirm(self.referee.now)
+        self.post(self.letters.registration.register_mailbox(self.referee.now))
+        back = self.letters.registration.confirm(self.referee.now)
         assert back is not None
         self.post(back)
 
@@ -97,7 +99,7 @@ def test_registers_by_its_mailbox(ann: Guest) -> None:
     assert ann.memory.fact("server_key")
     assert ann.memory.fact("recovery_code") == ""
     assert [event.kind for event in ann.events if event.kind != "answer"] == ["account"]
-    assert ann.letters.confirm(ann.referee.now) is None
+    assert ann.letters.registration.confirm(ann.referee.now) is None
 
 
 def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: Mailbox) -> None:
@@ -105,7 +107,7 @@ def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: M
         referee.turn((bob, ""))
         playing.receive()
         assert playing.said(playing.letters.order("m1", cell, referee.now, final=True)) == ["done"]
-    assert playing.letters.standing("m1")["phase"] == "closed"
+    assert playing.letters.matches.standing("m1")["phase"] == "closed"
     proof = prove(playing.memory, "m1")
     assert proof is not None
     assert proof.holds
@@ -139,7 +141,7 @@ def test_where_every_letter_is_answered_it_waits_or_asks(referee: Referee, playi
         playing.memory.spend(place)
     with pytest.raises(Impossible, match="pbem play ask whoami"):
         letters.tell("new spaceships with bob", referee.now)
-    for sent in letters.unsent():
+    for sent in letters.outbox.unsent():
         playing.memory.settle(sent.id, "refused")
     assert playing.said(letters.ask("status m1", referee.now)) == ["done"]
     assert playing.said(letters.order("m1", "Gx5", referee.now)) == ["done"]
@@ -151,8 +153,8 @@ def test_a_provider_that_signs_nothing_is_told_and_another_may_be_tried(referee:
     assert ann.memory.fact("account") is None
     (answer,) = [event for event in ann.events if event.kind == "answer" and event.said == "refused"]
     assert "DKIM" in " ".join(answer.faults)
-    assert ann.letters.confirm(referee.now) is not None
-    assert not ann.letters.unsent(), "the same is not sent without end"
+    assert ann.letters.registration.confirm(referee.now) is not None
+    assert not ann.letters.outbox.unsent(), "the same is not sent without end"
     ann.signs = True
     ann.register()
     assert ann.memory.fact("account") == "ann"
@@ -166,15 +168,15 @@ def test_nobody_else_gives_it_the_servers_key(referee: Referee, ann: Guest, tmp_
     forger.open_desk()
     stranger = forger.person("ann")
     forger.send(stranger, "register ann\n", sign=False)
-    sent = ann.letters.register_mailbox(referee.now)
-    before = ann.letters.receive(stranger.letters.came[-1], referee.now)
+    sent = ann.letters.registration.register_mailbox(referee.now)
+    before = ann.letters.inbox.receive(stranger.letters.came[-1], referee.now)
     forger.close()
     assert [event.kind for event in before] == ["unpinned"]
     assert ann.memory.fact("server_key") is None
     assert ann.memory.places() == []
     ann.post(sent)
     assert ann.memory.fact("server_key") == referee.desk.archive.key
-    after = ann.letters.receive(stranger.letters.came[-1], referee.now)
+    after = ann.letters.inbox.receive(stranger.letters.came[-1], referee.now)
     assert [event.kind for event in after] == ["forged"]
 
 
@@ -196,7 +198,23 @@ def test_a_death_spends_no_address_without_a_letter(referee: Referee, playing: G
     playing.restart()
     sent = playing.letters.order("m1", "Gx3", referee.now)
     playing.restart()
-    assert playing.letters.unsent() == [sent]
+    assert playing.letters.outbox.unsent() == [sent]
     assert playing.said(sent) == ["done"]
     again: list[Event] = playing.post(playing.letters.order("m1", "Gx3", referee.now))
     assert again == []
+
+
+def test_two_at_once_answer_a_letter_each(referee: Referee, playing: Guest) -> None:
+    """Two commands look at the same letters of the server's: of what answers the same one, only one would count."""
+    party, others = playing.letters.party, []
+    other = Correspondence(party, playing.memory, None, playing.random)
+
+    def meanwhile(point: str) -> None:
+        if point == "form signed":
+            others.append(other.say("m1", "draw m1 offer", referee.now))
+
+    slow = Correspondence(party, playing.memory, None, playing.random, meanwhile)
+    orders = slow.order("m1", "Gx3", referee.now)
+    playing.flush()
+    answers = [event for event in playing.receive() if event.kind == "answer"]
+    assert {event.sent.id: event.said for event in answers if event.sent} == {orders.id: "done", others[0].id: "done"}

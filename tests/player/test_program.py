@@ -62,7 +62,7 @@ def play(referee: Referee, house: Machine, bob: Mailbox, options: str = STANDARD
     """A match in which bob strikes nothing, and resigns each game after so many turns; its bundle."""
     propose(referee, house, bob, options)
     for _ in range(30):
-        standing = house.letters.standing("m1")
+        standing = house.letters.matches.standing("m1")
         if standing["phase"] == "closed":
             break
         if standing["phase"] == "setup":
@@ -85,7 +85,7 @@ def judged(bundle: bytes, opened: Sequence[bytes]) -> list[Finding]:
 
 
 def plan_of(house: Machine, match: str = "m1") -> Plan:
-    found = house.program._plan(house.letters.standing(match))
+    found = house.program._plan(house.letters.matches.standing(match))
     assert found is not None
     return found
 
@@ -134,7 +134,7 @@ class TestAMatch:
     ) -> None:
         propose(referee, house, bob)
         assert house.memory.fact("marked") == "asked"
-        assert house.letters.standing("m1")["accepted"]
+        assert house.letters.matches.standing("m1")["accepted"]
 
     def test_an_offer_to_annul_is_declined_once(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         propose(referee, house, bob)
@@ -142,7 +142,7 @@ class TestAMatch:
         house.live()
         house.live()
         assert len(house.memory.prepared("annul", "m1")) == 1
-        assert house.letters.standing("m1")["phase"] == "setup"
+        assert house.letters.matches.standing("m1")["phase"] == "setup"
 
 
 class Wishing:
@@ -186,19 +186,19 @@ class TestWishes:
         wish("draw")
         referee.send(bob, "draw m1 offer\n")
         house.live()
-        assert house.letters.standing("m1")["outcome"]["reason"] == "agreement"
+        assert house.letters.matches.standing("m1")["outcome"]["reason"] == "agreement"
 
     def test_a_draw_is_declined_by_who_does_not_wish_it(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         self.begun(referee, house, bob)
         referee.send(bob, "draw m1 offer\n")
         house.live()
-        assert house.letters.standing("m1")["phase"] == "playing"
-        assert house.letters.standing("m1")["offers"] == []
+        assert house.letters.matches.standing("m1")["phase"] == "playing"
+        assert house.letters.matches.standing("m1")["offers"] == []
 
     def test_it_resigns(self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]) -> None:
         wish("resign")
         self.begun(referee, house, bob)
-        assert house.letters.standing("m1")["outcome"]["reason"] == "resignation"
+        assert house.letters.matches.standing("m1")["outcome"]["reason"] == "resignation"
         assert house.memory.prepared("orders", "m1") == []
 
 
@@ -506,7 +506,7 @@ class TestEditions:
         referee.send(bob, bob.filled("setup", BOB))
         monkeypatch.setitem(EDITIONS, "spaceships", (*EDITIONS["spaceships"], "98.0"))
         house.live()
-        assert house.letters.standing("m1")["asked"]
+        assert house.letters.matches.standing("m1")["asked"]
         assert not house.memory.prepared("orders", "m1")
         assert "m1: it cannot be played as promised: edition 1" in caplog.text
 
@@ -601,7 +601,7 @@ class TestOpenList:
         propose(referee, house, bob, f"{STANDARD}\npace: 1d\ngrace: 1d\nmiss: wait")
         referee.wait(timedelta(days=3))
         house.live()
-        assert house.letters.standing("m1")["claim"]
+        assert house.letters.matches.standing("m1")["claim"]
         referee.wait(timedelta(days=6))
         house.restart()
         house.live()
@@ -617,7 +617,7 @@ class TestOpenList:
         house.live()
         referee.send(bob, bob.filled("setup", BOB))
         house.live()
-        assert not house.letters.standing("m1")["claim"]
+        assert not house.letters.matches.standing("m1")["claim"]
         self.later(referee, house, timedelta(days=8))
         assert not house.memory.prepared("claim", "m1")
 
@@ -716,7 +716,7 @@ def test_bad_letters_change_nothing(referee: Referee, house: Machine, bob: Mailb
     before = house.memory.count()
     letters = list(house.person.letters.came)
     for raw in (*reversed(letters), b"From: pbem@play.example\r\n\r\nhello", letters[-1].replace(b"m1", b"m2")):
-        house.program.hear(house.letters.receive(raw, referee.now), referee.now)
+        house.program.hear(house.letters.inbox.receive(raw, referee.now), referee.now)
         house.program.act(referee.now)
     assert house.memory.count() == before
 
@@ -746,15 +746,15 @@ def against_each_other(referee: Referee, first: Machine, second: Machine, game: 
     level = first.settings.games[game].level
     plan = Plan(referee.config.server, first.person.name, game, level, seed)
     text = f"{options}\n{comment(plan.commitment)}"
-    before = len(first.letters.matches)
+    before = len(first.letters.matches.standings)
     first.post(first.letters.tell(f"new {game} with {second.person.name}", referee.now, text=text))
-    standing = first.letters.matches[-1]
-    assert len(first.letters.matches) == before + 1
+    standing = first.letters.matches.standings[-1]
+    assert len(first.letters.matches.standings) == before + 1
     first.memory.know(f"plan {standing['match']}", f"{level} {seed.hex()}")
     while second.look() or first.look():
         pass
     found = first.memory.bundle(standing["match"])
-    assert found is not None, first.letters.standing(standing["match"])
+    assert found is not None, first.letters.matches.standing(standing["match"])
     return found[1]
 
 

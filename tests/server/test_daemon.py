@@ -24,7 +24,7 @@ from house import TEXT, House, configured, deliver, run
 
 from pbem.config import Limits, Listen, Listener, Log
 from pbem.server.daemon import IN_DOUBT, StartError
-from pbem.server.desk_process import open_desk
+from pbem.server.desk_opening import open_desk
 from pbem.server.logs import configure_logs
 from pbem.server.roles import Role, named
 from pbem.store.database import Database
@@ -117,7 +117,7 @@ def test_what_was_stored_before_the_start_is_handled_at_the_start(tmp_path: Path
 
 
 def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
         house.desk.trouble = [BusyError("busy"), ZeroDivisionError("x")]
@@ -173,7 +173,7 @@ def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pbem.store.sqlite.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
     monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
@@ -355,7 +355,7 @@ def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
 def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
         house.desk.trouble = [ValueError("secret orders")]

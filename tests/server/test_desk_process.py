@@ -6,6 +6,7 @@ Case 32 of reliability.md, and case 9 where the desk dies alone.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import urllib.request
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,7 +28,10 @@ from lives import End, Server, Smarthost, children
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process
 from pbem.server.daemon import StartError
-from pbem.server.desk_process import FILES, OwnProcess, Supplies, open_desk, opened, received, started
+from pbem.server.desk_main import received
+from pbem.server.desk_messages import FILES, READY, STOP
+from pbem.server.desk_opening import Supplies, open_desk, opened
+from pbem.server.desk_process import OwnProcess, started
 from pbem.server.roles import Role
 from pbem.store.write_turn import WriteTurn
 
@@ -195,6 +200,37 @@ def test_a_desk_that_cannot_begin_is_told_at_the_start(tmp_path: Path) -> None:
         run(configured(tmp_path), nothing, desk=open_desk, place=partial(OwnProcess, start=failing))
 
 
+def test_a_desk_that_begins_anew_while_the_server_stops_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although there was no way yet to say it: else it would work on until it is killed."""
+    theirs: list[socket.socket] = []
+
+    def begun(line: socket.socket) -> Any:
+        theirs.append(line.dup())
+        theirs[0].sendall(READY)
+        return SimpleNamespace(pid=0, kill=lambda: None, wait=lambda _: 0)
+
+    async def scene(connect: Any = asyncio.open_unix_connection) -> None:
+        nothing: Any = None
+        place = OwnProcess(Supplies(nothing), nothing, start=begun)
+
+        async def stopped(**more: Any) -> Any:
+            place.stop()
+            return await connect(**more)
+
+        monkeypatch.setattr(asyncio, "open_unix_connection", stopped)
+        with WriteTurn() as turn:
+            await place.open(turn, [])
+            said = b""
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    said += theirs[0].recv(65536, socket.MSG_DONTWAIT)
+            assert said.endswith(STOP)
+            await place.close()
+
+    asyncio.run(scene())
+    theirs[0].close()
+
+
 @pytest.mark.parametrize("said", [b"", b"f", b"f\0\0\1\0half"])
 def test_a_desk_whose_daemon_ends_while_it_hands_over_ends_too(said: bytes) -> None:
     ours, theirs = socket.socketpair()
@@ -219,7 +255,7 @@ def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
 
 
 def test_a_desk_begins_without_what_only_some_letters_need() -> None:
-    code = "import sys, pbem.server.desk_process, pbem.desk.wiring; print(*sys.modules)"
+    code = "import sys, pbem.server.desk_main, pbem.desk.wiring; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
     rare = {"babel", "dkim", "dns", "email_validator", "flufl.bounce", "icalendar", "openskill", "sqlite_utils"}
     assert not rare & set(loaded)
@@ -288,10 +324,10 @@ def test_the_collector_does_not_look_at_what_a_desks_process_has_loaded() -> Non
 import gc
 from types import SimpleNamespace
 from pbem.config import Log
-from pbem.server import desk_process
-desk_process.received = lambda line: (SimpleNamespace(config=SimpleNamespace(log=Log())), None)
-desk_process.serve = lambda *_: int(len(gc.get_objects()) > gc.get_freeze_count() / 10)
-desk_process.main()
+from pbem.server import desk_main
+desk_main.received = lambda line: (SimpleNamespace(config=SimpleNamespace(log=Log())), None)
+desk_main.serve = lambda *_: int(len(gc.get_objects()) > gc.get_freeze_count() / 10)
+desk_main.main()
 """
     ours, theirs = socket.socketpair()
     with ours, theirs:

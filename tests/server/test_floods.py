@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pbem.server import desk_process
-from pbem.server.desk_process import Supplies, Told, Work
+from pbem.server import desk_rest
+from pbem.server.desk_opening import Supplies
+from pbem.server.desk_work import Work
 from pbem.server.desks import MANY, STRETCH, Desks
 from pbem.store.database import Database
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pbem.server.desk_process import DeskPlace
+    from pbem.server.desk_place import DeskPlace, Told
     from pbem.store.write_turn import WriteTurn
 
 
@@ -184,15 +185,15 @@ def test_a_desk_works_a_tenth_of_the_time_while_they_go_on_pouring_in(
 
 
 def test_a_desk_that_rests_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_process, "EASED", 3600.0)
-    monkeypatch.setattr(desk_process, "RESTED", 10**6)
+    monkeypatch.setattr(desk_rest, "EASED", 3600.0)
+    monkeypatch.setattr(desk_rest, "RESTED", 10**6)
     with eased(tmp_path / "store.sqlite") as desk:
         while not desk.begun:
             time.sleep(0.01)
     assert len(desk.begun) == 1
 
 
-@pytest.mark.parametrize(("held_up", "waits"), [(True, desk_process.HELD_UP), (False, desk_process.LONGEST_WAIT)])
+@pytest.mark.parametrize(("held_up", "waits"), [(True, desk_rest.HELD_UP), (False, desk_rest.LONGEST_WAIT)])
 def test_a_desk_looks_again_soon_for_letters_behind_anothers(tmp_path: Path, *, held_up: bool, waits: float) -> None:
     waited: list[float | None] = []
 

@@ -140,7 +140,7 @@ def _one_story(world: World, database: Database) -> Iterator[str]:
                 yield f"{player.name} was told: {event.kind}: {event.subject}: {event.said}"
         for alarm in player.memory.alarms():
             yield f"{player.name}: alarm: {alarm.match}: {alarm.said}"
-        for standing in player.letters.matches:
+        for standing in player.letters.matches.standings:
             match = standing["match"]
             for seq, head in player.memory.heads(match).items():
                 if signed.get((match, seq)) != head:
@@ -150,7 +150,7 @@ def _one_story(world: World, database: Database) -> Iterator[str]:
 def _proved(world: World) -> Iterator[str]:
     """Each match verifies, was played blind, and nobody lost time because of the server or the post."""
     for player in world.players.values():
-        for standing in player.letters.matches:
+        for standing in player.letters.matches.standings:
             match = standing["match"]
             bundle = player.memory.bundle(match)
             if standing["phase"] != "closed" or bundle is None:
@@ -193,7 +193,7 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
         if to is None or to[1].decode() != taken.recipient:
             yield f"{_name(taken.raw).decode()} was sent to {taken.recipient}, and says {to and to[1].decode()}"
     for player in world.players.values():
-        secrets = [secret for match in player.letters.matches for secret in player.secrets(match["match"])]
+        secrets = [secret for match in player.letters.matches.standings for secret in player.secrets(match["match"])]
         for taken in world.taken:
             other = world.people.get(taken.recipient)
             if other is not None and other is not player:

@@ -26,7 +26,9 @@ from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.identity import ssh
 from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
-from pbem.player.correspondence import Correspondence, Impossible, Party
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.party import Party
 from pbem.player.limits import Limits
 from pbem.player.memory import Memory
 from pbem.player.program import Program
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from simulation.world import World
 
     from pbem.json_object import JsonObject
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
@@ -138,11 +140,11 @@ class Player:
         now = self.world.now()
         self._looks = False
         unread, self.unread = self.unread, []
-        events = [event for raw in unread for event in self.letters.receive(raw, now)]
+        events = [event for raw in unread for event in self.letters.inbox.receive(raw, now)]
         self.events += events
         self._plan()
         self.program.hear(events, now)
-        for standing in self.letters.matches:
+        for standing in self.letters.matches.standings:
             if standing["phase"] == "closed":
                 self.world.note_over(standing["match"])
             elif standing["phase"] == "playing" and self.world.hurried:
@@ -152,7 +154,7 @@ class Player:
 
     def _plan(self) -> None:
         """Remember how the matches proposed here are played."""
-        for standing in self.letters.matches:
+        for standing in self.letters.matches.standings:
             for (game, other), seed in [*self._seeds.items()]:
                 if standing["rules"] == game and other in standing["players"]:
                     self.memory.know(f"plan {standing['match']}", f"1 {seed.hex()}")
@@ -167,9 +169,9 @@ class Player:
         self.program._waiting.discard(match)
 
     def _post(self) -> None:
-        for sent in self.letters.unsent():
+        for sent in self.letters.outbox.unsent():
             self.world.post.post(self.address, sent.to, sent.raw)
-            self.letters.has_left(sent)
+            self.letters.outbox.has_left(sent)
             if self.habits.careless and not self.world.hurried:
                 self._be_careless(sent)
 
@@ -199,7 +201,7 @@ class Player:
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
     def standing(self, match: str) -> JsonObject:
-        return self.letters.standing(match)
+        return self.letters.matches.standing(match)
 
 
 @cache
@@ -237,14 +239,14 @@ class Keyless:
         return self._domain.record if name == self._domain.where else ""
 
     def begin(self) -> None:
-        self._letters.register_mailbox(self._world.now())
+        self._letters.registration.register_mailbox(self._world.now())
         self._post()
 
     def receive(self, raw: bytes) -> None:
         """Read a letter, and write the next one some time later."""
-        self._letters.receive(raw, self._world.now())
+        self._letters.inbox.receive(raw, self._world.now())
         if self._memory.fact("account") is None:
-            self._letters.confirm(self._world.now())
+            self._letters.registration.confirm(self._world.now())
             self._post()
         elif not self._begun:
             self._begun = True
@@ -259,9 +261,9 @@ class Keyless:
             self._post()
 
     def _post(self) -> None:
-        for sent in self._letters.unsent():
+        for sent in self._letters.outbox.unsent():
             self._bring(sent.to, sent.raw, 0)
-            self._letters.has_left(sent)
+            self._letters.outbox.has_left(sent)
             if sent.command == "set" and self._random.random() < 0.5:
                 # To the address that the first letter used up: it changes nothing.
                 other = re.sub(rb"(set timezone) \S+", rb"\1 UTC", sent.raw)

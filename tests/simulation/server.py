@@ -25,7 +25,7 @@ import pbem.config
 from pbem.config import Config, Duration, Identity, Listen, Listener
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon, StartError
-from pbem.server.desk_process import opened
+from pbem.server.desk_opening import opened
 from pbem.store.database import Database
 from pbem.store.errors import StoreError
 
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
     from simulation.world import World
 
-    from pbem.server.desk_process import DeskLike, OpenDesk, Supplies, Told, Work
+    from pbem.server.desk_opening import OpenDesk, Supplies
+    from pbem.server.desk_place import Told
+    from pbem.server.desk_work import DeskLike, Work
     from pbem.store.write_turn import WriteTurn
 
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}

@@ -310,7 +310,7 @@ class World:
         return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
 
     def _over(self) -> bool:
-        standings = [one for player in self.players.values() for one in player.letters.matches]
+        standings = [one for player in self.players.values() for one in player.letters.matches.standings]
         return len(standings) == 2 * len(self.week.games) and all(one["phase"] == "closed" for one in standings)
 
     def state(self) -> str:
@@ -318,7 +318,7 @@ class World:
         standings = [
             (player.name, one["match"], one["phase"], one.get("turn"), one["asked"])
             for player in self.players.values()
-            for one in player.letters.matches
+            for one in player.letters.matches.standings
         ]
         return f"{standings} {self.post.waiting} {self.faults[-3:]} {self.machine.waits()}"
 

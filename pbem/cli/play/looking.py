@@ -11,7 +11,7 @@ from pbem.cli.play.proved import proved
 from pbem.cli.play.shown import is_due, list_matches
 from pbem.cli.play.table import at_table, state, troubles
 from pbem.cli.play.told import clean
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def wait(table: Table, match: str | None) -> None:
                 is_due(table, one)
                 or (one["phase"] == "proposed" and not one["accepted"])
                 or (one["match"] == match and one["phase"] in OVER)
-                for one in letters.matches
+                for one in letters.matches.standings
                 if match in {None, one["match"]}
             )
 

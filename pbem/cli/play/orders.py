@@ -10,7 +10,7 @@ import click
 from pbem.cli.play.shown import show, title_of
 from pbem.cli.play.table import at_table, confirm, troubles, yes_option
 from pbem.games import Refused
-from pbem.player.correspondence import meant
+from pbem.player.correspondence.judge import meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pbem.cli.play.table import Table
     from pbem.json_object import JsonObject
     from pbem.player.browser import Handed
-    from pbem.player.correspondence import Judged
+    from pbem.player.correspondence.judge import Judged
 
 __all__ = ["match", "read_back", "setup", "words"]
 
@@ -58,7 +58,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     with troubles():
         table.fetch()
         table.send()
-        standing = table.letters.standing(match)
+        standing = table.letters.matches.standing(match)
         texts = (
             [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
         )
@@ -89,7 +89,7 @@ def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
 
     letters, name = table.letters, standing["match"]
     sealed = bool(standing.get("sealed"))
-    judge = table.agent.judge_orders if sealed else letters.judge_orders
+    judge = table.agent.judge_orders if sealed else letters.judge.orders
     text, judged = _judged(standing["rules"], lambda text: judge(name, text), texts)
     click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing['turn']}: you order")
     for phrase in words(standing["rules"]).said(judged.text) or ["nothing"]:
@@ -132,17 +132,17 @@ def setup(table: Table, match: str, lines: tuple[str, ...], file: Any, yes: bool
     with troubles():
         table.fetch()
         if not (lines or file):
-            show(table, table.letters.standing(match))
+            show(table, table.letters.matches.standing(match))
             return
         _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
 
 
 def _set_up(table: Table, match: str, text: str, *, yes: bool) -> None:
-    letters, standing = table.letters, table.letters.standing(match)
+    letters, standing = table.letters, table.letters.matches.standing(match)
     try:
-        judged = letters.judge_setup(match, text)
+        judged = letters.judge.setup(match, text)
     except Refused:
-        _did_you_mean(standing["rules"], lambda text: letters.judge_setup(match, text), text)
+        _did_you_mean(standing["rules"], lambda text: letters.judge.setup(match, text), text)
         raise
     click.echo(f"{match}, game {standing['game']}: your setup")
     for line in judged.text.splitlines():
@@ -175,20 +175,20 @@ def _clicked(table: Table, standing: JsonObject) -> Handed:
     from pbem.pages.handover import handover
     from pbem.player.browser import Port
 
-    letters, name = table.letters, standing["match"]
+    matches, name = table.letters.matches, standing["match"]
     if standing["phase"] == "setup":
-        asked = letters.setup_asked(name)
+        asked = matches.setup_asked(name)
     elif standing.get("sealed"):
         shown = table.agent.shown(name)
-        asked = (letters.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
+        asked = (matches.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
     else:
-        asked = letters.position_asked(name)
+        asked = matches.position_asked(name)
     # Of a sealed match the page is asked for the setup or the orders alone: what is done with them is the agent's.
     asked = {key: value for key, value in asked.items() if key != "sealed"}
     home = Home(table.account.server, table.account.server_address)
     port = Port(os.urandom)
     try:
-        title = title_of(letters, standing)
+        title = title_of(table.letters, standing)
         port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing["rules"], home))
         click.echo(f"{name}: click it together at\n\n    {port.url}\n")
         click.launch(port.url)

@@ -111,9 +111,9 @@ def _introduce(table: Table, ours: signing.Key | None) -> None:
     letters = table.letters
     if letters.memory.fact("account") is None:
         if ours is None:
-            letters.register_mailbox(table.now())
+            letters.registration.register_mailbox(table.now())
         else:
-            letters.register(ours.public, ours.fingerprint, table.now())
+            letters.registration.register(ours.public, ours.fingerprint, table.now())
         table.send()
         table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
     if letters.memory.fact("account") is None:

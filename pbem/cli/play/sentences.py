@@ -28,9 +28,9 @@ def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
     head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
     with troubles():
         table.fetch()
-    known = {standing["match"] for standing in table.letters.matches}
+    known = {standing["match"] for standing in table.letters.matches.standings}
     _tell(table, head, yes, text=options)
-    list_rows(table, [standing for standing in table.letters.matches if standing["match"] not in known])
+    list_rows(table, [standing for standing in table.letters.matches.standings if standing["match"] not in known])
 
 
 @click.command()
@@ -41,7 +41,7 @@ def accept(table: Table, match: str, yes: bool) -> None:
     """Agree to a proposed match, by the hash of the terms that you were mailed."""
     with troubles():
         table.fetch()
-        standing = table.letters.standing(match)
+        standing = table.letters.matches.standing(match)
         show(table, standing)
         confirm(table, yes, standing)
         table.settle(table.letters.accept(match, table.now()))
@@ -93,7 +93,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
         with troubles():
             table.fetch()
             words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
-            standing = table.letters.standing(match)
+            standing = table.letters.matches.standing(match)
             click.echo(f"{title_of(table.letters, standing)}: {words}")
             confirm(table, yes, standing)
             table.settle(table.letters.say(match, words, table.now()))
@@ -109,7 +109,7 @@ def reveal(table: Table, match: str, yes: bool) -> None:
     """Reveal your secrets after a sealed game that did not end by its rules: after a resignation, say."""
     with troubles():
         table.fetch()
-        standing = table.letters.standing(match)
+        standing = table.letters.matches.standing(match)
         click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
         confirm(table, yes, standing)
         table.settle(table.agent.reveal(match, table.now()))
@@ -124,7 +124,7 @@ def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
     with troubles():
         table.fetch()
-        standing = table.letters.standing(match)
+        standing = table.letters.matches.standing(match)
         words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
         click.echo(f"{title_of(table.letters, standing)}: {words}")
         confirm(table, yes, standing)

@@ -11,7 +11,7 @@ import click
 from pbem.cli.play.told import clean, indented, line_of
 from pbem.games import titles
 from pbem.phrase import Span
-from pbem.player.correspondence import Impossible
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed import BadSecrets
 from pbem.player.sealed_game import Contradiction
 
@@ -44,7 +44,7 @@ def list_matches(table: Table) -> None:
     letters = table.letters
     account = table.account
     click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
-    rows = letters.matches
+    rows = letters.matches.standings
     list_rows(table, rows)
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
@@ -62,7 +62,7 @@ def list_rows(table: Table, standings: Sequence[JsonObject]) -> None:
 
 def title_of(letters: Correspondence, standing: JsonObject) -> str:
     """Which game a match is of, and with whom."""
-    title, programs = titles().get(standing["rules"], standing["rules"]), letters.programs
+    title, programs = titles().get(standing["rules"], standing["rules"]), letters.matches.programs
     others = [
         f"{name} (a program)" if name in programs else name or "(free)"
         for seat, name in enumerate(standing["players"], start=1)
@@ -75,7 +75,7 @@ def is_due(table: Table, standing: JsonObject) -> bool:
     """Whether a match waits for this player to decide on a setup or orders."""
     if standing.get("sealed"):
         return table.agent.asks(standing["match"])
-    return bool(standing["asked"]) and table.letters.pending(standing["match"]) is None
+    return bool(standing["asked"]) and table.letters.matches.pending(standing["match"]) is None
 
 
 def _whose(table: Table, standing: JsonObject) -> str:
@@ -99,7 +99,7 @@ def _whose(table: Table, standing: JsonObject) -> str:
         if revealing and table.agent.asks(match):
             return f"The server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
         said = "your move" if table.agent.asks(match) else said.replace("your move", "yours is on its way")
-    elif standing["asked"] and (sent := letters.pending(match)) is not None:
+    elif standing["asked"] and (sent := letters.matches.pending(match)) is not None:
         said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
             sent.state, "yours is on its way"
         )
@@ -156,7 +156,7 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
     click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
     if standing["phase"] == "setup":
-        asked = letters.setup_asked(name)
+        asked = letters.matches.setup_asked(name)
         text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
         click.echo(clean(text.rstrip("\n")))
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
@@ -166,7 +166,7 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
         told = shown.reports[-1] if shown.reports else None
         text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
         click.echo(clean(text.rstrip("\n")))
-    elif (position := letters.position(name)) is not None and standing["phase"] in {"playing", "closed"}:
+    elif (position := letters.matches.position(name)) is not None and standing["phase"] in {"playing", "closed"}:
         reports = letters.memory.latest(name, "reports")
         same = reports is not None and reports["game"] == position["game"]
         told = reports["reports"] if reports and same else None
@@ -176,13 +176,13 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
         click.echo(clean(text.rstrip("\n")))
     elif standing["agreement"]:
         click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
-    if (sent := letters.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
+    if (sent := letters.matches.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
 
 
 def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, str]) -> dict[str, object]:
     """What the letters' own template says about terms."""
-    terms = letters.terms(standing["match"])
+    terms = letters.matches.terms(standing["match"])
     return {
         "id": standing["match"],
         "title": titles()[terms.game],
@@ -190,7 +190,7 @@ def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, st
         "kind": terms.kind,
         "names": names,
         "levels": dict.fromkeys(names, ""),
-        "programs": [seat for seat, name in names.items() if name in letters.programs],
+        "programs": [seat for seat, name in names.items() if name in letters.matches.programs],
         "phase": standing["phase"],
         "rules_hash": standing["hash"],
         **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},

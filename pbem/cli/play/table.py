@@ -25,7 +25,8 @@ from pbem.games import Refused
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount
 from pbem.player.agent import Agent
-from pbem.player.correspondence import Correspondence, Impossible
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.matches import Impossible
 from pbem.player.exchange import fetch, flush
 from pbem.player.forms import Unfit
 from pbem.player.memory import BadMemory, Memory
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.player.account import Places
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
 
 __all__ = ["MATCH", "Table", "at_table", "confirm", "passphrase", "state", "troubles", "yes_option"]
@@ -115,7 +116,7 @@ class Table:
             told.report(event)
         self.unproved = {event.subject for event in events if event.kind == "unpinned"}
         prove_ended(self.letters, events)
-        if (self.letters.confirm(self.now()) is not None) | bool(self.agent.act(self.now())):
+        if (self.letters.registration.confirm(self.now()) is not None) | bool(self.agent.act(self.now())):
             self.send()
         return events
 
@@ -211,7 +212,7 @@ def confirm(table: Table, yes: bool, shown: JsonObject | None = None) -> None:
     if not yes:
         click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
     if shown is not None:
-        now = table.letters.standing(shown["match"])
+        now = table.letters.matches.standing(shown["match"])
         if any(now[what] != shown[what] for what in ("phase", "game", "turn", "hash")):
             raise Impossible(
                 f"A letter about {shown['match']} came while you looked; nothing was signed. Look again."

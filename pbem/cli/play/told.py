@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
 
 __all__ = ["about", "clean", "indented", "line_of", "report"]

@@ -1,0 +1,204 @@
+"""A player's correspondence with one server: letters come in, are checked, and say how matches stand; forms go out.
+
+`inbox` tells the server's own letters from any others; `answers` knows which letter of ours one answers or brings
+back; `belief` says what of a letter is believed; an `event` is what came of it. `matches` says how matches stand, and
+`judge` judges orders and setups before they leave. Here live the forms by which a player acts in matches, and
+`registration` has those of the account; `outbox` signs them, and keeps each letter before it may leave.
+
+Sans-IO: bytes in, events out. Time, randomness and the signer are handed in. Implements docs/attachments.md, from the
+reader's side.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pbem.failpoints import passing
+from pbem.mail.commands import COMMANDS
+from pbem.mail.commands.sections import written as written_sections
+from pbem.player import forms
+from pbem.player.correspondence.inbox import Inbox
+from pbem.player.correspondence.judge import Judge
+from pbem.player.correspondence.matches import Impossible, Matches, due, is_past
+from pbem.player.correspondence.outbox import Outbox
+from pbem.player.correspondence.registration import Registration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from pbem.failpoints import Failpoints
+    from pbem.json_object import JsonObject
+    from pbem.mail.commands.sections import Read
+    from pbem.player.correspondence.party import Party
+    from pbem.player.memory import Memory, Sent
+
+__all__ = ["POINTS", "Correspondence"]
+
+POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending noted")
+"""The points at which a player's program may be stopped dead without harm; tests stop it there."""
+
+
+class Correspondence:
+    """The letters of one player and one server.
+
+    `sign` makes an armoured signature of a text for a namespace; None: a player without a key, whose letters go to
+    the reply addresses of the server's letters. `random` returns octets; `failpoint` is called at each of `POINTS`.
+    """
+
+    def __init__(
+        self,
+        party: Party,
+        memory: Memory,
+        sign: Callable[[bytes, str], str] | None,
+        random: Callable[[int], bytes],
+        failpoint: Failpoints = passing,
+    ) -> None:
+        self.party = party
+        self.memory = memory
+        self.inbox = Inbox(party, memory, failpoint)
+        self.matches = Matches(party, memory)
+        self.judge = Judge(self.matches)
+        self.outbox = Outbox(party, memory, sign, random, failpoint)
+        self.registration = Registration(party, memory, self.outbox, random)
+
+    def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> Sent:
+        """Prepare orders for the turn that is due: signed, and on the disk. The same again is the same letter.
+
+        Raises `Refused`, `Impossible`.
+        """
+        judged = self.judge.orders(match, text)
+        standing = self.matches.standing(match)
+        # An empty form counts as a question, unless it says that it is final.
+        final = final or not judged.text
+        head = f"orders {match} turn {standing['turn']}"
+        return self._stand("orders", standing, head, judged.text, now, final=final)
+
+    def set_up(self, match: str, text: str, now: datetime) -> Sent:
+        """Prepare the setup that is due, in the same way."""
+        judged = self.judge.setup(match, text)
+        standing = self.matches.standing(match)
+        return self._stand("setup", standing, f"setup {match} game {standing['game']}", judged.text, now)
+
+    def _stand(
+        self, command: str, standing: JsonObject, head: str, text: str, now: datetime, *, final: bool = False
+    ) -> Sent:
+        """Prepare a form that counts until a higher revision replaces it."""
+        match, place = standing["match"], due(standing)[1]
+        before = self.memory.sent(command, match, place)
+        if before and before[-1].state != "refused" and not is_past(standing, before[-1]):
+            fields = self._fields(standing, before[-1].rev)
+            if before[-1].form == forms.block(head, fields, text, final=final):
+                return self.outbox.again(before[-1])
+        rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in before)])
+        form = forms.block(head, self._fields(standing, rev), text, final=final)
+        return self.outbox.prepare(command, match, place, rev, form, standing["address"], now)
+
+    def _fields(self, standing: JsonObject, rev: int) -> dict[str, object]:
+        return {"server": self.party.server, "player": self.party.name, "prev": standing["prev"], "rev": rev}
+
+    def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> Sent:
+        """Prepare a commitment to a setup, of which the server learns only the hash; `place` is that of its game."""
+        standing = self.matches.standing(match)
+        sections = [("commitment", (commitment,), ""), *_noted(note)]
+        rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in self.memory.sent("seal", match, place))])
+        fields = self._fields(standing, rev)
+        return self._sealed(standing, f"seal {match} game {standing['game']}", fields, place, rev, sections, now)
+
+    def step(
+        self, match: str, place: str, turn: int, sections: Sequence[Read], note: str | None, now: datetime
+    ) -> Sent:
+        """Prepare the steps of a sealed match that are due; the first belongs to this turn."""
+        standing = self.matches.standing(match)
+        head = f"step {match} game {standing['game']} turn {turn}"
+        return self._unrevised(standing, head, place, [*sections, *_noted(note)], now)
+
+    def reveal(self, match: str, place: str, sections: Sequence[Read], now: datetime) -> Sent:
+        """Prepare the reveal after a game of a sealed match."""
+        standing = self.matches.standing(match)
+        return self._unrevised(standing, f"reveal {match} game {standing['game']}", place, sections, now)
+
+    def _unrevised(
+        self, standing: JsonObject, head: str, place: str, sections: Sequence[Read], now: datetime
+    ) -> Sent:
+        """Prepare a letter that is never replaced: it differs only if an earlier one was refused."""
+        rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing["match"], place)) + 1
+        fields = self._fields(standing, rev)
+        del fields["rev"]
+        return self._sealed(standing, head, fields, place, rev, sections, now)
+
+    def _sealed(
+        self,
+        standing: JsonObject,
+        head: str,
+        fields: Mapping[str, object],
+        place: str,
+        rev: int,
+        sections: Sequence[Read],
+        now: datetime,
+    ) -> Sent:
+        form = forms.block(head, fields, written_sections(sections))
+        command, match, *_ = head.split()
+        return self.outbox.prepare(command, match, place, rev, form, standing["address"], now)
+
+    def say(self, match: str, words: str, now: datetime) -> Sent:
+        """Prepare a sentence about a running match, such as `resign m1` or `draw m1 offer`."""
+        standing = self.matches.standing(match)
+        if standing["phase"] not in {"setup", "playing"}:
+            raise Impossible(f"{match} is {standing['phase']}: there is nothing to say about it now.")
+        command, place = words.split(maxsplit=1)[0], _spoken(standing, words)
+        before = self.memory.sent(command, match, place)
+        if before and before[-1].state not in {"refused", "done"}:
+            return self.outbox.again(before[-1])
+        # What withdraws something has the next revision of just that.
+        said = standing["rev"] - 1 if COMMANDS[command].withdraws else standing["said"].get(command, 0)
+        rev = max([int(said) + 1, *(sent.rev + 1 for sent in before)])
+        turn = {"turn": standing["turn"]} if standing["phase"] == "playing" else {"game": standing["game"]}
+        where: dict[str, object] = {"server": self.party.server, "player": self.party.name, **turn}
+        form = forms.sentence(words, {**where, "prev": standing["prev"], "rev": rev})
+        return self.outbox.prepare(command, match, place, rev, form, standing["address"], now)
+
+    def has_said(self, match: str, words: str) -> bool:
+        """Whether this sentence was prepared before in the present state of the match."""
+        return bool(self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.matches.standing(match), words)))
+
+    def accept(self, match: str, now: datetime, comment: str = "") -> Sent:
+        """Prepare the agreement to a proposal, by the hash of its terms; the signed text may have comments."""
+        standing = self.matches.standing(match)
+        if standing["phase"] != "proposed":
+            raise Impossible(f"{match} is {standing['phase']}: there is nothing to accept.")
+        if standing["accepted"]:
+            raise Impossible(f"You have agreed to {match}; others have not yet.")
+        self.matches.terms(match)
+        self.memory.know(f"agreed {match}", json.dumps(standing["agreement"]))
+        before = self.memory.sent("accept", match, standing["hash"])
+        if before and before[-1].state != "refused":
+            return self.outbox.again(before[-1])
+        form = forms.sentence(f"accept {match} {standing['hash']}", {}, comment)
+        rev = len(before) + 1
+        return self.outbox.prepare("accept", match, standing["hash"], rev, form, standing["address"], now)
+
+    def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> Sent:
+        """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
+        rev = self.memory.count() + 1
+        place = {"server": self.party.server, "player": self.party.name, "rev": rev}
+        form = forms.block(words, place, text)
+        known = self.memory.standing(match) if match else None
+        address = known[1]["address"] if known else self.party.server_address
+        return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, address, now)
+
+    def ask(self, words: str, now: datetime) -> Sent:
+        """Prepare a question, such as `list open`; signed, so that it is answered in full."""
+        form, rev = forms.checked(f"{words}\n"), self.memory.count() + 1
+        return self.outbox.prepare("ask", "", "", rev, form, self.party.server_address, now)
+
+
+def _spoken(standing: JsonObject, words: str) -> str:
+    """The place of a sentence: it may be repeated when the state of the match has changed."""
+    return f"{words}; {due(standing)[1]}; {standing['prev']}"
+
+
+def _noted(note: str | None) -> list[Read]:
+    """The section for a note to self."""
+    return [("note", (), note)] if note else []

@@ -1,0 +1,192 @@
+"""What is believed of a letter that is known to be the server's: what its items and files change in the memory.
+
+Even the server's own word must have the form of it, be for this player, and fit what it told before: its signed heads
+must never tell two stories, and a sealed match stays one. What contradicts that is an alarm, and is not believed.
+Whether a letter is the server's at all is `inbox`'s to say. Implements docs/attachments.md, from the reader's side.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from pbem.games import titles
+from pbem.identity import ed25519_points
+from pbem.mail.message import ADDRESS
+from pbem.match.transcript import statement, written
+from pbem.player.correspondence.answers import MESSAGE_ID
+from pbem.player.correspondence.event import Event
+from pbem.player.correspondence.matches import SEALED_POSITION
+from pbem.player.memory import Place
+from pbem.player.standing import misshapen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from pbem.json_object import JsonObject
+    from pbem.mail.message import Letter
+    from pbem.player.bulletin import Heard
+    from pbem.player.correspondence.party import Party
+    from pbem.player.memory import Memory
+
+__all__ = ["Belief"]
+
+_KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
+_HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
+_AFTER = 10**9
+_KNOWN = re.compile("[0-9a-f]{1,128}")
+_NAME = re.compile("m[1-9][0-9]{0,8}")
+
+
+class Belief:
+    """What one player's memory takes over from the letters of one server."""
+
+    def __init__(self, party: Party, memory: Memory) -> None:
+        self._party = party
+        self._memory = memory
+
+    def take_over(self, number: int, letter: Letter, heard: Heard, now: datetime) -> list[Event]:
+        """Carry out the changes in a genuine letter's items and files; the letter is kept under this number."""
+        events: list[Event] = []
+        standings = {}
+        for item in heard.items:
+            if item.get("about") == "match" and (wrong := misshapen(item)) is not None:
+                events.append(
+                    Event("forged", letter.subject, said=f"what it says of a match has no such form: {wrong}")
+                )
+            elif item.get("about") == "match" and item["player"] != self._party.name:
+                events.append(Event("forged", letter.subject, item["match"], "it is about another player"))
+            elif item.get("about") == "match":
+                name = str(item["match"])
+                self._memory.file(number, name)
+                standings[name] = item
+                events += self._standing(number, letter, item, heard, now)
+            elif item.get("about") == "challenge":
+                events += self._challenged(letter, item)
+            elif item.get("about") == "account" and item.get("player") == self._party.name:
+                code = str(item.get("code") or "")
+                self._memory.know("account", self._party.name)
+                self._memory.know("recovery_code", code)
+                self._memory.forget("challenge")
+                events.append(Event("account", letter.subject, said=code))
+            elif item.get("about") == "reply" and (place := _place_of(item)):
+                self._memory.put_place(number, place)
+        if any(item.get("about") == "command" and item.get("command") == "list" for item in heard.items):
+            found = [item for item in heard.items if item.get("about") == "open" and _match_named(item)]
+            self._memory.know("open", json.dumps(found))
+            events.append(Event("open", letter.subject))
+        if not any(event.kind == "contradiction" for event in events):
+            self._put_files(heard, standings)
+        return events
+
+    def _put_files(self, heard: Heard, standings: Mapping[str, JsonObject]) -> None:
+        """Keep the files of a letter that are about its matches."""
+        for document in heard.files.values():
+            self._put(document, standings)
+        for name, content in heard.texts.items():
+            match = name.partition("-")[0]
+            if match in standings:
+                self._memory.put_signed_text(match, name, content)
+        for name, content in heard.bundles.items():
+            match = name.partition("-")[0].partition(".")[0]
+            if match in standings:
+                seq = (standings[match].get("head") or {}).get("seq", 0)
+                self._memory.put_bundle(match, name, seq, content)
+
+    def _challenged(self, letter: Letter, item: JsonObject) -> list[Event]:
+        challenge = str(item.get("challenge"))
+        if not _KNOWN.fullmatch(challenge):
+            return []
+        if self._memory.fact("account") or item.get("fingerprint") != self._memory.fact("fingerprint"):
+            return []
+        self._memory.know("challenge", challenge)
+        return [Event("challenge", letter.subject, said=challenge)]
+
+    def _standing(self, number: int, letter: Letter, item: JsonObject, heard: Heard, now: datetime) -> list[Event]:
+        """Record how a match stands, unless something newer is known; the heads must belong to one chain."""
+        match = item["match"]
+        if (wrong := self._head(number, match, item.get("head"), heard.key)) is not None:
+            self._memory.alarm(written(now), match, wrong)
+            return [Event("contradiction", letter.subject, match, wrong)]
+        if (wrong := self._unsealed(item)) is not None:
+            self._memory.alarm(written(now), match, wrong)
+            return [Event("contradiction", letter.subject, match, wrong)]
+        known = self._memory.standing(match)
+        if known is None or _age(item, heard.time) >= _age(known[1], known[0]):
+            self._memory.stand(match, heard.time, item)
+        return [Event("news", letter.subject, match)]
+
+    def _unsealed(self, item: JsonObject) -> str | None:
+        """The fault if a sealed match is reported as a refereed one: its setup would be asked for openly."""
+        fact = f"sealed {item['match']}"
+        if item.get("sealed") or (item["agreement"] or {}).get("sealed"):
+            self._memory.know(fact, "yes")
+        elif self._memory.fact(fact):
+            return "it was agreed on as a sealed match, and the server tells of it as of one that is not"
+        return None
+
+    def _head(self, number: int, match: str, head: object, key: str) -> str | None:
+        """The fault of a signed head, if any; a good one is remembered."""
+        match head:
+            case None:
+                return None
+            case {"seq": int(seq), "head": str(hashed), "signature": str(signature)}:
+                said = statement(self._party.server, match, seq, hashed)
+            case _:
+                return "its head is damaged"
+        try:
+            holds = ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), said)
+        except ValueError:
+            holds = False
+        if not holds:
+            return f"the signature of its head after entry {seq} does not hold"
+        known = self._memory.head(match, seq)
+        if known is not None and known != hashed:
+            return f"the server signed two heads after entry {seq}: {known} and {hashed}"
+        self._memory.put_head(match, seq, hashed, signature, number)
+        return None
+
+    def _put(self, document: JsonObject, standings: Mapping[str, JsonObject]) -> None:
+        """Keep a JSON file about one of the letter's matches, for this player's seat."""
+        kind = _KINDS.get(str(document.get("pbem")))
+        standing = standings.get(str(document.get("match")))
+        if kind is None or standing is None or document.get("server") != self._party.server:
+            return
+        game, turn = document.get("game", -1), document.get("turn", 0)
+        if document.get("seat") != standing.get("seat") or not all(
+            type(number) is int and 0 <= number < _AFTER for number in (game, turn)
+        ):
+            return
+        if kind != "reports" and (document.get("rules") != standing["rules"] or standing["rules"] not in titles()):
+            return
+        if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
+            return
+        if kind == "position" and not turn:
+            turn = _AFTER  # the game is over: this is the last position there is
+        seq = (standing.get("head") or {}).get("seq", 0)
+        if kind == "position" and document.get("sealed"):
+            turn, kind = 0, SEALED_POSITION  # the latest has all that was told in this game
+        self._memory.put((standing["match"], game, turn, kind), seq, document)
+
+
+def _match_named(item: JsonObject) -> bool:
+    name = item.get("match")
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _place_of(item: JsonObject) -> Place | None:
+    """Where a letter can be answered, if the item has the right form."""
+    match item:
+        case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
+            name = item.get("match") or ""
+        case _:
+            return None
+    ours = ADDRESS.fullmatch(address) and MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
+    return Place(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
+
+
+def _age(standing: JsonObject, time: str) -> tuple[int, int, str]:
+    """The sort key of standings: later ones are greater."""
+    return (standing.get("head") or {}).get("seq", 0), int(standing["rev"]), time

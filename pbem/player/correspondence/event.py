@@ -1,0 +1,43 @@
+"""What a letter that came turned out to be: its outcome, for whoever plays, a person or a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pbem.player.memory import Sent
+
+__all__ = ["Event"]
+
+Kind = Literal[
+    "foreign",
+    "unpinned",
+    "forged",
+    "doubled",
+    "news",
+    "answer",
+    "challenge",
+    "account",
+    "open",
+    "contradiction",
+    "bounced",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The outcome of a letter: its kind, the match that it is about, and what the player should know.
+
+    `foreign`: not from this server; `unpinned`: it says so, but no key is known yet that would prove it; `forged`: it
+    says so, and is not, or not for this player; `doubled`: it was read before; `news` about a match; an `answer` to a
+    letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
+    `bounced`: a letter of ours came back.
+    """
+
+    kind: Kind
+    subject: str = ""
+    match: str = ""
+    said: str = ""
+    faults: tuple[str, ...] = ()
+    sent: Sent | None = None

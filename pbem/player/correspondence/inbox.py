@@ -1,0 +1,95 @@
+"""The letters that come: which of them are the server's own, and for this player. Any other changes nothing.
+
+The server's key is that of the first answer to a letter of ours, and no other from then on. What is believed of a
+letter that it signed is `belief`'s to say; which letter of ours it answers, `answers`'. Implements
+docs/attachments.md, "The bulletin", from the reader's side.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from pbem.match.transcript import sha256_hex, written
+from pbem.player.bulletin import LIMITS, NotGenuine, hear, opened
+from pbem.player.correspondence.answers import Answers
+from pbem.player.correspondence.belief import Belief
+from pbem.player.correspondence.event import Event
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.failpoints import Failpoints
+    from pbem.mail.message import Letter
+    from pbem.player.bulletin import Heard
+    from pbem.player.correspondence.party import Party
+    from pbem.player.memory import Memory
+
+__all__ = ["Inbox"]
+
+
+class Inbox:
+    """Takes in letters, whoever wrote them."""
+
+    def __init__(self, party: Party, memory: Memory, failpoint: Failpoints) -> None:
+        self._party = party
+        self._memory = memory
+        self._at = failpoint
+        self._answers = Answers(memory)
+        self._belief = Belief(party, memory)
+
+    def receive(self, raw: bytes, now: datetime) -> list[Event]:
+        """Take in a letter: all of it is on the disk afterwards, or nothing happened.
+
+        Whatever is in it, this raises only `sqlite3.Error`, if the memory cannot be written.
+        """
+        try:
+            with self._memory.transaction():
+                events = self._receive(raw, now)
+        except sqlite3.Error:
+            raise  # no fault of the letter: it is taken in when there is room
+        except Exception as error:
+            # A letter may come from anybody: none may keep those behind it from being read.
+            return [Event("forged", said=f"it cannot be taken in: {type(error).__name__}")]
+        self._at("letter taken in")
+        return events
+
+    def _receive(self, raw: bytes, now: datetime) -> list[Event]:
+        if len(raw) > LIMITS.message_bytes:
+            return [Event("foreign", said="it is larger than any letter of a server")]
+        try:
+            letter = opened(raw)
+        except NotGenuine as error:
+            return [Event("foreign", said=str(error))]
+        if bounced := self._answers.bounced(letter):
+            return [bounced]
+        try:
+            heard = hear(letter)
+            if heard is None:
+                return [self._without_bulletin(letter)]
+            self._demand_ours(heard)
+        except NotGenuine as error:
+            return [Event("forged", letter.subject, said=str(error))]
+        hashed = sha256_hex(raw.replace(b"\r\n", b"\n"))  # mailboxes differ in this alone
+        if self._memory.has_read(hashed):
+            return [Event("doubled", letter.subject)]
+        if (pinned := self._memory.fact("server_key")) is None:
+            if not any(self._answers.answered(letter, item) or self._answers.is_asked(item) for item in heard.items):
+                return [Event("unpinned", letter.subject)]
+            self._memory.know("server_key", heard.key)
+        elif pinned != heard.key:
+            said = f"it is signed with the key {heard.key}, and the server's is {pinned}"
+            return [Event("forged", letter.subject, said=said)]
+        number = self._memory.keep(hashed, written(now), letter.subject, letter.text or "", raw)
+        return self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
+
+    def _without_bulletin(self, letter: Letter) -> Event:
+        if (letter.sender or "").lower() != self._party.server_address.lower():
+            return Event("foreign", letter.subject)
+        return Event("forged", letter.subject, said="it has no signed bulletin, so that anybody may have written it")
+
+    def _demand_ours(self, heard: Heard) -> None:
+        if heard.server != self._party.server:
+            raise NotGenuine(f"it is signed by another server, {heard.server}")
+        if heard.to.lower() != self._party.address.lower():
+            raise NotGenuine(f"it was written to {heard.to}")

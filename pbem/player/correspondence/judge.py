@@ -1,0 +1,78 @@
+"""Orders and setups judged before they leave, by the games' own rules, on what letters brought.
+
+The server may have sent anything: what cannot be read is said, and nothing is signed on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.games import Refused, rules
+from pbem.player.correspondence.matches import Impossible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.games import Options, Orders, Setup
+    from pbem.phrase import Phrase
+    from pbem.player.correspondence.matches import Matches
+
+__all__ = ["Judge", "Judged", "meant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Legal orders or a legal setup: the canonical text, and what it leaves unused."""
+
+    text: str
+    unused: tuple[Phrase, ...] = ()
+
+
+class Judge:
+    """Judges what a player writes in a match, as the server will."""
+
+    def __init__(self, matches: Matches) -> None:
+        self._matches = matches
+
+    def orders(self, match: str, text: str) -> Judged:
+        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
+        position = self._matches.position_asked(match)
+        judge = rules(position["rules"])
+        try:
+            state = judge.recalled(position["view"], position["seat"])
+            orders: Orders = judge.order(state, position["seat"], text)
+            return Judged(orders.text, judge.unused(state, position["seat"], orders))
+        except Refused:
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
+
+    def setup(self, match: str, text: str) -> Judged:
+        """Judge the setup of the next game; raises `Refused`, or `Impossible`."""
+        asked, options = self._matches.setup_asked(match), self.options(match)
+        try:
+            setup: Setup = rules(asked["rules"]).setup(options, asked["seat"], text)
+        except Refused:
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
+        return Judged(setup.text)
+
+    def options(self, match: str) -> Options:
+        """The options of the game whose setup is due; raises `Impossible`."""
+        asked, standing = self._matches.setup_asked(match), self._matches.standing(match)
+        try:
+            return rules(asked["rules"]).options(asked["options"], len(standing["players"]))
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
+
+
+def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
+    """What refused orders or a refused setup were probably meant to say; None if that is refused, too."""
+    found = rules(game).meant(text)
+    try:
+        judge(found)
+    except Refused:
+        return None
+    return found if found.strip() != text.strip() else None

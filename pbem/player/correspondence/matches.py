@@ -1,0 +1,137 @@
+"""How matches stand, by the newest letters, and what each of them asks of the player now.
+
+Only reading: what letters change is in `belief`. Whatever a match does not allow now is refused with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pbem.match.terms import Terms
+
+if TYPE_CHECKING:
+    from pbem.json_object import JsonObject
+    from pbem.player.correspondence.party import Party
+    from pbem.player.memory import Memory, Sent
+
+__all__ = ["SEALED_POSITION", "Impossible", "Matches", "due", "is_past"]
+
+SEALED_POSITION = "sealed position"
+"""The kind of file that has all that was told in a sealed game."""
+
+
+class Impossible(Exception):
+    """Something cannot be sent in the present state; the text tells the player why."""
+
+
+class Matches:
+    """The matches of one player, as a memory has them."""
+
+    def __init__(self, party: Party, memory: Memory) -> None:
+        self._party = party
+        self._memory = memory
+
+    @property
+    def standings(self) -> list[JsonObject]:
+        """How each match stands, by the newest letters."""
+        return self._memory.standings()
+
+    @property
+    def programs(self) -> set[str]:
+        """The players who are programs, by any match: a program stays one."""
+        return {
+            one["players"][seat - 1]
+            for one in self.standings
+            for seat in one.get("programs", ())
+            if type(seat) is int and 0 < seat <= len(one["players"])
+        }
+
+    @property
+    def open_list(self) -> list[JsonObject]:
+        """The open list, by the latest letter."""
+        found: list[JsonObject] = json.loads(self._memory.fact("open") or "[]")
+        return found
+
+    def standing(self, match: str) -> JsonObject:
+        """How a match stands; raises `Impossible` if no letter told of it."""
+        known = self._memory.standing(match)
+        if known is None:
+            raise Impossible(f"No letter about {match} has come. `pbem play` lists your matches.")
+        return known[1]
+
+    def position(self, match: str) -> JsonObject | None:
+        """The latest position of a match, as a letter's file brought it."""
+        return self._memory.latest(match, "position")
+
+    def sealed_position(self, match: str) -> JsonObject | None:
+        """What was told last about the current game of a sealed match."""
+        return self._memory.paper(match, self.standing(match)["game"], 0, SEALED_POSITION)
+
+    def pending(self, match: str) -> Sent | None:
+        """Setup or orders for what is due now that are on their way, or accepted."""
+        standing = self.standing(match)
+        command, place = due(standing)
+        if not place:
+            return None
+        alive = [sent for sent in self._memory.sent(command, match, place) if sent.state not in {"refused", "asked"}]
+        return alive[-1] if alive and not is_past(standing, alive[-1]) else None
+
+    def setup_asked(self, match: str) -> JsonObject:
+        """The request for the setup of the next game; raises `Impossible`."""
+        standing = self.standing(match)
+        if standing["phase"] != "setup":
+            raise Impossible(f"{match} asks for no setup now: it is {standing['phase']}.")
+        asked = self._memory.paper(match, standing["game"], 0, "setup")
+        if asked is None:
+            raise Impossible(f"The letter that asks for the setup of {match} has not come.")
+        return asked
+
+    def position_asked(self, match: str) -> JsonObject:
+        """The position of the turn for which this player has to order; raises `Impossible`."""
+        standing = self.standing(match)
+        if standing["phase"] != "playing":
+            raise Impossible(f"{match} asks for no orders now: it is {standing['phase']}.")
+        position = self._memory.paper(match, standing["game"], standing["turn"], "position")
+        if position is None:
+            raise Impossible(f"The letter that brings turn {standing['turn']} of {match} has not come.")
+        if position["view"].get("entitled") is None or (not standing["asked"] and not self._ordered(standing)):
+            raise Impossible(f"It is not your move in {match}.")
+        return position
+
+    def _ordered(self, standing: JsonObject) -> bool:
+        """Whether orders of ours are accepted for the turn, and may still be replaced."""
+        return int(standing["rev"]) > 1
+
+    def terms(self, match: str) -> Terms:
+        """The terms of a proposal, exactly those whose hash `accept` names; raises `Impossible`."""
+        standing = self.standing(match)
+        try:
+            found = Terms.read(standing["agreement"])
+            hashed = found.hash(self._party.server, match)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Impossible(f"The terms of {match} cannot be read.") from error
+        if hashed != standing["hash"]:
+            raise Impossible(
+                f"The hash that the server gives for {match} is not that of its terms: do not accept it."
+            )
+        return found
+
+    def agreed(self, match: str) -> Terms | None:
+        """The terms to which we agreed from here; None if no such letter was written."""
+        known = self._memory.fact(f"agreed {match}")
+        return Terms.read(json.loads(known)) if known else None
+
+
+def due(standing: JsonObject) -> tuple[str, str]:
+    """The command for which a match waits, and its place; no place if it waits for none."""
+    if standing["phase"] == "setup":
+        return "setup", f"game {standing['game']}"
+    if standing["phase"] == "playing":
+        return "orders", f"game {standing['game']} turn {standing['turn']}"
+    return "", ""
+
+
+def is_past(standing: JsonObject, sent: Sent) -> bool:
+    """Whether a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
+    return int(standing["rev"]) > sent.rev + 1

@@ -1,0 +1,161 @@
+"""The letters that go: each is kept in the memory, with its bytes fixed, before anybody may send it.
+
+A form is signed; without a key, its letter answers one of the server's instead, each of which can be answered once.
+Which forms there are is the correspondence's and `registration`'s to say. Implements docs/attachments.md, "`about`:
+`reply`", from the reader's side.
+"""
+
+from __future__ import annotations
+
+import json
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+
+from pbem.mail.commands import COMMANDS
+from pbem.player.correspondence.matches import Impossible, due
+from pbem.player.memory import Sent
+from pbem.player.standing import OVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from pbem.failpoints import Failpoints
+    from pbem.player.correspondence.party import Party
+    from pbem.player.memory import Memory, Place
+
+__all__ = ["Outbox"]
+
+
+class Outbox:
+    """Prepares letters, and knows which of them may not have left."""
+
+    def __init__(
+        self,
+        party: Party,
+        memory: Memory,
+        sign: Callable[[bytes, str], str] | None,
+        random: Callable[[int], bytes],
+        failpoint: Failpoints,
+    ) -> None:
+        self._party = party
+        self._memory = memory
+        self._sign = sign
+        self._random = random
+        self._at = failpoint
+
+    @property
+    def signs(self) -> bool:
+        """Whether there is a key."""
+        return self._sign is not None
+
+    def prepare(  # noqa: PLR0913 - what makes a letter
+        self,
+        command: str,
+        match: str,
+        place: str,
+        rev: int,
+        form: str,
+        to: str,
+        now: datetime,
+        *,
+        sign: bool = True,
+    ) -> Sent:
+        """Sign a form, and keep it with the bytes of its letter: from now on it leaves unchanged, or not at all."""
+        signed = form
+        if sign and self._sign is not None:
+            signed += self._sign(form.encode(), self._party.namespace)
+        self._at("form signed")
+        with self._memory.transaction():  # what others prepared meanwhile is known, and the address is nobody else's
+            for other in self._memory.sent(command, match, place):
+                if other.rev == rev and other.form == form:
+                    return other
+                if other.rev == rev:
+                    raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
+            answered = self._reply_place(command, match) if sign and self._sign is None else None
+            to = answered.address if answered else to
+            host = self._party.address.rpartition("@")[2]
+            message_id = f"<{self._random(16).hex()}@{host}>"
+            answers = answered.message_id if answered else ""
+            raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now, answers)
+            if answered and command != "ask":  # questions use nothing up
+                self._memory.spend(answered)
+            sent = self._memory.prepare(Sent(0, message_id, command, match, place, rev, form, raw, to, "ready"))
+        self._at("form kept")
+        return sent
+
+    def _reply_place(self, command: str, match: str) -> Place | None:
+        """The address for a letter without a key: it must answer a letter about its match and turn.
+
+        A letter about no match answers a letter of that kind, or one that is good for nothing else any more. None: a
+        question does not need one. Raises `Impossible`.
+        """
+        places = self._memory.places()
+        known = self._memory.standing(match) if match else None
+        if known is None:
+            fitting = [place for place in places if not place.match] or [
+                place for place in places if self._is_past(place)
+            ]
+        else:
+            own = [place for place in places if place.match == match]
+            fitting = [place for place in own if not self._is_past(place)]
+            if COMMANDS[command].place == "player":
+                fitting = [place for place in own if self._is_past(place)] or fitting
+        if not fitting and command != "ask":
+            question = f"status {match}" if known else "whoami"
+            raise Impossible(
+                "Without a key, a letter of yours answers one of the server's, and all that came are answered."
+                f" Wait for the next one, or ask for it: pbem play ask {question}"
+            )
+        return fitting[0] if fitting else None
+
+    def _is_past(self, place: Place) -> bool:
+        """Whether a match has moved on since a letter about it, or is over."""
+        known = self._memory.standing(place.match)
+        if known is None:
+            return False
+        now = (known[1]["game"], known[1]["turn"])
+        return (place.game, place.turn) != now or known[1]["phase"] in OVER
+
+    def _letter(self, to: str, text: str, subject: str, message_id: str, now: datetime, answers: str) -> bytes:
+        letter = EmailMessage(SMTP)
+        letter["From"] = self._party.address
+        letter["To"] = to
+        letter["Subject"] = subject
+        letter["Date"] = format_datetime(now)
+        letter["Message-ID"] = message_id
+        if answers:
+            letter["In-Reply-To"] = letter["References"] = answers
+        letter.set_content(text)
+        return letter.as_bytes()
+
+    def again(self, sent: Sent) -> Sent:
+        """The same letter as was prepared before: if it bounced, it is sent once more, unchanged."""
+        if sent.state != "bounced":
+            return sent
+        with self._memory.transaction():
+            self._memory.settle(sent.id, "ready")
+        return sent._replace(state="ready")
+
+    def unsent(self) -> list[Sent]:
+        """Prepared letters that may not have left; those that are too late by now are given up."""
+        left = []
+        for sent in self._memory.in_state("ready"):
+            known = self._memory.standing(sent.match) if sent.match else None
+            if known and sent.command in {"orders", "setup"} and due(known[1])[1] != sent.place:
+                with self._memory.transaction():
+                    self._memory.settle(sent.id, "refused", json.dumps(["it was too late to send it"]))
+            else:
+                left.append(sent)
+        return left
+
+    def has_left(self, sent: Sent) -> None:
+        """Record that the mail system has accepted a letter."""
+        self._at("letter sent")
+        with self._memory.transaction():
+            now = self._memory.by_message_id(sent.message_id)
+            if now is not None and now.state == "ready":
+                self._memory.settle(sent.id, "sent")
+        self._at("sending noted")

@@ -1,0 +1,88 @@
+"""The account: the letter that asks for it, and the one that proves that key or mailbox are the player's.
+
+Each of them is prepared once, and is the same again as long as it is not answered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.player import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from pbem.player.correspondence.outbox import Outbox
+    from pbem.player.correspondence.party import Party
+    from pbem.player.memory import Memory, Sent
+
+__all__ = ["Registration"]
+
+_MAILBOX = "mailbox"
+"""Stands where others have the fingerprint of their key."""
+
+
+class Registration:
+    """The registration of one player with one server."""
+
+    def __init__(self, party: Party, memory: Memory, outbox: Outbox, random: Callable[[int], bytes]) -> None:
+        self._party = party
+        self._memory = memory
+        self._outbox = outbox
+        self._random = random
+
+    def register(self, public_key: str, fingerprint: str, now: datetime) -> Sent:
+        """Prepare the letter that asks for an account; the same one again as long as it is not answered."""
+        before = self._memory.sent("register", "", fingerprint)
+        failed = any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
+        if before and before[-1].state != "refused" and not failed:
+            return self._outbox.again(before[-1])
+        # Not as long as a recovery code, which is masked wherever it is repeated.
+        form = forms.registration(self._party.name, public_key, self._random(20).hex())
+        with self._memory.transaction():
+            self._memory.know("fingerprint", fingerprint)
+            rev = len(before) + 1
+            address = self._party.server_address
+            return self._outbox.prepare("register", "", fingerprint, rev, form, address, now, sign=False)
+
+    def register_mailbox(self, now: datetime) -> Sent:
+        """Prepare the letter that asks for an account without a key, in the same way."""
+        before = self._memory.sent("register", "", _MAILBOX)
+        failed = before and any(sent.state == "refused" for sent in self._brought_back(before[-1]))
+        if before and before[-1].state != "refused" and not failed:
+            return self._outbox.again(before[-1])
+        with self._memory.transaction():
+            self._memory.know("fingerprint", _MAILBOX)
+            to, form = self._party.server_address, forms.checked(f"register {self._party.name}\n")
+            return self._outbox.prepare("register", "", _MAILBOX, len(before) + 1, form, to, now, sign=False)
+
+    def _brought_back(self, asked: Sent) -> list[Sent]:
+        """The letter that answered the server's question whether this mailbox is ours."""
+        return self._memory.sent("confirm", "", f"{_MAILBOX} {asked.rev}")
+
+    def _bring_back(self, now: datetime) -> Sent | None:
+        """Prepare the answer to that question, if any: the same words, to the address that only we were told."""
+        asked = self._memory.sent("register", "", _MAILBOX)
+        if self._memory.fact("account") or not asked or asked[-1].state != "asked":
+            return None
+        if before := self._brought_back(asked[-1]):
+            return self._outbox.again(before[-1])
+        place = f"{_MAILBOX} {asked[-1].rev}"
+        return self._outbox.prepare("confirm", "", place, 1, asked[-1].form, self._party.server_address, now)
+
+    @property
+    def _challenge(self) -> str:
+        return self._memory.fact("challenge") or ""
+
+    def confirm(self, now: datetime) -> Sent | None:
+        """Prepare the answer to the challenge of our key, if there is one; a refused answer is not repeated."""
+        if not self._outbox.signs:
+            return self._bring_back(now)
+        challenge = self._challenge
+        if not challenge or self._memory.fact("account"):
+            return None
+        if before := self._memory.sent("confirm", "", challenge):
+            return self._outbox.again(before[-1])
+        form = forms.confirm(self._party.name, self._party.server, challenge)
+        return self._outbox.prepare("confirm", "", challenge, 1, form, self._party.server_address, now)

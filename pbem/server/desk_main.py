@@ -1,0 +1,109 @@
+"""The life of a desk's process, as the process itself leads it: it is handed what it needs, works, and ends.
+
+It ends when the daemon says so, and at once when the daemon is gone. `desk_process` starts and watches it.
+Implements reliability.md, cases 9 and 32.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import threading
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+from pbem.desk.reading import ReaderError
+from pbem.mail.signing import BadDkimKey
+from pbem.server.desk_messages import ASKED, EASE, FAILED, FILES, HERE, READY, RESTS, STOP, WAKE, WORKED
+from pbem.server.desk_opening import opened
+from pbem.server.logs import configure_logs
+from pbem.store.errors import StoreError
+from pbem.store.vault import KeyFileError
+from pbem.store.write_turn import WriteTurn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.server.desk_opening import Supplies
+    from pbem.server.desk_work import Work
+
+__all__ = ["main", "received", "serve"]
+
+NICE = 10  # who brings letters waits for the intake, and nobody for the desk
+
+
+def main() -> None:
+    """The whole life of a desk's process whose line to the daemon is its standard input."""
+    with socket.socket(fileno=os.dup(0)) as line:
+        import pbem.desk.wiring  # noqa: F401 - it takes a while, in which the daemon opens the store
+
+        supplies, turn = received(line)
+        configure_logs(supplies.config.log)
+        gc.freeze()  # what was loaded stays: for the collector to look at all of it takes as long as ten letters
+        sys.exit(serve(line, supplies, turn))
+
+
+def received(line: socket.socket) -> tuple[Supplies, WriteTurn]:
+    """Receive what the daemon hands over. The files that hold the store's lock are ours until this process ends."""
+    _, files, _, _ = socket.recv_fds(line, len(FILES), 8)
+    try:
+        with Connection(os.dup(line.fileno())) as daemon:
+            supplies: Supplies = daemon.recv()  # pickled by who started us
+    except (EOFError, OSError):  # it is gone
+        sys.exit(1)
+    return supplies, WriteTurn((files[0], files[1]))
+
+
+def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
+    """Work until the daemon says stop; returns the process's status."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which tells us
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
+
+    def worked() -> None:
+        with contextlib.suppress(OSError):  # it has not read yet that there is something to send, or is gone
+            line.send(WORKED, socket.MSG_DONTWAIT)
+
+    def here() -> None:
+        with contextlib.suppress(OSError):  # as above
+            line.send(HERE, socket.MSG_DONTWAIT)
+
+    def tell(word: bytes) -> None:
+        with contextlib.suppress(OSError):  # the daemon is gone, and so are we in a moment
+            line.sendall(word)
+
+    try:
+        with opened(supplies, turn, worked, partial(tell, RESTS)) as work:
+            threading.Thread(target=_listen, args=(line, work, here), daemon=True).start()
+            tell(READY)
+            work()
+    except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
+        tell(FAILED + str(error).encode())
+        return 1
+    return 0
+
+
+def _listen(line: socket.socket, work: Work, here: Callable[[], None]) -> None:
+    """Listen to the daemon; without one, what is in hand is no longer ours."""
+    while said := _heard(line):
+        if EASE in said:
+            work.ease()
+        if ASKED in said:
+            here()
+        if WAKE in said:
+            work.wake()
+        if STOP in said:
+            work.stop()
+    os._exit(1)
+
+
+def _heard(line: socket.socket) -> bytes:
+    with contextlib.suppress(OSError):
+        return line.recv(4096)
+    return b""

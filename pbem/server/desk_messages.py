@@ -1,0 +1,23 @@
+"""The messages between the daemon and the process of a desk: what each tells the other over their line.
+
+Each is a single octet, so that asyncio can read them; only the first hand-over, after `FILES`, is longer, and what
+is said after `FAILED` is for the operator.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ASKED", "EASE", "FAILED", "FILES", "HERE", "READY", "RESTS", "STOP", "WAKE", "WORKED"]
+
+# From the desk.
+READY = b"!"
+WORKED = b"."
+RESTS = b"z"
+FAILED = b"?"
+HERE = b"h"
+
+# From the daemon.
+FILES = b"f"
+WAKE = b"w"
+EASE = b"e"
+STOP = b"s"
+ASKED = b"a"

@@ -1,0 +1,146 @@
+"""The opening of a desk: what it is handed, and the desk over a store, ready for its work.
+
+Keys are read where the desk is, from their files: they are never passed on. Implements design.md, "The way of a
+letter".
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from pbem.failpoints import passing
+from pbem.server.composer import open_composer
+from pbem.server.desk_rest import LONGEST_WAIT
+from pbem.server.desk_work import Work
+from pbem.server.roles import ALL, Role
+from pbem.server.sandbox import Worker
+from pbem.store import own_keys
+from pbem.store.database import Database
+from pbem.store.disk import THIS_DISK
+from pbem.store.operator import Generation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from pbem.config import Config, Limits
+    from pbem.desk.reading import Reader
+    from pbem.failpoints import Failpoints
+    from pbem.mail.compose import Composer
+    from pbem.server.desk_rest import Event
+    from pbem.server.desk_work import DeskLike
+    from pbem.store.disk import Disk
+    from pbem.store.vault import Vault
+    from pbem.store.write_turn import WriteTurn
+
+__all__ = ["OpenDesk", "Supplies", "now", "open_desk", "opened"]
+
+
+class OpenDesk(Protocol):
+    """Makes the desk."""
+
+    def __call__(  # noqa: PLR0913, PLR0917 - all that a desk is handed
+        self,
+        config: Config,
+        database: Database,
+        vault: Vault,
+        signing_key: Ed25519PrivateKey,
+        composer: Composer,
+        random: Callable[[int], bytes],
+        reader: Reader,
+        points: Failpoints,
+    ) -> DeskLike:
+        """The desk of a server, on its own connection to the store."""
+
+
+def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
+    config: Config,
+    database: Database,
+    vault: Vault,
+    signing_key: Ed25519PrivateKey,
+    composer: Composer,
+    random: Callable[[int], bytes],
+    reader: Reader,
+    points: Failpoints,
+) -> DeskLike:
+    """The real desk."""
+    from pbem.desk.wiring import Desk
+
+    return Desk(config, database, vault, signing_key, composer, random, reader, points)
+
+
+def now() -> datetime:
+    """The time of this machine."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Supplies:
+    """What a desk needs to be opened, anywhere. Keys are read there from their files, and are never passed on."""
+
+    config: Config
+    now: Callable[[], datetime] = now
+    random: Callable[[int], bytes] = os.urandom
+    open_desk: OpenDesk = open_desk
+    reader: Callable[[Limits], Reader] = Worker
+    points: Failpoints = passing
+    server: str = ""
+    """The name of this server among those that share a store; "" where it has one of its own."""
+    roles: frozenset[Role] = ALL
+    disk: Disk = THIS_DISK
+    longest_wait: float = LONGEST_WAIT
+    process: Callable[[], int] = os.getpid
+    """The number of the process in which the desk is."""
+    event: Callable[[], Event] = threading.Event
+    """Makes what a desk waits for that has nothing to do."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds that go by, whatever the time is said to be."""
+    share: tuple[int, int] = (0, 1)
+    """Which of how many desks of its server it is."""
+
+    def owner(self, process: int) -> str:
+        """The mark of what a desk in a process has in hand."""
+        return f"{self.server}{process}"
+
+
+@contextmanager
+def opened(
+    supplies: Supplies, turn: WriteTurn, worked: Callable[[], None], rests: Callable[[], None]
+) -> Iterator[Work]:
+    """A desk over a store that is there, ready for its work; raises what `DeskPlace.open` raises but `DeskError`."""
+    config = supplies.config
+    keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
+    with (
+        Database(
+            config.store,
+            migrate=False,
+            points=supplies.points,
+            turn=turn,
+            disk=supplies.disk,
+            owner=supplies.owner(supplies.process()),
+            share=supplies.share,
+        ) as database,
+        closing(supplies.reader(config.limits)) as reader,
+    ):
+        composer = open_composer(config, Generation(database).number)
+        desk = supplies.open_desk(
+            config, database, keys.vault, keys.signing, composer, supplies.random, reader, supplies.points
+        )
+        yield Work(
+            desk,
+            database,
+            supplies.now,
+            worked,
+            rests,
+            roles=supplies.roles,
+            event=supplies.event,
+            clock=supplies.clock,
+            longest_wait=supplies.longest_wait,
+        )

@@ -1,0 +1,69 @@
+"""When a desk rests, and for how long: while letters pour in, and when it finds nothing to do.
+
+Who brings letters waits for the intake, and nobody for the desk: while they pour in, it rests after each of them for
+much longer than it worked. `desks` says when they do, and `desk_work` carries the rests out.
+Implements reliability.md, case 32: the intake is as fast as ever.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+__all__ = ["HELD_UP", "LONGEST_WAIT", "Event", "Rest"]
+
+LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
+HELD_UP = 0.05  # seconds before a desk looks again for letters that wait behind one in hand at another
+EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
+RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
+LONGEST_REST = 1.0  # seconds; heavy letters in a flood delay nobody's answer by more than their own work and this
+
+
+class Event(Protocol):
+    """What somebody waits for, as `threading.Event` has it."""
+
+    def is_set(self) -> bool:
+        """Whether it happened."""
+
+    def set(self) -> None:
+        """It happens; whoever waits goes on."""
+
+    def clear(self) -> None:
+        """From now on it has not happened."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it happens, for so many seconds at the most; whether it did."""
+
+
+class Rest:
+    """The rests of one desk; another thread may ease it."""
+
+    def __init__(self, now: Callable[[], datetime], clock: Callable[[], float], longest_wait: float) -> None:
+        self._now = now
+        self._clock = clock
+        self._longest_wait = longest_wait
+        self._eased = 0.0
+
+    def ease(self) -> None:
+        """Rest more than work, for a moment: letters pour in."""
+        self._eased = self._clock() + EASED
+
+    def after_work(self, worked: float, stopping: Event) -> None:
+        """Leave the processor to others after this many seconds of work, while letters pour in."""
+        rested = self._clock() + min(worked * RESTED, LONGEST_REST)
+        while (rest := min(rested, self._eased) - self._clock()) > 0:  # more of them came meanwhile
+            if stopping.wait(rest):
+                return
+
+    def until(self, time: datetime | None, *, held_up: bool) -> float:
+        """Seconds to wait for a time, never so few that a late desk keeps the processor busy.
+
+        `held_up`: letters wait behind one that another desk has in hand.
+        """
+        wait = self._longest_wait
+        if time is not None:
+            wait = min(max((time - self._now()).total_seconds(), 0.05), self._longest_wait)
+        return min(wait, HELD_UP) if held_up else wait
