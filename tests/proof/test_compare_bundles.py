@@ -11,13 +11,16 @@ from make_vectors import VECTORS
 
 from pbem.match.transcript import Entry, statement
 from pbem.proof import bundle
-from pbem.proof.compare import Against, Attached, Kept, SignedHead
+from pbem.proof.compare.against import Against
+from pbem.proof.compare.bundles import beside
+from pbem.proof.compare.index import BundleIndex
+from pbem.proof.kept import Attached, Kept, SignedHead
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare import Finding
+    from pbem.proof.compare.finding import Finding
 
 GOOD = (VECTORS / "good/ed25519.pbem.zip").read_bytes()
 WHOLE = bundle.read(GOOD)
@@ -79,7 +82,8 @@ def test_the_material_is_signed_by_the_key_of_the_bundle() -> None:
 def test_a_bundle_beside_a_bundle(
     proved: Proved, ours: Bundle, theirs: Bundle, standing: str, says: str, seq: int | None
 ) -> None:
-    finding = against(proved, ours)._by_other(theirs, "m1.pbem.zip")
+    assert proved.match
+    finding = beside(BundleIndex(ours, proved.match), theirs, "m1.pbem.zip")
     assert (finding.standing, finding.what, finding.seq) == (standing, "m1.pbem.zip", seq)
     assert finding.found.startswith(says)
     assert bool(finding.found) == bool(says)
