@@ -41,6 +41,9 @@ def beside(index: BundleIndex, other: Bundle, name: str) -> Finding:
     """An earlier bundle, or a later one: how it stands to the one that was verified."""
     found, (server, match) = index.found, index.place
     for ours, theirs, signature in zip(found.entries, other.entries, other.signatures, strict=False):
+        if theirs.seq != ours.seq:  # the head of another entry is no other head of this one
+            said = f"its entry {theirs.seq} is where entry {ours.seq} must be"
+            return Finding("broken", name, said, theirs.seq)
         message = statement(server, match, theirs.seq, theirs.head)
         if not is_signature(index.key, signature.hex(), message):
             said = f"its entry {theirs.seq} is not signed with the bundle's key"
