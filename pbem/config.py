@@ -501,6 +501,8 @@ def load(path: Path | str) -> Config:
         config = parse(table)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: no TOML: brackets in brackets, too deep") from error
     except (msgspec.ValidationError, ValueError) as error:
         raise ConfigError(f"{path}: {_plain(str(error))}") from error
     return _anchored(config, path.absolute().parent)

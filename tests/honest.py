@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.mail.message import read
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify

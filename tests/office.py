@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from pbem.config import Limits, Listen, Listener
-from pbem.smtp.server import Intake
+from pbem.smtp.intake import Intake
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -104,7 +104,7 @@ def serve(
             if office.gate is not None:
                 office.gate.set()
             await office.intake.close()
-        assert not office.intake.per_address
+        assert not office.intake.admission.per_address
         return office
 
     return asyncio.run(play())

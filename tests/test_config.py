@@ -163,6 +163,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load(tmp_path / "none.toml")
 
 
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "{x = " * 3000])
+def test_brackets_too_deep(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pbem.toml"
+    path.write_text(f'server = "play.example"\n{text}\n')
+    with pytest.raises(ConfigError, match="no TOML: brackets in brackets, too deep"):
+        load(path)
+
+
 @pytest.mark.parametrize("text", ["127.0.0.1:0", "[::1]:2525", "localhost:25", "unix:/run/pbem", "systemd", ""])
 def test_places_to_listen_read_and_write_alike(text: str) -> None:
     assert str(Listen.parse(text)) == text

@@ -24,7 +24,7 @@ from pbem.server.roles import ALL, named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.smtp.server import Place
+    from pbem.smtp.intake import Place
 
 __all__ = ["serve"]
 

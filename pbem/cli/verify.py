@@ -21,7 +21,7 @@ from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
 from pbem.proof.bundle import BeyondLimits, load
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved
@@ -30,7 +30,7 @@ from pbem.proof.verify import verify as checks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.proof.compare import Finding, Letter, Standing
+    from pbem.proof.compare.finding import Finding, Letter, Standing
     from pbem.proof.verify import Check
     from pbem.verifier_key import VerifierKey
 

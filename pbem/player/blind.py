@@ -20,7 +20,7 @@ from pbem.match.record import read
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
 from pbem.player.opponent.chance import Chance
-from pbem.proof.compare import Finding
+from pbem.proof.compare.finding import Finding
 from pbem.proof.signed_letters import signed_agreement
 
 if TYPE_CHECKING:

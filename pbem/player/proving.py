@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Check, Proved, verify
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.player.memory import Memory
-    from pbem.proof.compare import Letter
+    from pbem.proof.compare.finding import Letter
 
 __all__ = ["Proof", "prove"]
 

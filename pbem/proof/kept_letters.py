@@ -20,7 +20,7 @@ from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Letter, Unreadable, read
 from pbem.proof import bundle
-from pbem.proof.compare import Attached, Kept, Logged, SignedHead, SignedPaper
+from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

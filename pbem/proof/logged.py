@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare import Logged
+    from pbem.proof.kept import Logged
 
 __all__ = ["latest"]
 

@@ -44,7 +44,8 @@ from pbem.server.witness_asker import WitnessAsker
 from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
-from pbem.smtp.server import Intake, Place, Refusal
+from pbem.smtp.intake import Intake, Place
+from pbem.smtp.storing import Refusal
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
@@ -407,7 +408,7 @@ class Daemon:
     def _intake(self) -> Intake:
         config = self._config
         keep: GroupCommit[tuple[Envelope, bytes], bool] = GroupCommit(
-            self._keep, TOGETHER, lambda: bool(intake.writing)
+            self._keep, TOGETHER, lambda: bool(intake.admission.writing)
         )
 
         async def accept(envelope: Envelope, raw: bytes) -> None:
@@ -430,7 +431,7 @@ class Daemon:
         config = self._config
 
         async def keep(raw: bytes) -> None:
-            await self._keep([(envelope(raw, intake.knows, config.mail_address), raw)])
+            await self._keep([(envelope(raw, intake.recipients.knows, config.mail_address), raw)])
 
         async def mark(given: str | None) -> str | None:
             return await self._post(self._mark, f"mailbox {config.mailbox.account(config.mail_address)}", given)

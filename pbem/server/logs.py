@@ -39,7 +39,7 @@ def configure_logs(config: Log) -> None:
     )
     # A library's own line on standard error is no JSON, and may quote a letter.
     logging.lastResort = Listener(Complaints())
-    # aiosmtpd logs commands and addresses; what matters of them is logged by smtp/server.py.
+    # aiosmtpd logs commands and addresses; what matters of them is logged by `pbem.smtp`.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
 
 

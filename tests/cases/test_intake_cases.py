@@ -29,7 +29,7 @@ from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
 from pbem.server.desk_opening import open_desk
 from pbem.server.sandbox import Worker
-from pbem.smtp.server import Refusal
+from pbem.smtp.storing import Refusal
 from pbem.store.database import Database, to_db
 from pbem.store.errors import BusyError, FullError
 from pbem.store.inbox import REST

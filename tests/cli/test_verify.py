@@ -16,7 +16,7 @@ from referee import Referee, attachment
 
 from pbem.cli.verify import verify
 from pbem.proof import bundle
-from pbem.proof.compare import Standing
+from pbem.proof.compare.finding import Standing
 
 KEY = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
 
@@ -281,7 +281,7 @@ def loaded_by(*arguments: str) -> set[str]:
 
 def test_the_proof_loads_no_desk_no_store_and_no_pictures(proof: Path) -> None:
     loaded = loaded_by(str(proof), "--against", str(proof.parent / "last.eml"))
-    assert {f"pbem.{name}" for name in ("proof.verify", "proof.compare", "games.spaceships")} <= loaded
+    assert {f"pbem.{name}" for name in ("proof.verify", "proof.compare.against", "games.spaceships")} <= loaded
     rooms = {name.split(".")[1] for name in loaded if name.startswith("pbem.")}
     leaves = {"config", "i18n", "phrase", "store_place", "verifier_key"}
     assert rooms == {"cli", "games", "identity", "mail", "match", "proof", "tlog", *leaves}

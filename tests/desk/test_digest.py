@@ -11,7 +11,7 @@ from golden import reads_like
 from referee import Referee, attachment, body
 
 from pbem.letters.digest import next_digest
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify

@@ -23,7 +23,7 @@ import pytest
 from office import Office, serve
 
 from pbem.config import Duration, Limits, Listen, Listener
-from pbem.smtp.server import Refusal
+from pbem.smtp.storing import Refusal
 from pbem.store.errors import BusyError, FullError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ async def heard(client: Client) -> str:
 
 @pytest.fixture(autouse=True)
 def a_proxy_has_one_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.smtp.server.PROXY_SECONDS", 1.0)
+    monkeypatch.setattr("pbem.smtp.session.PROXY_SECONDS", 1.0)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -14,7 +14,8 @@ from javascript import Scripts
 from pbem.pages import messages
 from pbem.pages.replay import _packed
 from pbem.proof import bundle
-from pbem.proof.compare import Against, Kept, Logged
+from pbem.proof.compare.against import Against
+from pbem.proof.kept import Kept, Logged
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest
 from pbem.proof.signed_letters import Letters

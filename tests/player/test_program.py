@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.games import Options
-    from pbem.proof.compare import Finding
+    from pbem.proof.compare.finding import Finding
 
 
 STANDARD = "settle: 0"

@@ -23,7 +23,8 @@ from pbem.mail.folders import letters
 from pbem.match.transcript import sha256_hex, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
-from pbem.proof.compare import Against, Letter, SignedHead, SignedPaper
+from pbem.proof.compare.against import Against
+from pbem.proof.kept import SignedHead, SignedPaper
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify
@@ -31,6 +32,8 @@ from pbem.proof.verify import Proved, verify
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from pbem.proof.compare.finding import Letter
 
 MOST = 1 << 20
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"

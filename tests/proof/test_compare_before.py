@@ -10,7 +10,8 @@ from make_vectors import VECTORS
 
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import Entry
-from pbem.proof.compare import Against, Attached, Kept
+from pbem.proof.compare.against import Against
+from pbem.proof.kept import Attached, Kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 

@@ -11,13 +11,16 @@ from make_vectors import VECTORS
 
 from pbem.match.transcript import Entry, statement
 from pbem.proof import bundle
-from pbem.proof.compare import Against, Attached, Kept, SignedHead
+from pbem.proof.compare.against import Against
+from pbem.proof.compare.bundles import beside
+from pbem.proof.compare.index import BundleIndex
+from pbem.proof.kept import Attached, Kept, SignedHead
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare import Finding
+    from pbem.proof.compare.finding import Finding
 
 GOOD = (VECTORS / "good/ed25519.pbem.zip").read_bytes()
 WHOLE = bundle.read(GOOD)
@@ -42,6 +45,10 @@ LONGER = signed_again(
 UNSIGNED = replace(LONGER, signatures=(*LONGER.signatures[:-1], bytes(64)))
 FORGED = replace(WHOLE, signatures=(*WHOLE.signatures[:3], bytes(64), *WHOLE.signatures[4:]))
 PAPER = "receipts/game-1-turn-1-seat-1.txt"
+GAPPED = replace(
+    WHOLE, entries=(WHOLE.entries[0], *WHOLE.entries[2:]), signatures=(WHOLE.signatures[0], *WHOLE.signatures[2:])
+)
+"""Nothing but what the server signed; but somebody left out entry 2."""
 EXCHANGED = replace(WHOLE, papers={**WHOLE.papers, PAPER: b"x"})
 
 
@@ -68,18 +75,33 @@ def test_the_material_is_signed_by_the_key_of_the_bundle() -> None:
         (WHOLE, cut(WHOLE, 5), "agrees", "", 5),
         (cut(WHOLE, 5), WHOLE, "later", "longer than this bundle, and begins with it", 5),
         (WHOLE, FORGED, "broken", "its entry 4 is not signed with the bundle's key", 4),
+        (WHOLE, GAPPED, "broken", "its entry 3 is where entry 2 must be", 3),
+        (cut(WHOLE, 2), GAPPED, "broken", "its entry 3 is where entry 2 must be", 3),
         (WHOLE, EXCHANGED, "broken", f"its {PAPER} is not what its own transcript names", None),
         (WHOLE, LONGER, "two stories", "it goes on where the match is closed, with entry 9", 9),
         (WHOLE, UNSIGNED, "later", "longer than this bundle, and begins with it", 8),
         (WHOLE, retold(3), "two stories", "play.example signed two different entries 3 of m1: with the head", 3),
         (WHOLE, cut(retold(3), 2), "agrees", "", 2),
     ],
-    ids=["same", "earlier", "later", "forged", "exchanged", "goes on", "unsigned", "retold", "not yet retold"],
+    ids=[
+        "same",
+        "earlier",
+        "later",
+        "forged",
+        "gapped",
+        "gapped later",
+        "exchanged",
+        "goes on",
+        "unsigned",
+        "retold",
+        "not yet retold",
+    ],
 )
 def test_a_bundle_beside_a_bundle(
     proved: Proved, ours: Bundle, theirs: Bundle, standing: str, says: str, seq: int | None
 ) -> None:
-    finding = against(proved, ours)._by_other(theirs, "m1.pbem.zip")
+    assert proved.match
+    finding = beside(BundleIndex(ours, proved.match), theirs, "m1.pbem.zip")
     assert (finding.standing, finding.what, finding.seq) == (standing, "m1.pbem.zip", seq)
     assert finding.found.startswith(says)
     assert bool(finding.found) == bool(says)
@@ -93,6 +115,7 @@ def test_a_bundle_beside_a_bundle(
         ("m1.pbem.txt", GOOD, []),
         ("m1.pbem.zip", GOOD[:-1], ["broken"]),
         ("m1-game-1.pbem.zip", b"x", ["broken"]),
+        ("m1.pbem.zip", bundle.write(GAPPED), ["broken"]),
         ("m12.pbem.zip", b"x", []),
         ("any.zip", b"x", []),
     ],

@@ -23,7 +23,7 @@ from pbem.match.transcript import Entry
 from pbem.pages.replay import revealed
 from pbem.phrase import Phrase
 from pbem.proof import bundle
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify

@@ -15,7 +15,9 @@ from witnessed import KEY, proof, witness
 
 from pbem.match.transcript import Entry, sha256_hex, statement, voucher
 from pbem.proof import bundle
-from pbem.proof.compare import Against, Attached, Finding, Kept, Logged, SignedHead, SignedPaper
+from pbem.proof.compare.against import Against
+from pbem.proof.compare.finding import Finding
+from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
 from pbem.proof.logged import latest
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify

@@ -17,14 +17,15 @@ from referee import Referee, body
 from pbem.match.documents import Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex, voucher
 from pbem.proof import bundle
-from pbem.proof.compare import Against, Attached, Kept, SignedPaper
+from pbem.proof.compare.against import Against
+from pbem.proof.kept import Attached, Kept, SignedPaper
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare import Letter
+    from pbem.proof.compare.finding import Letter
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"

@@ -33,7 +33,7 @@ from pbem.identity import parse_key
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify

@@ -22,7 +22,7 @@ from pbem.match.keys import KeyChange, Player
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle, key_changes
-from pbem.proof.compare import SignedHead
+from pbem.proof.kept import SignedHead
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import form, said, setup_revision, signed_agreement
 

@@ -16,7 +16,7 @@ from pbem.match.terms import Terms
 from pbem.match.traces import Trace
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify

@@ -14,7 +14,7 @@ from pbem.mail.folders import letters
 from pbem.match.documents import NotADocument, Receipt
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from referee import Mailbox
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare import Finding
+    from pbem.proof.compare.finding import Finding
 
 OPTIONS = "fleet: cost:3\nsettle: 0\nmiss: default\nkind: scored\ngames: 2"
 ANN = "MD Rv1 Rv2 Rv3"

@@ -18,7 +18,7 @@ from referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_fr
 from pbem.identity import parse_key, ssh
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from pbem.proof.compare import Against
+from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare import Kept, Letter
+    from pbem.proof.compare.finding import Letter
+    from pbem.proof.kept import Kept
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")

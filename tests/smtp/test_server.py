@@ -13,7 +13,7 @@ import pytest
 from office import HELLO, TEXT, Client, Office, serve, until
 
 from pbem.config import Duration, Limits, Listen, Listener
-from pbem.smtp.server import Refusal
+from pbem.smtp.storing import Refusal
 from pbem.store.errors import BusyError, FullError
 from pbem.store.inbox import Envelope
 
@@ -95,16 +95,16 @@ def test_a_letter_has_begun_from_mail_until_it_is_here_or_given_up(end: bytes) -
         async with office.client() as client:
             await client.reply()
             await client.open(HELLO[:2])
-            assert len(office.intake.writing) == 1
+            assert len(office.intake.admission.writing) == 1
             if end == b"DATA":
                 await client.say(HELLO[2])
                 await client.data(TEXT)
             elif end:
                 await client.say(end)
-        while office.intake.sessions:
-            assert not end or not office.intake.writing
+        while office.intake.admission.sessions:
+            assert not end or not office.intake.admission.writing
             await asyncio.sleep(0.01)
-        assert not office.intake.writing
+        assert not office.intake.admission.writing
 
     serve(scene)
 
@@ -179,7 +179,7 @@ def test_an_exception_in_a_command_is_not_shown() -> None:
         def broken(_: str) -> bool:
             raise ZeroDivisionError("secret")
 
-        setattr(office.intake, "knows", broken)  # noqa: B010 - as a fault of ours
+        setattr(office.intake.recipients, "knows", broken)  # noqa: B010 - as a fault of ours
         async with office.client() as client:
             await client.reply()
             await client.open(HELLO[:2])
@@ -366,7 +366,7 @@ def test_a_client_that_hangs_up_after_the_final_dot_leaves_a_whole_letter() -> N
             client.writer.write(TEXT + b".\r\n")
             await client.writer.drain()
             await asyncio.sleep(0.1)
-        await until(lambda: not office.intake.sessions)
+        await until(lambda: not office.intake.admission.sessions)
         office.gate.set()
         await until(lambda: bool(office.letters))
 
@@ -381,7 +381,7 @@ def test_a_client_that_hangs_up_before_the_end_leaves_nothing(sent: bytes) -> No
             await client.open()
             await client.say(b"DATA")
             client.writer.write(sent)
-        await until(lambda: not office.intake.sessions)
+        await until(lambda: not office.intake.admission.sessions)
 
     assert serve(scene).letters == []
 
@@ -458,7 +458,7 @@ def test_connections_from_one_address_are_capped_and_room_is_made_again() -> Non
             assert (await two.reply()).startswith("220")
             async with office.client() as three:
                 assert (await three.reply()).startswith("421 4.7.0")
-        await until(lambda: not office.intake.sessions)
+        await until(lambda: not office.intake.admission.sessions)
         async with office.client() as four:
             assert (await four.reply()).startswith("220")
 
@@ -479,7 +479,7 @@ def test_connections_in_all_are_capped_and_those_open_are_served() -> None:
 
 
 def silent_for(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr("pbem.smtp.server.PATIENCE", seconds)
+    monkeypatch.setattr("pbem.smtp.admission.PATIENCE", seconds)
 
 
 def test_who_has_been_silent_longest_makes_room_when_all_connections_are_taken(
@@ -553,7 +553,7 @@ def test_a_letter_that_is_being_stored_makes_no_room(monkeypatch: pytest.MonkeyP
             await one.open()
             await one.say(b"DATA")
             one.writer.write(TEXT + b".\r\n")
-            await until(lambda: any(session._storing for session in office.intake.sessions))
+            await until(lambda: not any(session.may_be_ended for session in office.intake.admission.sessions))
             async with office.client("127.0.2.1") as two:
                 assert (await two.reply()).startswith("421 4.7.0 too many")
             office.gate.set()

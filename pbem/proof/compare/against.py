@@ -1,0 +1,81 @@
+"""Kept letters against a verified bundle: what each letter proves, thing by thing.
+
+Letters are compared with one another, too: two that show different signed heads of a later entry convict the server.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.proof.compare import bundles, reports, text
+from pbem.proof.compare.acknowledged import Acknowledged
+from pbem.proof.compare.finding import Finding, Letter
+from pbem.proof.compare.heads import Heads
+from pbem.proof.compare.index import BundleIndex
+from pbem.proof.compare.log import Log
+from pbem.proof.compare.papers import compare_files, compare_vouchers
+from pbem.proof.compare.shown import Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pbem.match.state import Match
+    from pbem.match.step import Notice
+    from pbem.proof.bundle import Bundle
+    from pbem.proof.compare.shown import AttachedFile
+    from pbem.proof.kept import Kept
+    from pbem.verifier_key import VerifierKey
+
+__all__ = ["Against"]
+
+
+@dataclass(slots=True)
+class Against:
+    """A verified bundle, and everything with which letters are compared; letters are compared with one another, too.
+
+    `told` are the notices of the match as they follow from the letters and the rules, as far as it is revealed;
+    `setup_rev` gives the revision of the setup that a letter of the bundle brought, if it can be read.
+    """
+
+    found: Bundle
+    match: Match
+    told: Sequence[Notice] = ()
+    setup_rev: Callable[[str, int, bytes], int | None] = lambda *_: None
+    witnesses: Sequence[VerifierKey] = ()
+    """Whose cosignatures of the server's log are believed."""
+    _index: BundleIndex = field(init=False)
+    _heads: Heads = field(init=False)
+    _log: Log = field(init=False)
+    _kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = field(init=False)
+    """The comparisons of each kind of paper."""
+
+    def __post_init__(self) -> None:
+        index = self._index = BundleIndex(self.found, self.match)
+        self._heads = Heads(index)
+        self._log = Log(index, self.witnesses)
+        positions, acknowledged = reports.Positions(index, self.told), Acknowledged(index, self.setup_rev)
+        self._kinds = (reports.compare, positions.compare, acknowledged.compare, bundles.compare)
+
+    @property
+    def witnessed(self) -> dict[str, tuple[int, int]]:
+        """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
+        return self._log.witnessed
+
+    def judge(self, kept: Kept) -> Letter:
+        """Compare a letter with the bundle."""
+        if kept.unread:
+            return Letter(kept, (Finding("open", "letter", kept.unread),))
+        letter = Shown(kept, self._index)
+        findings = [
+            *self._heads.compare(letter),
+            *compare_vouchers(letter),
+            *self._log.compare(letter),
+            *text.compare(letter),
+            *compare_files(letter, self._kinds),
+        ]
+        named = any(self.match.id == word for word in re.findall(r"m[0-9]+", kept.subject))
+        if kept.faults and (findings or (named and self.match.server.lower() in kept.servers)):
+            findings += [Finding("broken", "letter", f"{fault}: that part proves nothing") for fault in kept.faults]
+        return Letter(kept, tuple(findings))

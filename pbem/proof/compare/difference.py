@@ -1,0 +1,65 @@
+"""What a difference between a letter and a bundle proves, and to whom: to everybody, or to whoever got the letter.
+
+The server's signature under both convinces everybody. What only the letter says convinces its reader alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.proof.compare.finding import Finding
+
+if TYPE_CHECKING:
+    from pbem.proof.compare.index import BundleIndex
+    from pbem.proof.compare.shown import Shown
+
+__all__ = ["differs", "not_signed_by_the_server", "two_stories", "unknown_head"]
+
+
+def differs(
+    index: BundleIndex, what: str, reason: str, seq: int | None = None, *, is_signed: bool | None = None
+) -> Finding:
+    """A finding against the bundle: proof for everybody, or only for the player who got the letter.
+
+    A letter that vouches only for other files (`is_signed` is False) was changed.
+    """
+    if is_signed:
+        return Finding("two stories", what, f"{reason}; {index.server} signed both, and told two stories", seq)
+    if is_signed is False:
+        return Finding("broken", what, f"{reason}; but it is not the file that the letter names, either", seq)
+    unsigned = (
+        "the server did not sign this part, so that it convinces whoever got the letter, and others only by its DKIM"
+        " signature"
+    )
+    return Finding("contradicts", what, f"{reason}; {unsigned}", seq)
+
+
+def unknown_head(letter: Shown, what: str, reason: str) -> Finding:
+    """A cited head of no entry: of a later one, if the letter may be later than the bundle."""
+    if letter.index.goes_on and letter.ahead:
+        return Finding("later", what, f"{reason}, which is of no entry of the bundle; ask for a newer one")
+    return differs(letter.index, what, f"{reason}, which is of no entry of the bundle")
+
+
+def two_stories(index: BundleIndex, seq: int, head: str, other: str, where: str) -> str:
+    """What two signed heads of one entry say, one in a letter, the other in the bundle or in another letter."""
+    said = (
+        f"{index.server} signed two different entries {seq} of {index.match.id}: with the head {head} in this"
+        f" letter, with the head {other} in {where}. It told two stories, and both signatures prove it"
+    )
+    if index.restored:
+        said += f"; the bundle says that the server was restored from a backup (entry {index.restored})"
+    return said
+
+
+def not_signed_by_the_server(index: BundleIndex, what: str, key: str | None, seq: int | None) -> Finding:
+    """Something that another key signed, or none."""
+    if key is None:
+        return Finding("broken", what, f"altered: {index.server} did not sign it, so that it proves nothing", seq)
+    return Finding(
+        "contradicts",
+        what,
+        f"signed with another key, {key}; the bundle's is {index.key}. One of the two is not the key of"
+        f" {index.server}, or it has two: compare them with what others know, and see --server-key",
+        seq,
+    )

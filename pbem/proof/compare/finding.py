@@ -1,0 +1,44 @@
+"""What is found about a kept letter: each thing that it tells, and how that stands to the bundle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pbem.proof.kept import Kept
+
+__all__ = ["Finding", "Letter", "Standing"]
+
+Standing = Literal["silent", "agrees", "later", "open", "broken", "contradicts", "two stories"]
+"""How a letter, or one thing in it, stands to the bundle, from the harmless to the worst.
+
+`silent`: says nothing about this match. `agrees`. `later`: about entries that the bundle does not have yet. `open`:
+cannot be decided from what is here. `broken`: the letter itself was changed, and proves nothing. `contradicts`: it
+says otherwise than the bundle in a part that the server did not sign, which convinces whoever got the letter, and
+nobody else. `two stories`: the server signed both, which convinces everybody."""
+
+_ORDER: tuple[Standing, ...] = ("silent", "agrees", "later", "open", "broken", "contradicts", "two stories")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a letter tells, and how it compares with the bundle; `seq` is the entry that it is about."""
+
+    standing: Standing
+    what: str
+    found: str = ""
+    seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A kept letter with its findings."""
+
+    kept: Kept
+    findings: tuple[Finding, ...]
+
+    @property
+    def standing(self) -> Standing:
+        """The worst finding."""
+        return max((finding.standing for finding in self.findings), key=_ORDER.index, default="silent")

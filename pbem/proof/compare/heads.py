@@ -1,0 +1,66 @@
+"""The signed heads that letters show, compared with the bundle's, and with those of other letters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.proof.compare.difference import not_signed_by_the_server, two_stories
+from pbem.proof.compare.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.proof.compare.index import BundleIndex
+    from pbem.proof.compare.shown import Shown
+    from pbem.proof.kept import SignedHead
+
+__all__ = ["Heads"]
+
+
+@dataclass(slots=True)
+class Heads:
+    """The heads of a bundle, and of later entries those that letters showed first."""
+
+    index: BundleIndex
+    _seen: dict[int, str] = field(init=False, default_factory=dict)
+    """Signed heads of later entries that letters showed."""
+
+    def compare(self, letter: Shown) -> Iterator[Finding]:
+        """What each head in a letter, for people or for programs, says about the bundle."""
+        kept, ours = letter.kept, self.index.heads
+        shown = {(head.seq, head.head) for head in kept.heads}
+        # What agrees is told of what people read.
+        shown.update((head.seq, head.head) for head in kept.for_programs if ours.get(head.seq) == head.head)
+        others = [head for head in kept.for_programs if (head.seq, head.head) not in shown]
+        for head in dict.fromkeys(filter(letter.is_ours, (*kept.heads, *others))):
+            key = letter.signer(head)
+            if key is None and head in kept.quoted:
+                continue
+            what = f"head of entry {head.seq}"
+            if key != self.index.key:
+                yield not_signed_by_the_server(self.index, what, key, head.seq)
+            else:
+                yield self._signed(head, what)
+
+    def _signed(self, head: SignedHead, what: str) -> Finding:
+        index = self.index
+        ours = index.heads.get(head.seq)
+        if ours == head.head:
+            return Finding("agrees", what, "", head.seq)
+        if ours is not None:
+            said = two_stories(index, head.seq, head.head, ours, "the bundle")
+            return Finding("two stories", what, said, head.seq)
+        other = self._seen.setdefault(head.seq, head.head)
+        if other != head.head:
+            said = two_stories(index, head.seq, head.head, other, "another letter")
+            return Finding("two stories", what, said, head.seq)
+        if not index.goes_on:
+            return Finding(
+                "two stories",
+                what,
+                f"{index.server} signed an entry {head.seq} of {index.match.id}; in the bundle, signed as well, the"
+                f" match was closed with entry {index.last.seq}, after which nothing follows",
+                head.seq,
+            )
+        return Finding("later", what, f"the bundle ends with entry {index.last.seq}; ask for a newer one", head.seq)

@@ -1,0 +1,76 @@
+"""What letters show of the match in the server's log, compared with the bundle; and which witnesses saw it there.
+
+Implements docs/witnesses.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.match.transcript import statement
+from pbem.proof.compare.finding import Finding
+from pbem.tlog.note import NotANote
+from pbem.tlog.proof import InclusionProof
+from pbem.verifier_key import LOG, VerifierKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.proof.compare.index import BundleIndex
+    from pbem.proof.compare.shown import Shown
+    from pbem.proof.kept import Kept, Logged
+
+__all__ = ["Log"]
+
+
+@dataclass(slots=True)
+class Log:
+    """The server's log as letters show it, and the witnesses whose cosignatures of it are believed."""
+
+    index: BundleIndex
+    witnesses: Sequence[VerifierKey]
+    witnessed: dict[str, tuple[int, int]] = field(init=False, default_factory=dict)
+    """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
+
+    def compare(self, letter: Shown) -> Iterator[Finding]:
+        """What each entry that a letter shows in the log says about the bundle."""
+        for logged in letter.kept.logged:
+            if (logged.server, logged.match) == self.index.place:
+                yield self._logged(letter.kept, logged)
+
+    def _logged(self, kept: Kept, logged: Logged) -> Finding:
+        server, match = self.index.place
+        what = f"entry {logged.seq} in the log of {server}"
+        try:
+            proof = InclusionProof.read(logged.proof)
+            checkpoint = proof.checkpoint
+        except NotANote as error:
+            return Finding("broken", what, str(error), logged.seq)
+        size = checkpoint.size
+        if checkpoint.origin != server:  # a witness keeps the logs apart by these names
+            return Finding("broken", what, "its checkpoint is of another log", logged.seq)
+        if proof.note.by(VerifierKey(server, LOG, bytes.fromhex(self.index.key))) is None:
+            return Finding("broken", what, "its checkpoint is not signed with the bundle's key", logged.seq)
+        ours = self.index.heads.get(logged.seq)
+        if ours is None or not proof.proves(statement(server, match, logged.seq, ours)):
+            shown = {head.head for head in (*kept.heads, *kept.for_programs) if head.seq == logged.seq}
+            leaves = [statement(server, match, logged.seq, head) for head in shown - {ours}]
+            if any(map(proof.proves, leaves)):
+                said = f"at size {size} it has another entry {logged.seq} than the bundle"
+                return Finding("two stories" if ours else "later", what, said, logged.seq)
+            missing = "the bundle has no such entry" if ours is None else "the proof does not lead to the bundle's"
+            return Finding("open" if ours is None else "broken", what, missing, logged.seq)
+        seen = self._seen(logged.seq, proof)
+        if self.witnesses and not seen:
+            return Finding("open", what, f"size {size}: cosigned by no witness that was named", logged.seq)
+        return Finding("agrees", what, ", ".join([f"size {size}", *(f"seen by {name}" for name in seen)]), logged.seq)
+
+    def _seen(self, seq: int, proof: InclusionProof) -> list[str]:
+        """The believed witnesses that saw this entry; of each the last entry is kept, and when it saw that first."""
+        seen = [(witness, signature) for witness in self.witnesses if (signature := proof.note.by(witness))]
+        for witness, signature in seen:
+            before = self.witnessed.get(witness.name, (0, 0))
+            if seq > before[0] or (seq == before[0] and signature.time < before[1]):
+                self.witnessed[witness.name] = seq, signature.time
+        return [witness.name for witness, _ in seen]

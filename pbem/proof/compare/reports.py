@@ -1,0 +1,136 @@
+"""What seats were shown: reports, compared by hash, and positions, by what follows from the letters and the rules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.match.transcript import canonical, sha256_hex
+from pbem.proof import bundle
+from pbem.proof.compare.difference import differs, unknown_head
+from pbem.proof.compare.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.json_object import JsonObject
+    from pbem.match.state import Match
+    from pbem.match.step import Notice
+    from pbem.proof.compare.index import BundleIndex
+    from pbem.proof.compare.shown import AttachedFile
+
+__all__ = ["Positions", "compare"]
+
+
+def compare(file: AttachedFile) -> Iterator[Finding]:
+    """What a file of reports says about the bundle."""
+    index = file.letter.index
+    document = _document(file, "reports 1")
+    if document is None:
+        return
+    game, turn, seat = document.get("game"), document.get("turn"), document.get("seat")
+    what = f"reports of game {game}, turn {turn}"
+    entry = index.turn(game, turn)
+    if entry is None:
+        yield _of_no_turn(file, what, game, turn)
+        return
+    if sha256_hex(file.content) == entry.body.get("shown", {}).get(str(seat)):
+        yield Finding("agrees", what, "", entry.seq)
+        return
+    reason = f"{file.name} is not the file that entry {entry.seq} names for seat {seat}"
+    yield differs(index, what, reason, entry.seq, is_signed=file.is_signed)
+
+
+def _of_no_turn(file: AttachedFile, what: str, game: object, turn: object) -> Finding:
+    index, missing = file.letter.index, f"turn {turn} of game {game}"
+    if index.goes_on and index.ended(game) is None:
+        return Finding("later", what, f"the bundle does not have {missing} yet; ask for a newer one")
+    return differs(index, what, f"the bundle has no {missing}", index.last.seq, is_signed=file.is_signed)
+
+
+@dataclass(slots=True)
+class Positions:
+    """The positions that seats were shown, as the notices of the match tell them."""
+
+    index: BundleIndex
+    told: Sequence[Notice]
+    _positions: dict[tuple[int, int, str], Match] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._positions = {
+            (notice.match.game, seat, notice.match.prev): notice.match
+            for notice in self.told
+            if notice.kind in {"begin", "turn", "step", "reveals"}
+            # What leads to a position is told to all; whoever told it has it in the answer to the letter.
+            for seat in notice.match.seats
+        }
+
+    def compare(self, file: AttachedFile) -> Iterator[Finding]:
+        """What a file with a position says about the bundle."""
+        document = _document(file, "position 1")
+        if document is None:
+            return
+        game, seat, prev = document.get("game"), document.get("seat"), document.get("prev")
+        what = f"position of game {game}, turn {document.get('turn')}"
+        if not isinstance(prev, str) or prev not in self.index.seqs:
+            yield unknown_head(file.letter, what, f"{file.name} cites the head {prev}")
+            return
+        seq = self.index.seqs[prev]
+        match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
+        if match is None:
+            yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
+            return
+        made = {"turn": match.position.turn if match.position else 0, "view": match.view(seat), **_told(match)}
+        if _same(document, json.loads(canonical(made))) and _ends(match, document):
+            yield Finding("agrees", what, "", seq)
+        else:
+            reason = f"{file.name} shows another position than follows from the letters and the rules"
+            yield differs(self.index, what, reason, seq)
+
+
+def _document(file: AttachedFile, kind: str) -> JsonObject | None:
+    """The JSON document, if it is of this kind, and about this match."""
+    if f'"{kind}"'.encode() not in file.content or len(file.content) > bundle.LIMITS.paper_octets:
+        return None
+    try:
+        document = json.loads(file.content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or document.get("pbem") != kind:
+        return None
+    return document if (document.get("server"), document.get("match")) == file.letter.index.place else None
+
+
+def _told(match: Match) -> dict[str, object]:
+    """What letters tell about the steps of a sealed game."""
+    if match.sealed_game is None:
+        return {}
+    steps = [
+        {
+            "turn": filed.turn,
+            "seat": filed.seat,
+            "step": filed.step,
+            "lines": filed.lines,
+            "seq": filed.seq,
+            "head": filed.head,
+        }
+        for filed in match.sealed_game.steps
+    ]
+    return {"sealed": {"steps": steps}}
+
+
+def _ends(match: Match, document: JsonObject) -> bool:
+    """Whether reveals were requested only when a sealed game was over; `owes` may be empty for other reasons."""
+    sealed = document.get("sealed")
+    owes = sealed.get("owes") if isinstance(sealed, dict) else None
+    return not isinstance(owes, list) or not owes or ("reveal" in owes) == match.revealing
+
+
+def _same(told: object, made: object) -> bool:
+    """Whether what was told equals what is made now; a later version may tell more or less, but nothing different."""
+    if isinstance(told, dict) and isinstance(made, dict):
+        return all(_same(told[key], made[key]) for key in told.keys() & made.keys())
+    if isinstance(told, list) and isinstance(made, list):
+        return len(told) == len(made) and all(map(_same, told, made))
+    return bool(told == made)

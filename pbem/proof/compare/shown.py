@@ -1,0 +1,88 @@
+"""What a letter shows of the match of a bundle, and by whose key: heads, hashes of papers, and files.
+
+The letter's side of each comparison. A signature is verified once for each letter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.identity import ed25519_points
+from pbem.match.transcript import sha256_hex, statement, voucher
+from pbem.proof.kept import SignedHead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.proof.compare.index import BundleIndex
+    from pbem.proof.kept import Attached, Kept, SignedPaper
+
+__all__ = ["AttachedFile", "Shown", "is_signature"]
+
+
+def is_signature(key: str, signature: str, message: bytes) -> bool:
+    """Whether an Ed25519 signature holds; key and signature in hex, and they may be anything."""
+    try:
+        return ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), message)
+    except ValueError:
+        return False
+
+
+@dataclass(slots=True)
+class Shown:
+    """A kept letter that is compared with a bundle."""
+
+    kept: Kept
+    index: BundleIndex
+    ahead: bool = field(init=False)
+    """Whether it is of a later time than the bundle, as far as it shows that."""
+    vouched: set[str] = field(init=False)
+    """The hashes of the papers of this match for which it shows a signature by the bundle's key."""
+    _signers: dict[SignedHead | SignedPaper, str | None] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        heads, ours = self.kept.heads, len(self.index.heads)
+        self.ahead = not heads or any(head.seq > ours for head in heads if self.is_ours(head))
+        self.vouched = {paper.sha256 for paper in self.kept.papers if self.is_ours(paper) and self.is_signed(paper)}
+
+    def is_ours(self, signed: SignedHead | SignedPaper) -> bool:
+        """Whether this is about the bundle's match."""
+        return (signed.server, signed.match) == self.index.place
+
+    def is_signed(self, signed: SignedHead | SignedPaper) -> bool:
+        """Whether the bundle's key signed this."""
+        return self.signer(signed) == self.index.key
+
+    def signer(self, signed: SignedHead | SignedPaper) -> str | None:
+        """The key that signed this: the bundle's, or else the one that the letter names; None if neither did."""
+        if signed not in self._signers:
+            self._signers[signed] = self._signer(signed)
+        return self._signers[signed]
+
+    def _signer(self, signed: SignedHead | SignedPaper) -> str | None:
+        if isinstance(signed, SignedHead):
+            message = statement(signed.server, signed.match, signed.seq, signed.head)
+        else:
+            message = voucher(signed.server, signed.match, signed.sha256)
+        for key in dict.fromkeys((self.index.key, signed.key or self.index.key)):
+            if is_signature(key, signed.signature, message):
+                return key
+        return None
+
+    def files(self, attached: Attached) -> Iterator[AttachedFile]:
+        """An attachment in each form in which it may have been sent."""
+        for way in attached.ways:
+            is_signed = sha256_hex(way) in self.vouched if self.vouched else None
+            yield AttachedFile(self, attached.name, way, is_signed)
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """An attached file in one of its forms, with the letter that brought it."""
+
+    letter: Shown
+    name: str
+    content: bytes
+    is_signed: bool | None
+    """Whether the letter vouches for it; None if the letter vouches for no file."""

@@ -1,0 +1,87 @@
+"""What a letter that a player kept tells about matches: heads, papers, commitments, and the files that it brought.
+
+Shapes alone: `pbem.proof.kept_letters` finds all of it in letters, and `pbem.proof.compare` judges it. Implements
+protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Attached", "Kept", "Logged", "SignedHead", "SignedPaper"]
+
+
+@dataclass(frozen=True, slots=True)
+class SignedHead:
+    """A head of a transcript as a letter shows it, with the server's signature and perhaps its key, in hex."""
+
+    server: str
+    match: str
+    seq: int
+    head: str
+    signature: str
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPaper:
+    """The hash of a paper as the letter that brought it shows it, with the server's signature, in hex."""
+
+    server: str
+    match: str
+    sha256: str
+    signature: str
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """The proof, from a letter's bulletin, that an entry of a match is in the server's log: see `pbem.tlog.proof`."""
+
+    server: str
+    match: str
+    seq: int
+    proof: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """An attachment: its name, and its bytes in each form in which they may have been sent."""
+
+    name: str
+    ways: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one kept letter tells about matches."""
+
+    source: str
+    message_id: str | None
+    subject: str
+    servers: frozenset[str] = frozenset()
+    """Host names that it may have come from."""
+    heads: tuple[SignedHead, ...] = ()
+    papers: tuple[SignedPaper, ...] = ()
+    commitments: tuple[Mapping[str, str], ...] = ()
+    """Commitments by player, as a letter lists them."""
+    prevs: tuple[tuple[str, str, str], ...] = ()
+    """Match, server and cited head of each form in it."""
+    revision: int | None = None
+    """Of the setup that an opening is attached for."""
+    attached: tuple[Attached, ...] = ()
+    faults: tuple[str, ...] = ()
+    terms: tuple[tuple[str, str], ...] = ()
+    """Match and hash of each agreement that it tells of."""
+    for_programs: tuple[SignedHead, ...] = ()
+    """The heads that its bulletin shows: a server might tell programs another story than people."""
+    logged: tuple[Logged, ...] = ()
+    """The entries that it shows in the server's log."""
+    quoted: frozenset[SignedHead | SignedPaper] = frozenset()
+    """What stands in quotes alone, where anybody may have written it: unless it is signed, it says nothing."""
+    unread: str = ""
+    """Why nothing of it was read, if so."""

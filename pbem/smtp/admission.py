@@ -1,0 +1,151 @@
+"""Who is let in, who makes room for others, and who is told 421 for it: connections are counted by their clients.
+
+Sessions are seen from outside here: who they are, how long they have been silent, and how they are ended. Implements
+reliability.md, "Limits", and case 33.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Protocol, cast
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.config import Limits
+
+__all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol", "Admitted"]
+
+SHARES = 4  # networks among which connections are divided when all are taken
+LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
+PATIENCE = 1.0  # seconds of silence after which a connection makes room for another when all are taken
+
+TOO_MANY = "421 4.7.0 too many connections"
+OTHERS_WAIT = "421 4.7.0 others wait, come again"
+
+log = structlog.get_logger()
+
+
+class Admitted(Protocol):
+    """A session, as far as it is counted and ended."""
+
+    address: str
+    network: str
+    ended: asyncio.Future[None]
+    """Done once the connection is over."""
+
+    @property
+    def silent(self) -> float:
+        """For how many seconds the client has been silent."""
+
+    @property
+    def may_be_ended(self) -> bool:
+        """Whether the client would lose only time, and is not our own mail server."""
+
+    def make_room(self) -> None:
+        """End the session now, with what can be said without waiting."""
+
+    def dismiss(self, reply: str) -> None:
+        """End the session with a 421, but never between a letter's final dot and its reply."""
+
+
+class Admission:
+    """The sessions of one server, and how many each client may have."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.sessions: set[Admitted] = set()
+        self.per_address: Counter[str] = Counter()
+        self.writing: set[Admitted] = set()
+        """The sessions with a letter that has begun and is not all here: others may wait a moment for theirs."""
+        self._turned_away = 0
+        self._log_again = 0.0
+
+    def admits(self, address: str) -> bool:
+        """Whether there is room for one more connection from there; a silent one may be closed for it."""
+        # Whoever comes through a Unix socket is our own mail server, and has no address.
+        if address and self._has_all(address):
+            return False
+        return len(self.sessions) < self._limits.connections or self._make_room()
+
+    def _has_all(self, address: str) -> bool:
+        return self.per_address[address] >= self._limits.connections_per_address
+
+    def _make_room(self) -> bool:
+        """End the least important connection; returns whether there was one.
+
+        First of a network that holds more than its share, then of those that have been silent for a while, the
+        longest silent one, so that nobody keeps others out by coming first, or with many addresses.
+        """
+        held = Counter(session.network for session in self.sessions)
+        share = max(self._limits.connections // SHARES, self._limits.connections_per_address)
+        candidates = [session for session in self.sessions if session.may_be_ended]
+        least = min(candidates, key=lambda one: (held[one.network] <= share, -one.silent), default=None)
+        if least is None or not (held[least.network] > share or least.silent > PATIENCE):
+            return False
+        self.turned_away("connection ended: others wait", least.address)
+        self.sessions.discard(least)
+        least.make_room()
+        return True
+
+    def enter(self, session: Admitted) -> None:
+        """Count a session that begins."""
+        self.sessions.add(session)
+        self.per_address[session.address] += 1
+
+    def leave(self, session: Admitted) -> None:
+        """Count a session no more."""
+        self.sessions.discard(session)
+        self.writing.discard(session)
+        self._uncount(session.address)
+
+    def counts_for(self, session: Admitted, address: str) -> bool:
+        """Count a session for the client for which its proxy speaks; returns whether that client is let in."""
+        if address and self._has_all(address):
+            self.turned_away("connection refused: too many", address)
+            return False
+        self._uncount(session.address)
+        self.per_address[address] += 1
+        return True
+
+    def _uncount(self, address: str) -> None:
+        self.per_address[address] -= 1
+        if not self.per_address[address]:
+            del self.per_address[address]
+
+    def turned_away(self, event: str, address: str) -> None:
+        """Log that connections are too many, or misused: only now and then, because there may be many more."""
+        self._turned_away += 1
+        now = asyncio.get_running_loop().time()
+        if now >= self._log_again:
+            log.warning(event, peer=address, count=self._turned_away)
+            self._turned_away, self._log_again = 0, now + LOG_EVERY
+
+    async def dismiss_all(self, reply: str) -> None:
+        """End all sessions, and wait until they are over."""
+        for session in list(self.sessions):
+            session.dismiss(reply)
+        await asyncio.gather(*(session.ended for session in self.sessions))
+
+
+class AdmissionProtocol(asyncio.Protocol):
+    """Lets a connection in, or turns it away cheaply: a session is costly to make; `begin` makes it."""
+
+    def __init__(self, admission: Admission, begin: Callable[[str, asyncio.Transport], None]) -> None:
+        self._admission = admission
+        self._begin = begin
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Let a new connection in, or say 421."""
+        transport = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        address = str(peer[0]) if isinstance(peer, tuple) else ""
+        if self._admission.admits(address):
+            self._begin(address, transport)
+            return
+        self._admission.turned_away("connection refused: too many", address)
+        transport.write(TOO_MANY.encode("ascii") + b"\r\n")
+        transport.close()

@@ -1,0 +1,303 @@
+"""One connection, from its greeting to its end: lines become commands, replies are sent, time and faults are counted.
+
+aiosmtpd 1.4.6 is restrained here: an exception is never shown to a client, and connections, commands and time are
+counted. It also spends more time on its debug log and on a timer a line than on all the rest, so lines are read here.
+What a command does is in `pbem.smtp.commands`. Implements reliability.md, cases 1 to 8 and 10 to 15; haproxy's PROXY
+protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, AnyStr, NoReturn, Self, cast
+
+from aiosmtpd.proxy_protocol import get_proxy
+from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
+
+from pbem.smtp.admission import OTHERS_WAIT, TOO_MANY
+from pbem.smtp.data import CHUNK
+from pbem.smtp.networks import network_of
+
+if TYPE_CHECKING:
+    from pbem.config import Limits
+    from pbem.failpoints import Failpoints
+    from pbem.smtp.admission import Admission
+    from pbem.smtp.recipients import Recipients
+    from pbem.smtp.storing import Storing
+    from pbem.smtp.trouble import Trouble
+
+__all__ = ["Session", "Shared"]
+
+COMMAND_BYTES = 512  # RFC 5321 4.5.3.1.4
+MAIL_PARAMETERS = 64  # what SIZE and BODY may add to that (RFC 1870 3, RFC 6152 2)
+IDLE_COMMANDS = 50  # NOOP, HELP, VRFY and their like, each in one session
+FAULTS = 20  # refused commands in one session: a lost client gives up earlier, a scanner does not
+LINGER = 2.0  # seconds that a closing connection gets to take our last reply
+PROXY_SECONDS = 5.0  # until the header of a proxy must be there: it is the first thing that is sent
+CONTROL = re.compile(rb"[\0-\x08\x0a-\x1f\x7f]")  # in no command (RFC 5321 4.1.2); a bare CR may end one elsewhere
+
+COMMAND_TOO_LONG = "500 Command line too long"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all sessions of one server have in common."""
+
+    server: str
+    limits: Limits
+    recipients: Recipients
+    admission: Admission
+    storing: Storing
+    trouble: Trouble
+    points: Failpoints
+
+
+class _Sizes(dict[str, int]):
+    """Command length limits of one session; aiosmtpd's own table is shared by all and grows."""
+
+    def __missing__(self, command: str) -> int:
+        return COMMAND_BYTES + (MAIL_PARAMETERS if command == "MAIL" else 0)
+
+    def __setitem__(self, command: str, size: int) -> None:
+        """Nothing: aiosmtpd adds to MAIL's limit at each EHLO."""
+
+
+class Session(SMTP):
+    """One connection, with what aiosmtpd lacks; `ended` is done once the connection is over."""
+
+    line_length_limit = CHUNK
+
+    def __init__(self, shared: Shared, handler: object, loop: asyncio.AbstractEventLoop, *, proxy: bool) -> None:
+        limits = shared.limits
+        self.command_size_limits = _Sizes()
+        super().__init__(
+            handler,
+            data_size_limit=limits.message_bytes,
+            enable_SMTPUTF8=False,  # our addresses are ASCII; without it nothing else reaches a header
+            hostname=shared.server,
+            ident="pbem",
+            timeout=limits.idle.total_seconds(),
+            loop=loop,
+        )
+        self._calls = {
+            "MAIL": limits.messages_per_connection,
+            "XFORWARD": limits.messages_per_connection,
+            "DATA": limits.messages_per_connection,
+            "RSET": limits.messages_per_connection + IDLE_COMMANDS,
+            "RCPT": limits.messages_per_connection * limits.recipients + IDLE_COMMANDS,
+        }
+        self._called: Counter[str] = Counter()
+        self._unknown = 0
+        self._active = 0.0
+        self._introducing = False
+        self._shared = shared
+        self._proxy = proxy
+        self._faults = 0
+        self._storing = False
+        self._deadline: asyncio.TimerHandle | None = None
+        self.address = ""
+        self.network = ""
+        self._client = ""
+        self.ended: asyncio.Future[None] = loop.create_future()
+
+    def begin_another(self, address: str, transport: asyncio.Transport) -> None:
+        """Begin a session like this one for a connection: aiosmtpd looks through all its members to make one."""
+        session = self.another()
+        transport.set_protocol(session)
+        session.admitted(address, transport)
+
+    def another(self) -> Self:
+        """A session like this one, for the next connection."""
+        made = copy(self)
+        made.begin_anew()
+        return made
+
+    def begin_anew(self) -> None:
+        """Share nothing any more with the session of which this is a copy."""
+        reader = asyncio.StreamReader(loop=self.loop, limit=CHUNK)
+        connected = self._cb_client_connected
+        asyncio.StreamReaderProtocol.__init__(self, reader, client_connected_cb=connected, loop=self.loop)
+        self._smtp_methods = {name: getattr(self, f"smtp_{name}") for name in self._smtp_methods}
+        self._called = Counter()
+        self.ended = self.loop.create_future()
+
+    @property
+    def silent(self) -> float:
+        """For how many seconds the client has been silent."""
+        return self.loop.time() - self._active
+
+    @property
+    def may_be_ended(self) -> bool:
+        """Whether the client would lose only time, and is not our own mail server."""
+        return bool(self.address) and not self._storing
+
+    def admitted(self, address: str, transport: asyncio.Transport) -> None:
+        """Begin the session of a connection that was let in."""
+        # A proxy stands for many clients: each is counted once it is named.
+        self.address = "" if self._proxy else address
+        self.network = network_of(self.address)
+        self._client = self.address
+        self._active = self.loop.time()
+        self._shared.admission.enter(self)
+        self._deadline = self.loop.call_later(
+            self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
+        )
+        self.connection_made(transport)
+
+    def proxied(self, address: str) -> bool:
+        """Count the client for which a proxy speaks; returns whether it is let in."""
+        if not self._shared.admission.counts_for(self, address):
+            self.dismiss(TOO_MANY)
+            return False
+        self.address = self._client = address
+        self.network = network_of(address)
+        return True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Count the session no more."""
+        if self.ended.done():
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._shared.admission.leave(self)
+        super().connection_lost(error)
+        self.ended.set_result(None)
+
+    def dismiss(self, reply: str) -> None:
+        """End the session with a 421, but never between a letter's final dot and its reply.
+
+        RFC 5321 4.2.5: a letter answered with a 4xx must not be delivered, but this one is being stored.
+        """
+        transport = self.transport
+        if not isinstance(transport, asyncio.Transport) or transport.is_closing():
+            return
+        if self._storing:
+            self.loop.call_later(1, self.dismiss, reply)
+            return
+        transport.write(f"{reply}\r\n".encode("ascii"))
+        transport.close()
+        # A client that does not read keeps the transport from closing: it had its chance.
+        self.loop.call_later(LINGER, transport.abort)
+
+    def make_room(self) -> None:
+        """End the session now, with what can be said without waiting."""
+        assert isinstance(self.transport, asyncio.Transport)
+        self.transport.write(f"{OTHERS_WAIT}\r\n".encode("ascii"))
+        self.transport.abort()
+
+    def _hang_up(self, reply: str) -> NoReturn:
+        """End the session at once: nothing more of what the client already sent is read."""
+        self.dismiss(reply)
+        raise ConnectionResetError
+
+    def data_received(self, data: bytes) -> None:
+        """Take in octets."""
+        # Who sends octets but never a whole line is as idle as who sends nothing.
+        if b"\n" in data:
+            self._active = self.loop.time()
+        super().data_received(data)
+
+    def _reset_timeout(self, duration: float | None = None) -> None:
+        """Restart the wait; a session has one timer, which checks the time when it fires."""
+        self._active = self.loop.time()
+        if duration is not None or self._timeout_handle is None:
+            super()._reset_timeout(duration)
+
+    def _timeout_cb(self) -> None:
+        left = self._active + self._timeout_duration - self.loop.time()
+        if self._introducing:
+            cast("asyncio.Transport", self.transport).close()  # a proxy is told nothing
+        elif left > 0:
+            super()._reset_timeout(left)
+        else:
+            self.dismiss("421 4.4.2 idle too long")
+
+    async def _handle_client(self) -> None:
+        try:
+            if self._proxy:
+                await self._introduce()
+            await self.push(f"220 {self.hostname} pbem")
+            while self.transport is not None:
+                await self._obey()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return  # the client went away; there is nobody to answer
+        except asyncio.CancelledError:
+            self._writer.close()
+            raise
+        except Exception as error:  # such as a PROXY header without an end
+            self.dismiss(self._shared.trouble.reply("421 4.3.0 local trouble", error))
+
+    async def _introduce(self) -> None:
+        """Read from the proxy for whom it speaks."""
+        assert self.session is not None
+        self._introducing = True
+        self._reset_timeout(PROXY_SECONDS)
+        self.session.proxy_data = data = await get_proxy(self._reader)
+        if not data or not self.proxied(str(data.src_addr or "")):
+            assert isinstance(self.transport, asyncio.Transport)
+            self.transport.close()
+            raise ConnectionResetError
+        self._introducing = False
+        self._reset_timeout(self._timeout_duration)
+
+    async def _obey(self) -> None:
+        """One command, from its line to its reply."""
+        try:
+            line = await self._reader.readuntil()
+        except asyncio.LimitOverrunError:
+            await self._skip_line()
+            await self.push(COMMAND_TOO_LONG)
+            return
+        said = line.removesuffix(b"\n").removesuffix(b"\r")
+        word, _, rest = said.partition(b" ")
+        if not word or CONTROL.search(said):
+            await self.push("500 Error: bad syntax")
+            return
+        if not said.isascii():
+            await self.push("500 Error: strict ASCII mode" if word.isascii() else "500 Error: bad syntax")
+            return
+        command, argument = word.decode("ascii").upper(), rest.strip().decode("ascii") or None
+        if len(line) > self.command_size_limits[command] + len(b"\r\n"):
+            await self.push(COMMAND_TOO_LONG)
+            return
+        self._called[command] += 1
+        if self._called[command] > self._calls.get(command, IDLE_COMMANDS):
+            self._hang_up(f"421 4.7.0 {command} sent too many times")
+        method = self._smtp_methods.get(command)
+        if method is None:
+            self._unknown += 1
+            if self._unknown == BOGUS_LIMIT:
+                self._hang_up("502 5.5.1 Too many unrecognized commands, goodbye.")
+            await self.push(f'500 Error: command "{command}" not recognized')
+            return
+        try:
+            await method(argument)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            await self.push(self._shared.trouble.reply("451 4.3.0 local trouble", error))
+
+    async def _skip_line(self) -> None:
+        """Read a line that is too long to its end, keeping nothing."""
+        while True:
+            try:
+                await self._reader.readuntil()
+            except asyncio.LimitOverrunError as error:
+                await self._reader.read(error.consumed)
+            else:
+                return
+
+    async def push(self, status: AnyStr) -> None:
+        """Send a reply; a session that earned too many refusals is ended."""
+        reply = status if isinstance(status, bytes) else str(status).encode("ascii")
+        self._writer.write(reply + b"\r\n")
+        await self._writer.drain()
+        if reply[:1] == b"5":
+            self._faults += 1
+            if self._faults == FAULTS:
+                self._shared.admission.turned_away("connection ended: too many faults", self.address)
+                self._hang_up("421 4.7.0 too many faults")
