@@ -250,7 +250,9 @@ class Against:
     # Heads
 
     def _by_heads(self, kept: Kept) -> Iterator[Finding]:
-        shown = {(head.seq, head.head) for head in kept.heads}
+        # What people read under a signature that does not hold takes no place of what is signed.
+        signed = (head for head in kept.heads if self._ours(head) and self._signed(head) == self._key)
+        shown = {(head.seq, head.head) for head in signed}
         # What agrees is told of what people read.
         shown.update((head.seq, head.head) for head in kept.for_programs if self._heads.get(head.seq) == head.head)
         others = [head for head in kept.for_programs if (head.seq, head.head) not in shown]
@@ -319,7 +321,7 @@ class Against:
             leaves = [statement(self._server, self.match.id, logged.seq, head) for head in shown - {ours}]
             if any(map(proof.proves, leaves)):
                 said = f"at size {size} it has another entry {logged.seq} than the bundle"
-                return Finding("two stories" if ours else "later", what, said, logged.seq)
+                return Finding("later" if ours is None and self._goes_on else "two stories", what, said, logged.seq)
             missing = "the bundle has no such entry" if ours is None else "the proof does not lead to the bundle's"
             return Finding("open" if ours is None else "broken", what, missing, logged.seq)
         seen = [(witness, signature) for witness in self.witnesses if (signature := proof.note.by(witness))]
