@@ -392,7 +392,7 @@ class Referee:
 
     def look_up(self) -> bool:
         """What the task that asks the DNS does; whether there was anything to ask."""
-        due = self.lookups.due(self.now, 20)
+        due = [one for of in (True, False) for one in self.lookups.due(self.now, 20, of_players=of)]
         for lookup in due:
             self.asked.append(lookup.name)
             record = self.records.get(lookup.name, "")

@@ -12,6 +12,7 @@ import binascii
 import html
 import json
 import re
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,7 @@ _128 = r"[0-9a-f](?:\s*[0-9a-f]){127}"
 _MATCH = "m[0-9]{1,9}"
 _NUMBER = "[0-9]{1,9}"
 _HEAD = re.compile("m[0-9]{1,9} [0-9]{1,9} [0-9a-f]{64} [0-9a-f]{128}")
+_SEQ = re.compile(_NUMBER)
 _KEY = re.compile("[0-9a-f]{64}")
 _SERVER = r"[\w.-]{1,253}"
 _PREV = re.compile(
@@ -112,12 +114,17 @@ def kept(source: str, raw: bytes) -> Kept:
         letter = read(raw, LIMITS)
     except Unreadable as error:
         return Kept(source, None, "", unread=f"the letter cannot be read: {error.reason}")
-    texts, attachments, servers, programs = _parts(letter, 0)
-    texts = [_FOREIGN.sub("", text) for text in texts]
+    found = _Found()
+    _take_apart(letter, found, 0)
+    texts, pages = ([_FOREIGN.sub("", text) for text in those] for those in (found.texts, found.pages))
     own = "\n".join(_QUOTE.sub(lambda _: "\0", text) for text in texts)  # what is quoted is nobody's own word
     unquoted = "\n".join(line for line in own.split("\n") if "\0" not in line)
     everything = "\n".join(_QUOTE.sub("", text) for text in texts)
     heads, papers = tuple(_heads(everything)), tuple(_papers(everything))
+    # Most people read the page: what is signed there counts as well, and all else is in the text.
+    page = "\n".join(pages)
+    heads += tuple(dict.fromkeys(head for head in _heads(page) if head not in heads))
+    papers += tuple(dict.fromkeys(paper for paper in _papers(page) if paper not in papers))
     spoken: set[SignedHead | SignedPaper] = {*_heads(unquoted), *_papers(unquoted)}
     begun = sum(len(begins.findall(unquoted)) for words in _languages() for begins in words.begins)
     read_well = sum(len(whole.findall(unquoted)) for words in _languages() for whole in (words.head, words.paper))
@@ -125,17 +132,17 @@ def kept(source: str, raw: bytes) -> Kept:
         source,
         letter.message_id,
         letter.subject,
-        servers=frozenset(servers),
+        servers=frozenset(found.servers),
         heads=heads,
-        for_programs=tuple(one for one in programs if isinstance(one, SignedHead)),
-        logged=tuple(one for one in programs if isinstance(one, Logged)),
+        for_programs=tuple(one for one in found.programs if isinstance(one, SignedHead)),
+        logged=tuple(one for one in found.programs if isinstance(one, Logged)),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
         terms=tuple(_terms(unquoted)),
         quoted=frozenset(heads).difference(spoken) | frozenset(papers).difference(spoken),
         prevs=tuple((m[1], m[2], _hex(m[3])) for m in _PREV.finditer(unquoted)),
         revision=_revision(unquoted),
-        attached=tuple(attachments),
+        attached=tuple(found.attachments),
         faults=("a signed head or paper in it is cut off or damaged",) if read_well < begun else (),
     )
 
@@ -148,38 +155,45 @@ def _servers(letter: Letter) -> set[str]:
     return {name.lower() for name in (sender, named, *loops) if name}
 
 
-def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[str], list[SignedHead | Logged]]:
-    """Texts, attachments, servers, and the contents of bulletins; forwarded letters inside this one are read, too."""
-    servers = _servers(letter)
-    programs = list(_for_programs(letter))
-    texts: list[str] = []
-    attachments: list[Attached] = []
+@dataclass(slots=True)
+class _Found:
+    """What is in a letter, and in those that it forwards."""
+
+    texts: list[str] = field(default_factory=list)
+    pages: list[str] = field(default_factory=list)
+    """The texts of HTML that stands beside a plain text."""
+    attachments: list[Attached] = field(default_factory=list)
+    servers: set[str] = field(default_factory=set)
+    programs: list[SignedHead | Logged] = field(default_factory=list)
+    """What bulletins say."""
+
+
+def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
+    """Add what is in a letter; forwarded letters inside it are read, too."""
+    found.servers |= _servers(letter)
+    found.programs += _for_programs(letter)
     has_plain = any(part.content_type == "text/plain" and not part.filename for part in letter.parts)
     for part in letter.parts:
         if part.content_type == "message/rfc822" and depth < _DEPTH:
             try:
-                inner = _parts(read(part.content, LIMITS), depth + 1)
+                inner = read(part.content, LIMITS)
             except Unreadable:
                 continue
-            texts += inner[0]
-            attachments += inner[1]
-            servers |= inner[2]
-            programs += inner[3]
+            _take_apart(inner, found, depth + 1)
         elif part.filename:
-            attachments.append(Attached(part.filename, tuple(_ways(part.content))))
+            found.attachments.append(Attached(part.filename, tuple(_ways(part.content))))
         elif part.content_type == "text/html":
-            if not has_plain:
-                texts.append(_text_of_html(part))
+            (found.pages if has_plain else found.texts).append(_text_of_html(part))
         elif part.content_type.startswith("text/"):
-            texts.append(part.text)
-    return texts, attachments, servers, programs
+            found.texts.append(part.text)
 
 
 def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
     """Heads in a letter's bulletin, and its proof about the log (docs/attachments.md); all else is ignored."""
     for packed in letter.values(BULLETIN):
         try:
-            document = json.loads(base64.b64decode("".join(packed.split()), validate=True))
+            text = base64.b64decode("".join(packed.split()), validate=True).decode("utf-8-sig", "replace")
+            document = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_number)
         except (binascii.Error, ValueError, RecursionError):
             continue
         items = document.get("items") if isinstance(document, dict) else None
@@ -191,8 +205,21 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
                 } if _HEAD.fullmatch(f"{match} {seq} {head} {signature}"):
                     server, key = str(document.get("server")), str(document.get("key"))
                     yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
-                case {"about": "log", "match": str(match), "seq": int(seq), "proof": str(proof)}:
+            match item:
+                case {"about": "log", "match": str(match), "seq": int(seq), "proof": str(proof)} if _SEQ.fullmatch(
+                    str(seq)
+                ):
                     yield Logged(str(document.get("server")), match, seq, proof)
+
+
+def _number(written: str) -> int | float:
+    """A number as browsers read it, in which 2.0 is 2."""
+    number = float(written)
+    return int(number) if number.is_integer() else number
+
+
+def _no_number(written: str) -> float:
+    raise ValueError(f"JSON has no {written}")
 
 
 def _ways(content: bytes) -> Iterator[bytes]:

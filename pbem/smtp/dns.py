@@ -8,7 +8,9 @@ waits on the network.
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dns.asyncresolver
@@ -18,7 +20,8 @@ import dns.resolver
 import structlog
 
 from pbem.smtp.asking import Asking
-from pbem.smtp.delivery import LONGEST_WAIT
+from pbem.smtp.delivery import LONGEST_WAIT, TROUBLE_WAIT
+from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -35,7 +38,10 @@ if TYPE_CHECKING:
 
 TIMEOUT = 10.0  # seconds for one question, the resolver's own second tries included
 RETRIES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))  # what is waited before each next try
-AT_ONCE = 20  # questions under way
+AT_ONCE = 40  # queries under way
+OTHERS = 30  # of them for letters that are not from players' addresses
+EACH = 4  # of them for letters of one sender
+IN_SIGHT = 500  # among how many that are due room is found for others than a sender of many
 
 log = structlog.get_logger()
 
@@ -67,7 +73,11 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
 
 
 class Asker(Asking):
-    """The task that makes the queries that are due, settles them, and wakes the desk."""
+    """The task that makes the queries that are due, settles them, and wakes the desk.
+
+    A name server that does not answer keeps no other waiting: whatever ends makes room for another query. Those for
+    letters from players' addresses come first.
+    """
 
     def __init__(
         self,
@@ -82,16 +92,54 @@ class Asker(Asking):
         super().__init__(now=now, run=run, settled=settled, longest_wait=longest_wait)
         self._lookups = lookups
         self._resolve = resolve
+        self._under_way: dict[tuple[int, str], tuple[Lookup, asyncio.Task[None]]] = {}
+
+    def stop(self) -> None:
+        """Begin to stop; queries under way are made again after the next start."""
+        super().stop()
+        for _, task in self._under_way.values():
+            task.cancel()
+
+    async def work(self) -> None:
+        """Ask until stopped."""
+        await super().work()
+        await asyncio.gather(*(task for _, task in self._under_way.values()), return_exceptions=True)
 
     async def _round(self) -> float:
-        """Make all queries that are due; returns the seconds until there may be more."""
-        following = await self._run(self._lookups.next_due)
-        if following is None or following > self._now():
-            return self._until(following)
-        due = await self._run(self._lookups.due, self._now(), AT_ONCE)
-        await self._ask_all(self._ask(lookup) for lookup in due)
-        self._settled()
-        return 0.0
+        """Begin the queries that are due and have room; returns the seconds until there may be more.
+
+        The end of a query wakes us.
+        """
+        now = self._now()
+        for of_players, most in ((True, AT_ONCE), (False, OTHERS)):
+            due = await self._run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
+            for lookup in due:
+                if not self._stopping and self._has_room(lookup, most):
+                    place = (lookup.inbox, lookup.name)
+                    self._under_way[place] = lookup, asyncio.create_task(self._settle(lookup))
+        return self._until(await self._run(self._lookups.next_due, now))
+
+    def _has_room(self, lookup: Lookup, most: int) -> bool:
+        """Whether a query is not under way yet, and may be, beside those of its sender, and of its kind."""
+        under_way = [one for one, _ in self._under_way.values()]
+        return (
+            (lookup.inbox, lookup.name) not in self._under_way
+            and len(under_way) < AT_ONCE
+            and sum(one.of_player == lookup.of_player for one in under_way) < most
+            and sum(one.sender == lookup.sender for one in under_way) < EACH
+        )
+
+    async def _settle(self, lookup: Lookup) -> None:
+        """Make a query, and then room for another."""
+        try:
+            await self._ask(lookup)
+            self._settled()
+        except StoreError as error:
+            log.error("store out of reach", trouble=type(error).__name__)
+            await asyncio.sleep(TROUBLE_WAIT)
+        finally:
+            del self._under_way[lookup.inbox, lookup.name]
+            self.wake.set()
 
     async def _ask(self, lookup: Lookup) -> None:
         record: str | None = None

@@ -27,6 +27,10 @@ class Lookup:
     inbox: int
     name: str
     tries: int
+    sender: str
+    """Who sent the letter, by its envelope."""
+    of_player: bool
+    """Whether that is a player's address."""
 
 
 class Lookups:
@@ -47,17 +51,21 @@ class Lookups:
         rows = self._database.rows("SELECT name, record FROM lookups WHERE inbox = ? ORDER BY name", (inbox,))
         return {row["name"]: row["record"] for row in rows}
 
-    def due(self, now: datetime, most: int) -> list[Lookup]:
-        """The look-ups that are due now, oldest first."""
+    def due(self, now: datetime, most: int, *, of_players: bool) -> list[Lookup]:
+        """The lookups that are due now for letters from players' addresses, in their rounds, or for all others."""
+        kind, first = ("round >= 0", "round, ") if of_players else ("round IS NULL", "")
         rows = self._database.rows(
-            "SELECT inbox, name, tries FROM lookups WHERE settled IS NULL AND due <= ? ORDER BY due, inbox LIMIT ?",
+            "SELECT lookups.inbox, lookups.name, lookups.tries, inbox.sender"
+            " FROM lookups JOIN inbox ON inbox.id = lookups.inbox"
+            f" WHERE lookups.settled IS NULL AND lookups.due <= ? AND {kind}"
+            f" ORDER BY {first}lookups.due, lookups.inbox LIMIT ?",
             (to_db(now), most),
         )
-        return [Lookup(row["inbox"], row["name"], row["tries"]) for row in rows]
+        return [Lookup(row["inbox"], row["name"], row["tries"], row["sender"].lower(), of_players) for row in rows]
 
-    def next_due(self) -> datetime | None:
-        """When the next lookup is due."""
-        due = self._database.scalar("SELECT min(due) FROM lookups WHERE settled IS NULL")
+    def next_due(self, now: datetime) -> datetime | None:
+        """When the next lookup is due after this time."""
+        due = self._database.scalar("SELECT min(due) FROM lookups WHERE settled IS NULL AND due > ?", (to_db(now),))
         return from_db(due) if due else None
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:

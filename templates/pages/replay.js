@@ -224,15 +224,18 @@
     const about = WITNESS.match(files), last = about.heads.length, own = (data.logged || []).map((one) => ({ ...one, server: about.server, match: about.match }));
     const { seen, unseen, faults, stories, proofs } = await WITNESS.look(about, [...own, ...kept], keys);
     if (mine !== looked) return;
+    const wrong = said.length;
     for (const seq of stories.bundle) said.push(["bad", say("A letter shows another entry {seq} than this bundle, and the server signed both: it told two stories. Keep the letter.", { seq })]);
     for (const seq of stories.letters) said.push(["bad", say("Letters show two different entries {seq}, and the server signed both: it told two stories. Keep the letters.", { seq })]);
     for (const seq of stories.closed) said.push(["bad", say("A letter shows an entry {seq}, and the server signed it, although the match was closed with entry {last}: it told two stories. Keep the letter.", { seq, last })]);
+    const told = said.length > wrong;
+    if (told && about.restored.length) said.push(["open", say("The bundle says that the server was restored from a backup (entry {entries}); pbem verify --against compares all that letters bring.", { entries: about.restored.join(", ") })]);
     for (const { name: witness, seq, time } of seen) said.push(["good", seq < last
       ? say("{witness} saw entry {seq} of {last} by {time} at the latest; nothing here shows that it saw what came after.", { witness, seq, last, time })
       : say("{witness} saw entry {seq} of {last}, the last one, by {time} at the latest.", { witness, seq, last, time })]);
     for (const witness of unseen) said.push(["open", say("{witness}: nothing here shows that it saw an entry of this match.", { witness })]);
     if (!keys.length && proofs) said.push(["open", say("There is a proof here; but no witness is named that you believe.")]);
-    if (!proofs && !faults.length) said.push(["open", kept.length || own.length ? say("No letter that you brought proves anything about this match.") : say("Nothing on this page shows that anybody beside the server saw this match. That says nothing against the server: it may have no witnesses, and the proofs may be in players' letters.")]);
+    if (!proofs && !faults.length && !told) said.push(["open", kept.length || own.length ? say("No letter that you brought proves anything about this match.") : say("Nothing on this page shows that anybody beside the server saw this match. That says nothing against the server: it may have no witnesses, and the proofs may be in players' letters.")]);
     for (const fault of faults) said.push(["bad", fault]);
     byId("seen").replaceChildren(make("ul", {}, said.map(([tone, words]) => make("li", { class: tone }, words))));
   }

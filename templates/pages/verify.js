@@ -209,7 +209,7 @@ const VERIFY = (() => {
    * The leaves of a letter: transfer encodings undone, containers opened (RFC 2045, 2046).
    * @param {string} raw a character for each octet
    * @param {number} depth of containers around it
-   * @returns {Generator<{file: string, content: Uint8Array}>}
+   * @returns {Generator<{file: string, type: string, content: Uint8Array}>}
    */
   function* leaves(raw, depth = 0) {
     const at = raw.search(/\r?\n\r?\n/), head = (at < 0 ? raw : raw.slice(0, at)).replace(/\r?\n[ \t]+/g, " "), body = at < 0 ? "" : raw.slice(at).replace(/^\r?\n\r?\n/, "");
@@ -224,7 +224,7 @@ const VERIFY = (() => {
     const content = encoding === "base64" ? atob(body.replace(/[^A-Za-z0-9+/=]/g, ""))
       : encoding === "quoted-printable" ? body.replace(/[ \t]+(?=\r?$)/gm, "").replace(/=\r?\n/g, "").replace(/=([0-9A-F]{2})/gi, (_, pair) => String.fromCharCode(parseInt(pair, 16))) : body;
     const file = `${value("content-disposition")};${value("content-type")}`.match(/(?:file)?name="?([^";]+)"?/i);
-    yield { file: file ? file[1].trim() : "", content: fromBinary(content) };
+    yield { file: file ? file[1].trim() : "", type: value("content-type").split(";")[0].toLowerCase(), content: fromBinary(content) };
   }
 
   const ARMOR = /-----BEGIN SSH SIGNATURE-----([\s\S]*?)-----END SSH SIGNATURE-----/;
@@ -339,5 +339,5 @@ const VERIFY = (() => {
     }
   }
 
-  return { run, ed25519, holds, hex, unhex };
+  return { run, ed25519, holds, hex, unhex, leaves, binary };
 })();

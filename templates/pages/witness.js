@@ -2,7 +2,7 @@
 // that log (docs/witnesses.md; C2SP tlog-proof, signed-note, tlog-cosignature). Whom to believe is the reader's to say.
 
 const WITNESS = (() => {
-  const { must, utf8, text, bytesOf } = BUNDLE, { ed25519, holds, hex, unhex } = VERIFY;
+  const { must, utf8, text, bytesOf } = BUNDLE, { ed25519, holds, hex, unhex, leaves, binary } = VERIFY;
   const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16;
   // Names have no blanks of Unicode. A script's `\s` has U+FEFF in addition, and not U+0085.
   const NAME = "[^+\\x00-\\x20\\x7f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]{1,253}";
@@ -90,71 +90,117 @@ const WITNESS = (() => {
 
   /**
    * A match as its bundle has it, once the bundle holds.
+   * @typedef {{server: string, match: string, key: string, closed: boolean, restored: number[], heads: string[]}} About
    * @param {Map<string, Uint8Array>} files
-   * @returns {{server: string, match: string, key: string, heads: string[]}}
+   * @returns {About} restored: entries that tell of a restored backup
    */
   function match(files) {
-    const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean), { server, match, server_key: key } = JSON.parse(entries[0]).body;
-    return { server, match, key, closed: JSON.parse(entries.at(-1)).type === "closed", heads: text(files.get("heads.txt")).split("\n").filter(Boolean).map((line) => line.split(" ")[1]) };
+    const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean).map((line) => JSON.parse(line)), { server, match, server_key: key } = entries[0].body;
+    const restored = entries.filter(({ type }) => type === "restored").map(({ seq }) => seq);
+    return { server, match, key, closed: entries.at(-1).type === "closed", restored, heads: text(files.get("heads.txt")).split("\n").filter(Boolean).map((line) => line.split(" ")[1]) };
+  }
+
+  /** A letter as it is, its texts with their encodings undone, and those of letters in it. */
+  function* texts(raw, depth = 0) {
+    yield raw;
+    for (const { file, type, content } of leaves(binary(utf8(raw)))) {
+      if (type === "message/rfc822" && depth < 5) yield* texts(text(content), depth + 1);
+      else if (type === "text/html") yield text(content).replace(/<(?:br|\/?p|\/?div|\/?tr|\/?pre)\b[^<>]*>/gi, "\n").replace(/<[^<>]*>/g, "").replace(/&nbsp;/g, " ");
+      else if (!file) yield text(content);
+    }
+  }
+
+  const isSeq = (value) => Number.isSafeInteger(value) && /^[0-9]{1,9}$/.test(String(value));
+
+  /** What bulletins say, for programs. */
+  function* bulletins(said) {
+    for (const [, packed] of said.matchAll(/^X-Pbem-Bulletin:([^\n]*(?:\n[ \t][^\n]*)*)/gim)) {
+      let bulletin = null;
+      try {
+        must(packed.replace(/\s/g, "").length % 4 === 0, "");
+        bulletin = JSON.parse(text(bytesOf(packed)));
+      } catch { continue; }
+      for (const item of bulletin && Array.isArray(bulletin.items) ? bulletin.items : []) {
+        if (!item || typeof item.match !== "string") continue;
+        const about = { server: String(bulletin.server), match: item.match };
+        if (item.about === "log" && isSeq(item.seq) && typeof item.proof === "string") yield { ...about, seq: item.seq, proof: item.proof };
+        if (item.head && isSeq(item.head.seq)) yield { ...about, seq: item.head.seq, head: String(item.head.head), signature: String(item.head.signature) };
+      }
+    }
+  }
+
+  const HEX = (length) => `([0-9a-f](?:\\s*[0-9a-f]){${length - 1}})`;
+  const HEAD = new RegExp(`\\b(m[0-9]{1,9})\\b([^:]{0,300}):\\s+head\\s+${HEX(64)}\\s+signature\\s+${HEX(128)}`, "g");
+
+  /** The signed heads in a text for people, in any language: of the numbers before a head, the signature tells which is its entry's. */
+  function* heads(said) {
+    for (const [, match, words, head, signature] of said.replace(/^[ \t]*(?:[>|][ \t]?)+/gm, "").matchAll(HEAD)) {
+      for (const [number] of words.matchAll(/(?<![\w.-])[0-9]{1,9}(?![\w-]|\.\w)/g)) yield { server: null, match, seq: Number(number), head: head.replace(/\s/g, ""), signature: signature.replace(/\s/g, "") };
+    }
   }
 
   /**
-   * What the bulletins of a letter, or of those in it, say of matches: proofs of the log, and signed heads.
-   * @param {string} raw the letter's source
-   * @returns {{server: string, match: string, seq: number, proof?: string, head?: string, signature?: string}[]}
+   * What a letter, or a file of letters, says of matches, for programs and for people: proofs of the log, and signed heads.
+   * @typedef {{server: ?string, match: string, seq: number, proof?: string, heads?: string[], head?: string, signature?: string, logged?: boolean}} Shown
+   *   server is null where the text of a signature alone names it; heads: all that stand beside a proof, signed or not
+   * @param {string} raw the source
+   * @returns {Shown[]}
    */
   function letter(raw) {
-    const found = [];
-    for (const [, packed] of raw.matchAll(/^X-Pbem-Bulletin:([^\n]*(?:\n[ \t][^\n]*)*)/gim)) {
-      let bulletin = null;
-      try { bulletin = JSON.parse(text(bytesOf(packed.replace(/[^A-Za-z0-9+/=]/g, "")))); } catch { continue; }
-      for (const item of bulletin && Array.isArray(bulletin.items) ? bulletin.items : []) {
-        const about = { server: String(bulletin.server), match: String(item && item.match) };
-        if (item && item.about === "log" && Number.isSafeInteger(item.seq) && typeof item.proof === "string") found.push({ ...about, seq: item.seq, proof: item.proof });
-        if (item && item.head && Number.isSafeInteger(item.head.seq)) found.push({ ...about, seq: item.head.seq, head: String(item.head.head), signature: String(item.head.signature) });
-      }
-    }
-    return found;
+    return raw.split(/^(?=From )/m).flatMap((one) => {
+      const all = [...texts(one)].flatMap((said) => [...bulletins(said), ...heads(said)]), found = [...new Map(all.map((item) => [JSON.stringify(item), item])).values()];
+      return found.map((item) => item.proof === undefined ? item : { ...item, heads: found.filter(({ seq, head }) => head !== undefined && seq === item.seq).map(({ head }) => head) });
+    });
   }
 
-  /** Raises Wrong unless the proof shows the bundle's own entry in its server's log; what was proved. */
-  async function proved(about, { seq, proof: written }) {
+  /** Raises Wrong unless the proof is of the server's log; what it says, and which of these heads it shows there. */
+  async function logged(about, seq, written, shown) {
     const { server, key: raw, heads } = about, found = proof(written);
     const own = await by(server, await keyId(server, LOG, unhex(raw)), unhex(raw), 64, () => found.said, found.signatures);
     must(own && found.origin === server, say("its checkpoint is not signed with this server's key"));
-    must(seq >= 1 && seq <= heads.length, say("the bundle ends with entry {last}: ask for a newer one, or its end was cut off", { last: heads.length }));
-    must(await leads(found, statement(about, seq, heads[seq - 1])), say("it does not lead to this bundle's entry: it was altered, or the server told another story"));
-    return found;
+    const others = [];
+    for (const head of new Set(shown)) if (/^[0-9a-f]{64}$/.test(head) && head !== heads[seq - 1] && await leads(found, statement(about, seq, head))) others.push(head);
+    return { ...found, others };
   }
 
-  /** Entries for which the server signed other heads: than the bundle has, in two letters, or after the match was closed. */
+  /** Raises Wrong unless the proof shows the bundle's own entry. */
+  async function proves(about, seq, found) {
+    const { heads } = about;
+    must(seq >= 1 && seq <= heads.length, say("the bundle ends with entry {last}: ask for a newer one, or its end was cut off", { last: heads.length }));
+    must(await leads(found, statement(about, seq, heads[seq - 1])), say("it does not lead to this bundle's entry: it was altered, or the server told another story"));
+  }
+
+  /** Entries for which the server signed other heads, or has them in its log: than the bundle has, in two letters, or after the match was closed. */
   async function others(about, shown) {
     const bundle = new Set(), letters = new Set(), closed = new Set(), later = new Map(), imported = await ed25519(unhex(about.key));
-    for (const { seq, head, signature } of shown) {
-      if (seq < 1 || about.heads[seq - 1] === head) continue;
-      if (!/^[0-9a-f]{64}$/.test(head) || !/^[0-9a-f]{128}$/.test(signature) || !await holds(imported, unhex(signature), statement(about, seq, head))) continue;
-      if (seq <= about.heads.length) bundle.add(seq);
-      else if ((later.get(seq) || head) !== head) letters.add(seq);
+    for (const { seq, head, signature, logged } of shown) {
+      if (about.heads[seq - 1] === head) continue;
+      if (!logged && !(/^[0-9a-f]{64}$/.test(head) && /^[0-9a-f]{128}$/.test(signature) && await holds(imported, unhex(signature), statement(about, seq, head)))) continue;
+      if (seq >= 1 && seq <= about.heads.length) bundle.add(seq);
+      else if (!logged && (later.get(seq) || head) !== head) letters.add(seq);
       else if (about.closed) closed.add(seq);
-      later.set(seq, head);
+      if (!logged) later.set(seq, head);
     }
     return { bundle: [...bundle], letters: [...letters], closed: [...closed] };
   }
 
   /**
    * Who saw what.
-   * @param {{server: string, match: string, key: string, closed: boolean, heads: string[]}} about
-   * @param {{server: string, match: string, seq: number, proof?: string, head?: string, signature?: string}[]} shown
+   * @param {About} about
+   * @param {Shown[]} shown
    * @param {Key[]} keys of those who are believed
    * @returns {Promise<{seen: {name: string, seq: number, time: string}[], unseen: string[], faults: string[], stories: {bundle: number[], letters: number[], closed: number[]}, proofs: number}>}
    *   faults: proofs that show nothing, and why; stories: entries of which the server signed two, and those after the end
    */
   async function look(about, shown, keys) {
-    const best = new Map(), faults = new Set(), ours = shown.filter(({ server, match }) => server === about.server && match === about.match);
+    const best = new Map(), faults = new Set(), ours = shown.filter(({ server, match }) => (server === null || server === about.server) && match === about.match), told = ours.filter(({ head }) => head !== undefined);
     let proofs = 0;
     for (const one of ours.filter(({ proof }) => proof !== undefined)) {
       try {
-        const { said, signatures } = await proved(about, one);
+        const found = await logged(about, one.seq, one.proof, one.heads || []), { said, signatures } = found;
+        told.push(...found.others.map((head) => ({ seq: one.seq, head, logged: true })));
+        if (found.others.length) continue;
+        await proves(about, one.seq, found);
         proofs++;
         for (const { name, id, raw, written } of keys) {
           const content = await by(name, id, raw, 72, (made) => `cosignature/v1\ntime ${timeOf(made)}\n${said}`, signatures), before = best.get(written);
@@ -166,7 +212,7 @@ const WITNESS = (() => {
         faults.add(say("A proof of entry {seq} shows nothing: {reason}.", { seq: one.seq, reason: error.message }));
       }
     }
-    const stories = await others(about, ours.filter(({ head }) => head !== undefined));
+    const stories = await others(about, told);
     const seen = [...best.values()].map(({ name, seq, time }) => ({ name, seq, time: time < 8640000000000n ? new Date(Number(time) * 1000).toISOString().replace(".000Z", "Z") : `${time} s` }));
     return { seen, unseen: keys.filter(({ written }) => !best.has(written)).map(({ name }) => name), faults: [...faults], stories, proofs };
   }

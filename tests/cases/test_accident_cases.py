@@ -216,7 +216,7 @@ def test_case_38_the_clock_is_set_back(referee: Referee, days: int, *, asleep: b
     assert operator_reads(referee) == [STEPPED]
     assert "set back" in referee.people["operator@play.example"].text
     assert referee.outbox.next_due() == right + timedelta(minutes=10)
-    assert referee.lookups.next_due() == right + timedelta(hours=1)
+    assert referee.lookups.next_due(right) == right + timedelta(hours=1)
     assert DigestQueue(referee.database, referee.vault).next_due() == right + timedelta(days=days, hours=2)
     with referee.database.transaction():
         DigestQueue(referee.database, referee.vault).take("ann")

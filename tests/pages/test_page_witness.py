@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ import witnessed
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from javascript import Scripts
 
+from pbem.i18n import LANGUAGES, catalogue, template_folder
+from pbem.match.transcript import statement
 from pbem.pages import messages
 from pbem.pages.replay import _packed
 from pbem.proof import bundle
@@ -27,7 +31,7 @@ from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pbem.proof.bundle import Bundle
 
@@ -209,6 +213,158 @@ def test_what_the_server_signed_beyond_the_bundle_as_verify_says_it(
     against = Against(given, proved.match)
     standings = [against.judge(kept("x", raw)).standing for raw in letters]
     assert ("two stories" in standings) is bool(told)
+
+
+def convicted(found: Bundle, whole: Bundle, letters: Sequence[bytes]) -> set[int]:
+    """The entries of which `pbem verify --against` says that the server told two stories."""
+    proved = Proved(telling=True)
+    list(verify(bundle.write(whole), Letters, None, proved))
+    assert proved.match is not None
+    against = Against(found, proved.match)
+    findings = [one for raw in letters for one in against.judge(kept("x", raw)).findings]
+    return {one.seq or 0 for one in findings if one.standing == "two stories"}
+
+
+def on_the_page(scripts: Scripts, found: Bundle, letters: Sequence[bytes]) -> set[int]:
+    return {seq for seqs in look(scripts, found, letters=letters)["stories"].values() for seq in seqs}
+
+
+def odd_item(random: Random, found: Bundle) -> dict[str, Any]:
+    """An item of a bulletin with a head, a proof, or both; signed or not, of an entry that there is or is not."""
+    last = len(found.entries)
+    seq = random.choice([0, 1, 2, 3, last, last + 1, last + 1, last + 2, 10**9 - 1, 10**9, 2**40, -1])
+    heads = ["b" * 64, "b" * 64, "c" * 64, "B" * 64, "b" * 63]
+    head = random.choice([*heads, *[found.entries[seq - 1].head] * 3] if 1 <= seq <= last else heads)
+    made: dict[str, Any] = witnessed.signed_head(found, seq, head, random.choice([*[witnessed.KEY] * 5, STRANGERS]))
+    made["head"]["seq"] = random.choice([*[seq] * 8, float(seq), str(seq), seq == 1])
+    if random.random() < 0.2:
+        made["head"]["signature"] = random.choice(["0" * 128, made["head"]["signature"].upper()])
+    if random.random() < 0.1:
+        made["match"] = random.choice([["m1"], "m2", None])
+    if random.random() < 0.4:
+        place = random.choice([2, 3, last])
+        shown = random.choice(["", "b" * 64, head if len(head) == 64 else ""])
+        made |= witnessed.logged(place, witnessed.proof(found, place, {}, head=shown))
+        made["head"]["seq"] = random.choice([place, made["head"]["seq"]])
+    return made
+
+
+def odd_letter(random: Random, found: Bundle) -> bytes:
+    """A letter whose bulletin is written in one of the ways that readers might read differently."""
+    items = [odd_item(random, found) for _ in range(random.choice([1, 1, 2]))]
+    raw = witnessed.letter(found, items)
+    head, _, packed = raw.partition(b"X-Pbem-Bulletin: ")
+    said = base64.b64decode(packed.partition(b"\r\n\r\n")[0])
+    ways = {
+        "a number that is none": said[:-1] + b', "x": NaN}',
+        "a long number": said[:-1] + b', "x": ' + b"1" * 5000 + b"}",
+        "in UTF-16": said.decode().encode("utf-16"),
+        "with a mark before it": b"\xef\xbb\xbf" + said,
+        "with an octet that is no text": said[:-1] + b', "x": "\xff"}',
+    }
+    content = base64.b64encode(random.choice([*[said] * 8, *ways.values()])).decode()
+    lines = random.choice(["\r\n ".join(content[at : at + 60] for at in range(0, len(content), 60)), content])
+    lines = random.choice([*[lines] * 8, lines.rstrip("="), f"{lines[:20]}!-{lines[20:]}"])
+    return head + b"X-Pbem-Bulletin: " + lines.encode() + b"\r\n\r\nHello\r\n" + odd_text(random, found)
+
+
+def odd_text(random: Random, found: Bundle) -> bytes:
+    if random.random() < 0.7:
+        return b""
+    last = len(found.entries)
+    seq = random.choice([1, 2, last, last + 1])
+    head = random.choice(["b" * 64, found.entries[min(seq, last) - 1].head])
+    return shown_to_people(found, seq, head, random.choice([*[witnessed.KEY] * 5, STRANGERS])).encode()
+
+
+def shown_to_people(found: Bundle, seq: int, head: str, key: Ed25519PrivateKey = witnessed.KEY) -> str:
+    """A signed head as letters show it to people."""
+    server, match = witnessed.about(found)
+    signature = key.sign(statement(server, match, seq, head)).hex()
+    signs = f"Transcript of {match} after entry {seq}, signed by {server}:"
+    return f"{signs}\r\n\r\n  head      {head}\r\n  signature {signature[:64]}\r\n            {signature[64:]}\r\n"
+
+
+def test_of_odd_bulletins_page_and_program_convict_for_the_same(scripts: Scripts, found: Bundle) -> None:
+    random, said = Random(3), {True: 0, False: 0}
+    runs_on = bundle.Bundle(found.entries[:-1], found.signatures[:-1], found.papers)
+    for _ in range(150):
+        given = random.choice([found, runs_on])
+        letters = [odd_letter(random, given) for _ in range(random.choice([1, 1, 2]))]
+        by_program = convicted(given, found, letters)
+        assert on_the_page(scripts, given, letters) == by_program, letters
+        said[bool(by_program)] += 1
+    assert min(said.values()) > 30
+
+
+def test_a_signature_that_holds_for_programs_convicts_beside_one_for_people_that_does_not(found: Bundle) -> None:
+    raw = witnessed.letter(found, [witnessed.signed_head(found, 2, "b" * 64)])
+    spoilt = shown_to_people(found, 2, "b" * 64, STRANGERS).encode()
+    assert convicted(found, found, [raw + spoilt]) == {2}
+
+
+PLAIN = "Content-Type: text/plain; charset=utf-8\r\n"
+WAYS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda text: f"{PLAIN}\r\n{text}",
+    "quoted": lambda text: f"{PLAIN}\r\n> " + text.replace("\r\n", "\r\n> "),
+    "in base64": lambda text: (
+        f"{PLAIN}Content-Transfer-Encoding: base64\r\n\r\n{base64.encodebytes(text.encode()).decode()}"
+    ),
+    "quoted-printable": lambda text: (
+        f"{PLAIN}Content-Transfer-Encoding: quoted-printable\r\n\r\n{text.replace('head', '=68ead')}"
+    ),
+    "as HTML": lambda text: f"Content-Type: text/html\r\n\r\n<p>{text.replace('  ', '&nbsp; ')}</p>",
+    "as HTML beside a text": lambda text: (
+        "Content-Type: multipart/alternative; boundary=a\r\n\r\n"
+        f"--a\r\n{PLAIN}\r\nHello\r\n--a\r\n{WAYS['as HTML'](text)}\r\n--a--\r\n"
+    ),
+    "forwarded": lambda text: (
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: message/rfc822\r\n\r\n"
+        f"From: x@y.example\r\n{WAYS['in base64'](text)}\r\n--b--\r\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("head", "key", "told"), [("b", witnessed.KEY, {2}), ("b", STRANGERS, set()), ("", witnessed.KEY, set())]
+)
+def test_a_head_that_only_people_were_shown(
+    scripts: Scripts, found: Bundle, way: str, head: str, key: Ed25519PrivateKey, told: set[int]
+) -> None:
+    """A server might show another to programs, or none."""
+    text = shown_to_people(found, 2, head * 64 or found.entries[1].head, key)
+    raw = f"From: pbem@play.example\r\nSubject: m1\r\n{WAYS[way](text)}".encode()
+    assert on_the_page(scripts, found, [raw]) == told
+    assert convicted(found, found, [raw]) == told
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_people_are_shown_in_each_language(scripts: Scripts, found: Bundle, language: str) -> None:
+    """In a file of letters, too."""
+    said = "Transcript of %(id)s after entry %(seq)s, signed by %(server)s:"
+    server, match = witnessed.about(found)
+    facts = {"id": match, "seq": 2, "server": server}
+    text = shown_to_people(found, 2, "b" * 64).replace(
+        said % facts, catalogue((template_folder(),), language).gettext(said) % facts
+    )
+    raw = f"From: pbem@play.example\r\n{WAYS['in base64'](text)}".encode()
+    assert convicted(found, found, [raw]) == {2}
+    box = b"From ann Mon Nov 23 2026\n" + b"From ann Mon Nov 23 2026\n".join([b"From: x\n\nHello\n\n", raw])
+    assert on_the_page(scripts, found, [box]) == {2}
+
+
+def test_another_entry_that_is_in_the_log_is_another_story(scripts: Scripts, found: Bundle) -> None:
+    """Signed in the letter or not: the checkpoint is signed."""
+    last, other = len(found.entries), "b" * 64
+    for seq in (2, last + 1):
+        item = witnessed.signed_head(found, seq, other, STRANGERS)
+        grown = bundle.Bundle((*found.entries, replace(found.entries[-1], seq=last + 1)), found.signatures, {})
+        shown = witnessed.logged(seq, witnessed.proof(grown, seq, {W: SECONDS}, head=other))
+        letters = [witnessed.letter(found, [item, shown])]
+        said = look(scripts, found, letters=letters)
+        assert (on_the_page(scripts, found, letters), said["faults"], said["seen"]) == ({seq}, [], [])
+        assert convicted(found, found, letters) == {seq}
 
 
 @pytest.mark.parametrize(

@@ -324,6 +324,29 @@ class TestWhatMailboxesDoToLetters:
         assert [finding.standing for finding in judged(whole, alone.as_bytes())[0].findings] == ["agrees", "agrees"]
 
 
+class TestTheLetterAsAPage:
+    """Mail programs show the HTML of a letter, and not the text beside it."""
+
+    def test_another_head_in_the_page_than_in_the_text_convicts(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "the match is closed")
+        (ours,) = kept("", raw).heads
+        key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+        for head, signer, standing in (
+            (ours.head, key, "agrees"),
+            ("b" * 64, key, "two stories"),
+            ("b" * 64, Ed25519PrivateKey.from_private_bytes(bytes(32)), "agrees"),
+        ):
+            signature = signer.sign(statement(ours.server, ours.match, ours.seq, head)).hex()
+            both = EmailMessage(policy=email.policy.SMTP)
+            both.set_content(text_of(raw))
+            told = (
+                f"Transcript of {ours.match} after entry {ours.seq}, signed by {ours.server}:<br>head {head}<br>"
+                f"signature {signature[:64]}<br>{signature[64:]}<br>key {ours.key}<br>"
+            )
+            both.add_alternative(f"<p>{told}</p>", subtype="html")
+            assert judged(whole, both.as_bytes())[0].standing == standing
+
+
 class TestBrokenLetters:
     """A letter that was changed proves nothing, and says so; it accuses nobody."""
 

@@ -16,7 +16,7 @@ import dns.rcode
 import dns.rrset
 import pytest
 
-from pbem.smtp.dns import Asker, Unreachable, txt
+from pbem.smtp.dns import AT_ONCE, Asker, Unreachable, txt
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.lookups import Lookups
@@ -62,7 +62,11 @@ class Case:
             self.lookups.ask(letter, names, tries, self.now)
 
     def round(self) -> None:
-        asyncio.run(self.asker._round())
+        async def scene() -> None:
+            await self.asker._round()
+            await asyncio.gather(*(task for _, task in self.asker._under_way.values()))
+
+        asyncio.run(scene())
 
     def leased(self) -> list[int]:
         """The letters that the desk is given."""
@@ -88,7 +92,7 @@ def test_a_letter_waits_and_others_do_not(case: Case) -> None:
     assert case.leased() == [case.second]
     case.answers = {NAME: "v=DKIM1; p=x", "s2._domainkey.mail.example": ""}
     case.round()
-    assert case.woken == 1
+    assert case.woken == 2
     assert case.lookups.found(case.first) == {NAME: "v=DKIM1; p=x", "s2._domainkey.mail.example": ""}
     assert case.lookups.found(case.second) == {}
     assert sorted(case.leased()) == [case.first, case.second]
@@ -101,7 +105,7 @@ def test_asked_again_later_and_at_last_given_up(case: Case) -> None:
     for _ in range(4):
         assert case.first not in case.leased()
         case.round()
-        due = case.lookups.next_due()
+        due = case.lookups.next_due(case.now)
         waits.append((due - case.now) if due else None)
         case.now = due or case.now
     assert waits == [timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), None]
@@ -113,7 +117,7 @@ def test_asked_once_where_that_is_enough(case: Case) -> None:
     case.ask(case.first, NAME, tries=1)
     case.answers = {NAME: None}
     case.round()
-    assert case.lookups.next_due() is None
+    assert case.lookups.next_due(case.now) is None
 
 
 def test_waiting_spends_no_attempts(case: Case) -> None:
@@ -143,7 +147,72 @@ def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case:
         await task
 
     asyncio.run(scene())
-    assert case.lookups.next_due() == NOW  # asked again after the next start
+    assert case.lookups.due(NOW, 1, of_players=False)  # asked again after the next start
+
+
+SILENT = "s1._domainkey.silent.example"
+
+
+def _waiting(case: Case, sender: str, name: str, number: int = 0) -> int:
+    """A letter that waits for a name."""
+    letter = case.inbox.put(Envelope(sender, ("pbem@play.example",)), b"letter %d" % number, NOW)
+    case.ask(letter, name)
+    return letter
+
+
+def _comes_through(case: Case, sender: str) -> bool:
+    """Whether a letter that comes now is settled, while name servers of others say nothing."""
+
+    async def resolve(name: str) -> str:
+        await asyncio.sleep(3600 if name == SILENT else 0)
+        return "v=DKIM1; p=x"
+
+    async def some_time() -> None:
+        for _ in range(50):
+            await asyncio.sleep(0)
+
+    async def scene() -> bool:
+        asker = Asker(case.lookups, resolve, now=lambda: case.now, run=_run, settled=case.wake)
+        task = asyncio.create_task(asker.work())
+        await some_time()
+        letter = _waiting(case, sender, NAME)
+        asker.wake.set()
+        await some_time()
+        assert len(asker._under_way) <= AT_ONCE
+        asker.stop()
+        await task
+        assert not asker._under_way
+        return case.lookups.found(letter) == {NAME: "v=DKIM1; p=x"}
+
+    return asyncio.run(scene())
+
+
+@pytest.fixture
+def players(case: Case) -> None:
+    for name in ("ann", "bob"):
+        case.database.execute(
+            "INSERT INTO players (name, address, created) VALUES (?, ?, '')", (name, f"{name}@mail.example")
+        )
+
+
+@pytest.mark.usefixtures("players")
+def test_strangers_whose_name_servers_say_nothing_keep_no_player_waiting(case: Case) -> None:
+    for number in range(3 * AT_ONCE):
+        _waiting(case, f"{number}@silent.example", SILENT)
+    assert _comes_through(case, "Ann@mail.example")
+
+
+@pytest.mark.usefixtures("players")
+def test_many_in_a_players_name_keep_no_other_player_waiting(case: Case) -> None:
+    for number in range(3 * AT_ONCE):
+        _waiting(case, "bob@mail.example", SILENT, number)
+    assert _comes_through(case, "ann@mail.example")
+
+
+def test_many_of_a_stranger_keep_no_other_waiting(case: Case) -> None:
+    for number in range(3 * AT_ONCE):
+        _waiting(case, "1@silent.example", SILENT, number)
+    assert _comes_through(case, "new@mail.example")
 
 
 # Over a socket.

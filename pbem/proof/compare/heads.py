@@ -29,7 +29,9 @@ class Heads:
     def compare(self, letter: Shown) -> Iterator[Finding]:
         """What each head in a letter, for people or for programs, says about the bundle."""
         kept, ours = letter.kept, self.index.heads
-        shown = {(head.seq, head.head) for head in kept.heads}
+        # What people read under a signature that does not hold takes no place of what is signed.
+        signed = (head for head in kept.heads if letter.is_ours(head) and letter.is_signed(head))
+        shown = {(head.seq, head.head) for head in signed}
         # What agrees is told of what people read.
         shown.update((head.seq, head.head) for head in kept.for_programs if ours.get(head.seq) == head.head)
         others = [head for head in kept.for_programs if (head.seq, head.head) not in shown]

@@ -58,7 +58,8 @@ class Log:
             leaves = [statement(server, match, logged.seq, head) for head in shown - {ours}]
             if any(map(proof.proves, leaves)):
                 said = f"at size {size} it has another entry {logged.seq} than the bundle"
-                return Finding("two stories" if ours else "later", what, said, logged.seq)
+                later = ours is None and self.index.goes_on
+                return Finding("later" if later else "two stories", what, said, logged.seq)
             missing = "the bundle has no such entry" if ours is None else "the proof does not lead to the bundle's"
             return Finding("open" if ours is None else "broken", what, missing, logged.seq)
         seen = self._seen(logged.seq, proof)
