@@ -5,6 +5,7 @@ With `--accused` each test of the desk asks at its end whether the letters that 
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import shutil
@@ -20,7 +21,7 @@ from material import EXAMPLES, ODD, SIGNED, mails
 from stores import NEEDS_POSTGRESQL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, MutableMapping
 
 # No deadlines: tests are never timed. The same examples in each run, so that a green suite stays green.
 settings.register_profile("pbem", deadline=None, derandomize=True)
@@ -28,6 +29,7 @@ settings.load_profile("pbem")
 
 
 MEMORY = Path("/dev/shm")
+FOLDER = "pbem-run-"
 ROOM = 4 << 30
 """Octets that must be free in memory; the tests' files take half as many at once."""
 
@@ -50,22 +52,59 @@ def _foreign(config: pytest.Config) -> list[Path]:
     return [] if folder is None else mails(folder)
 
 
-def _files_in_memory(config: pytest.Config) -> None:
+def files_in_memory(memory: Path, environment: MutableMapping[str, str]) -> Callable[[], None] | None:
     """Have the tests' files in memory, where a sync takes no time: kills take none, and power cuts are simulated.
 
-    They are gone afterwards, unlike those in a TMPDIR that is set.
+    They are gone afterwards, unlike those in a TMPDIR that is set: what is returned removes them. Those of runs that
+    were killed are removed here: nobody else gives that memory back.
     """
-    if "TMPDIR" in os.environ or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM:
-        return
+    if "TMPDIR" in environment or not memory.is_dir():
+        return None
+    for left in memory.glob(f"{FOLDER}*"):
+        with suppress(OSError):
+            if left.stat().st_uid == os.getuid():
+                os.close(_held(left))
+                shutil.rmtree(left, ignore_errors=True)
+    if min(shutil.disk_usage(memory).free, _available()) < ROOM:
+        return None
     with suppress(OSError):
-        folder = tempfile.mkdtemp(prefix="pbem-tests-", dir=MEMORY)
-        Path(folder).chmod(0o755)  # tests become other users
-        os.environ["TMPDIR"] = tempfile.tempdir = folder
-        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=memory))
+        folder.chmod(0o755)  # tests become other users
+        held = _held(folder)  # until this process ends, however that is
+        environment["TMPDIR"] = str(folder)
+
+        def remove() -> None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(held)
+
+        return remove
+    return None
+
+
+def _held(folder: Path) -> int:
+    """A file that marks the folder as in use; raises OSError if it is."""
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def _available() -> int:
+    """How many octets of memory programs may still take: a file system in memory may be larger."""
+    try:
+        told = Path("/proc/meminfo").read_text(encoding="ascii").partition("MemAvailable:")[2].split()
+    except OSError:
+        told = []
+    return int(told[0]) * 1024 if told else ROOM
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    _files_in_memory(config)
+    if remove := files_in_memory(MEMORY, os.environ):
+        tempfile.tempdir = None  # to be asked for anew
+        config.add_cleanup(remove)
     gc.disable()  # until all is collected: what is imported is no garbage
     folder = config.getoption("corpora")
     if folder is not None and not _foreign(config):
