@@ -53,9 +53,12 @@ def list_(config_file: Path, *, as_json: bool) -> None:
 )
 def forget(name: str, config_file: Path) -> None:
     """Let the log of server NAME begin anew, and print the note of it that is forgotten: keep it."""
-    with opened(config_file) as store, store.database.transaction():
+    with opened(config_file) as store:
         known = TransparencyLog(store.database)
         if (note := known.remembered(name)) is None:
             raise click.ClickException(f"No log {name!r} was cosigned here.")
-        known.forget(name)
-    click.echo(note, nl=False)
+        click.echo(note, nl=False)  # nobody has it once it is forgotten
+        with store.database.transaction():
+            if known.remembered(name) != note:
+                raise click.ClickException("Meanwhile another note of it was cosigned here; nothing is forgotten.")
+            known.forget(name)

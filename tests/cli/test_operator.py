@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -149,6 +150,26 @@ def test_logs_that_are_witnessed_are_listed_and_forgotten(house: House) -> None:
     assert "Aborted" in house.run("log", "forget", "far.example", status=1)
     assert house.run("log", "forget", "far.example", "--yes") == note
     assert house.found("log", "list") == []
+
+
+def test_a_log_is_not_forgotten_before_its_note_is_printed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note proves something for as long as somebody has it."""
+    with Database(house.store) as database, database.transaction():
+        TransparencyLog(database).remember("far.example", "one\n", START)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "")
+
+    def cosigned_meanwhile(*_: object, **__: object) -> None:
+        with Database(house.store) as database, database.transaction():
+            TransparencyLog(database).remember("far.example", "two\n", START)
+
+    for echo, kept in ((full, "one\n"), (cosigned_meanwhile, "two\n")):
+        with monkeypatch.context() as patch:
+            patch.setattr("pbem.cli.log.click.echo", echo)
+            CliRunner().invoke(main, ["log", "forget", "far.example", "--yes", "--config", str(house.config)])
+        with Database(house.store) as database:
+            assert TransparencyLog(database).remembered("far.example") == kept
 
 
 def test_status_says_how_the_server_stands(house: House) -> None:
