@@ -7,6 +7,7 @@ is in them. Implements reliability.md, promises 1 and 2, and sealed.md 1.5, "Sec
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,9 +28,13 @@ def sync(path: Path) -> None:
 
 def make_folder(folder: Path, sync: Callable[[Path], None] = sync) -> None:
     """Have a folder there, and the names of all that had to be made on the disk; they are for their owner alone."""
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for one in reversed(made):
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    # What is there may have been made a moment ago, by another process, or by one that was killed before it synced.
+    there = missing[-1].parent if missing else folder
+    with suppress(OSError):  # somebody else's folder, perhaps on a file system that syncs none
+        sync(there.parent)
+    for one in reversed(missing):
+        one.mkdir(mode=0o700, exist_ok=True)
         sync(one.parent)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from simulation.disk import Disk
 
+from pbem import durable
 from pbem.cli.alone import alone
 from pbem.player import mail_out, memory, signing, witness
 from pbem.player.account import Account, Places
@@ -83,6 +84,28 @@ def test_what_was_remembered_stays(machine: Machine) -> None:
             with kept.transaction():
                 kept.know(f"letter {number}", "ready")
         machine.power_cut()
+
+
+@pytest.mark.parametrize("last", range(4))
+def test_what_is_in_a_folder_stays_whose_maker_was_killed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    """The first process dies before it synced the names of all folders that it made; the second finds them there."""
+    folder = machine.folder / "state" / "pbem" / "anna"
+    left = iter(range(last))
+
+    def fsync(file: int) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        machine.fsync(file)
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(os, "fsync", fsync)
+        durable.make_folder(folder)
+    durable.replace(folder / "note", b"kept")
+    machine.power_cut()
+    assert (folder / "note").read_bytes() == b"kept"
+    assert {one.stat().st_mode & 0o777 for one in (folder, *folder.parents[:2])} == {0o700}
 
 
 def test_secrets_and_the_words_that_open_notes_stay(machine: Machine) -> None:

@@ -197,8 +197,10 @@ class Disk:
         self._left = None
 
     def sync(self, path: Path) -> None:
-        """Make a file, or the names in a folder, durable."""
+        """Make a file, or the names in a folder, durable; what is beside the folder is on another disk."""
         path = path.resolve()
+        if not path.is_relative_to(self.folder.resolve()):
+            return
         if path.is_dir():
             self._sync_names(path)
         else:
