@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bench import servers
 from bench.measure import Part, alternate, ratio_goal
-from pbem.config import Delivery, Smarthost
+from pbem.config.mail import Delivery, Smarthost
 from pbem.smtp import delivery
 from pbem.store.database import Database
 from pbem.store.outbox import Outbox

@@ -22,7 +22,7 @@ from material import KEYS
 from openpgp_maker import Signer, armored, packet, sub
 from signers import private_key
 
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.identity import Key, parse_key, ssh
 
 if TYPE_CHECKING:

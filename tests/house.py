@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from stores import place
 
-from pbem.config import Config, Listen, Listener
+from pbem.config.mail import Listener
+from pbem.config.server import Config
+from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
 from pbem.server.desk_thread import OwnThread

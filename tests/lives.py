@@ -40,7 +40,7 @@ import pbem.desk.wiring
 import pbem.server.daemon
 import pbem.store.inbox
 import pbem.store.owners
-from pbem.config import load
+from pbem.config.file import load
 from pbem.desk.reading import InProcess
 from pbem.failpoints import passing
 from pbem.games import rules

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from pbem.config import Limits, Listen, Listener
+from pbem.config.limits import Limits
+from pbem.config.mail import Listener
+from pbem.config.values import Listen
 from pbem.smtp.intake import Intake
 
 if TYPE_CHECKING:

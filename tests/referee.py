@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stores import POSTGRESQL, connection, place
 
-from pbem.config import Config, HousePlayer, Identity
+from pbem.config.server import Config, HousePlayer, Identity
 from pbem.desk.matches import MatchRepository
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk

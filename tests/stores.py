@@ -17,7 +17,7 @@ from pbem.store_place import PostgresqlAddress
 if TYPE_CHECKING:
     import sqlite3
 
-    from pbem.config import Config
+    from pbem.config.server import Config
     from pbem.store.database import Database
     from pbem.store_place import Place
 

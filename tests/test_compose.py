@@ -10,7 +10,7 @@ import pytest
 from click import Group
 
 from pbem.cli import main
-from pbem.config import load
+from pbem.config.file import load
 from pbem.store_place import PostgresqlAddress
 
 ROOT = Path(__file__).parent.parent

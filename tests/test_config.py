@@ -10,7 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from pbem.config import Config, ConfigError, Duration, Limits, Listen, faults, load, parse
+from pbem.config.file import ConfigError, faults, load, parse
+from pbem.config.limits import Limits
+from pbem.config.server import Config
+from pbem.config.values import Duration, Listen
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 EXAMPLE = Path(__file__).parents[1] / "config" / "pbem.example.toml"

@@ -15,7 +15,7 @@ import pytest
 from referee import Referee
 from stores import connection
 
-from pbem.config import Delivery
+from pbem.config.mail import Delivery
 from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
 from pbem.match.state import Match

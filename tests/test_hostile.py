@@ -31,7 +31,7 @@ from lives import MAILBOX, SERVER, Figures, Player, Server, Smarthost, Table, ch
 from material import KEYS
 from referee import body
 
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.desk.reading import InProcess
 from pbem.games import GAMES
 from pbem.identity import parse_key, ssh

@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pbem.config import Config, Limits, Listen, Listener, Log
+from pbem.config.limits import Limits
+from pbem.config.mail import Listener
+from pbem.config.server import Config, Log
+from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
 from pbem.server.desk_thread import OwnThread

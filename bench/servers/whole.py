@@ -14,7 +14,10 @@ from pathlib import Path
 
 from bench.servers.clock import Clock
 from bench.table import START
-from pbem.config import Config, Limits, Listen, Listener, Log, Smarthost
+from pbem.config.limits import Limits
+from pbem.config.mail import Listener, Smarthost
+from pbem.config.server import Config, Log
+from pbem.config.values import Listen
 from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
 from pbem.store_place import PostgresqlAddress

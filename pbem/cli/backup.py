@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from pbem.cli.common import config_option, opened, troubles
-from pbem.config import load
+from pbem.config.file import load
 from pbem.store import own_keys
 from pbem.store.restore import restore as put_back
 from pbem.store.sqlite import Lock

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from pbem.config import Config, ConfigError, load, place
+from pbem.config.file import ConfigError, load, place
+from pbem.config.server import Config
 from pbem.server.composer import open_composer
 from pbem.server.logs import configure_logs
 from pbem.store import own_keys
@@ -33,6 +34,8 @@ from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from pbem.config.server import Config
 
 __all__ = ["as_json", "config_option", "fields", "instruct", "opened", "table", "troubles", "wake"]
 

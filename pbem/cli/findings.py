@@ -15,7 +15,7 @@ from pbem.server.doctor import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pbem.config import Config
+    from pbem.config.server import Config
 
 
 def report(findings: Iterable[Finding]) -> bool:

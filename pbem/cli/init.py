@@ -17,7 +17,7 @@ from string import Template
 
 import click
 
-from pbem.config import faults
+from pbem.config.file import faults
 from pbem.examples import example_folder
 
 __all__ = ["init"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import config_option, troubles
-from pbem.config import load
+from pbem.config.file import load
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.move import move

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pbem.config import ConfigError, load
+from pbem.config.file import ConfigError, load
 from pbem.games import GAMES
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer

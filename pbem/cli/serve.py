@@ -14,7 +14,7 @@ import structlog
 from click.core import ParameterSource
 
 from pbem.cli.common import config_option
-from pbem.config import Config, ConfigError, load
+from pbem.config.file import ConfigError, load
 from pbem.examples import example_folder
 from pbem.pages import Home, site
 from pbem.server.daemon import Daemon, StartError, write_ready
@@ -24,6 +24,7 @@ from pbem.server.roles import ALL, named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pbem.config.server import Config
     from pbem.smtp.intake import Place
 
 __all__ = ["serve"]

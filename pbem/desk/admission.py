@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.config import Duration
+from pbem.config.values import Duration
 from pbem.desk.reading import ReaderError
 from pbem.desk.reply_tokens import token_in
 from pbem.identity import Key
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.config import Config, Limits
+    from pbem.config.limits import Limits
+    from pbem.config.server import Config
     from pbem.desk.reading import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import Envelope

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from pbem.config import Limits
+    from pbem.config.limits import Limits
     from pbem.identity import Key
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.bounces import Bounce

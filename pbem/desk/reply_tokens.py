@@ -24,7 +24,7 @@ from pbem.store.database import from_db, to_db
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pbem.config import Config
+    from pbem.config.server import Config
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from pbem.config import Config
+    from pbem.config.server import Config
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
     from pbem.identity import Key

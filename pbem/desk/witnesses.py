@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from pbem.config import Correspondent
+    from pbem.config.witness import Correspondent
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow

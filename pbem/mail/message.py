@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

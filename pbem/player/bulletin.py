@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.identity import ed25519_points
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Unreadable, read

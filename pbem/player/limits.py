@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config import read_as
+from pbem.config.reading import read_as
 from pbem.match.terms import duration
 from pbem.player.account import Account, BadAccount
 from pbem.player.blind import OCTETS

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config import Correspondent, Listen, converted, read_as
+from pbem.config.reading import converted, read_as
+from pbem.config.values import Listen
+from pbem.config.witness import Correspondent
 from pbem.identity import ssh
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-from pbem.config import Listen
+from pbem.config.values import Listen
 from pbem.player.account import BadAccount
 from pbem.player.witness import Settings, Witness
 from pbem.tlog.checkpoint import Checkpoint, Request

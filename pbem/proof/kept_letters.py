@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Letter, Unreadable, read

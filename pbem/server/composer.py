@@ -9,7 +9,7 @@ from pbem.mail.compose import Composer
 from pbem.mail.signing import DkimSigner
 
 if TYPE_CHECKING:
-    from pbem.config import Config
+    from pbem.config.server import Config
 
 __all__ = ["open_composer"]
 

@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from pbem.config import Config, Limits
+    from pbem.config.limits import Limits
+    from pbem.config.server import Config
     from pbem.desk.admission import Admission
     from pbem.desk.reading import Reader
     from pbem.server.desk_opening import OpenDesk

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from pbem.config import Config, Limits
+    from pbem.config.limits import Limits
+    from pbem.config.server import Config
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
     from pbem.mail.compose import Composer

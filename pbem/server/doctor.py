@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
-    from pbem.config import Config, Listen, Mailbox, Smarthost
+    from pbem.config.mail import Mailbox, Smarthost
+    from pbem.config.server import Config
+    from pbem.config.values import Listen
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
     from pbem.store.own_keys import OwnKeys

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from pbem.config import Config
+    from pbem.config.server import Config
     from pbem.mailbox import Mailbox
 
 __all__ = ["Fetcher", "Keeping", "envelope", "open_mailbox"]

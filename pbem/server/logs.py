@@ -17,7 +17,7 @@ import structlog
 from pbem.server.complaints import Complaints, Listener
 
 if TYPE_CHECKING:
-    from pbem.config import Log
+    from pbem.config.server import Log
 
 __all__ = ["configure_logs"]
 

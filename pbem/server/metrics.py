@@ -1,7 +1,7 @@
 """The figures of a running server for Prometheus, at `/metrics` of a separate listener.
 
-Here live the figures, and who may ask: only the loopback interface (`pbem.config`). They are numbers: no name, no
-address, no word of a letter.
+Here live the figures, and who may ask: only the loopback interface (`pbem.config.server`). They are numbers: no
+name, no address, no word of a letter.
 """
 
 from __future__ import annotations

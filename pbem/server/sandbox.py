@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import structlog
 
-from pbem.config import Duration, Limits
+from pbem.config.limits import Limits
+from pbem.config.values import Duration
 from pbem.desk.reading import AT_HAND, Asked, Found, InProcess, ReaderError, Understood
 from pbem.identity import BadKey, Key
 from pbem.identity.sender_auth import Voucher

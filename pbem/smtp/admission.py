@@ -15,7 +15,7 @@ import structlog
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pbem.config import Limits
+    from pbem.config.limits import Limits
 
 __all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol", "Admitted"]
 

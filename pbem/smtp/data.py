@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pbem.config import Limits
+    from pbem.config.limits import Limits
 
 __all__ = ["CHUNK", "Data", "read_data"]
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
 
-    from pbem.config import Delivery as Schedule
-    from pbem.config import Smarthost as SmarthostConfig
+    from pbem.config.mail import Delivery as Schedule
+    from pbem.config.mail import Smarthost as SmarthostConfig
     from pbem.store.outbox import Outbox, OutboxRow
 
 __all__ = [

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pbem.config import Limits, Listener
+    from pbem.config.limits import Limits
+    from pbem.config.mail import Listener
     from pbem.smtp.storing import Accept
 
 __all__ = ["Intake", "Place"]

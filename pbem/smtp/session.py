@@ -23,7 +23,7 @@ from pbem.smtp.data import CHUNK
 from pbem.smtp.networks import network_of
 
 if TYPE_CHECKING:
-    from pbem.config import Limits
+    from pbem.config.limits import Limits
     from pbem.failpoints import Failpoints
     from pbem.smtp.admission import Admission
     from pbem.smtp.recipients import Recipients

@@ -28,7 +28,9 @@ from referee import Referee
 from stores import file_of
 
 from pbem.cli import main
-from pbem.config import Dkim, Listen, Listener, Metrics
+from pbem.config.mail import Dkim, Listener
+from pbem.config.server import Metrics
+from pbem.config.values import Listen
 from pbem.identity import ssh
 from pbem.match.transcript import Entry
 from pbem.server import complaints as of
@@ -44,7 +46,7 @@ from pbem.store.sqlite import Lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pbem.config import Config
+    from pbem.config.server import Config
     from pbem.server.doctor import Finding
 
 COMMANDS = (

@@ -15,7 +15,7 @@ from material import KEYS, SIGNED
 from referee import Mailbox, Referee, body, sent_from
 
 from pbem import identity
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.desk.reading import InProcess
 from pbem.identity import parse_key, ssh
 from pbem.letters.render import Templates
@@ -317,7 +317,7 @@ def test_case_27_what_strangers_write_into_headers(referee: Referee, hostile: st
 def test_case_27_what_reaches_an_smtp_command(hostile: str) -> None:
     import asyncio  # noqa: PLC0415
 
-    from pbem.config import Config  # noqa: PLC0415
+    from pbem.config.server import Config  # noqa: PLC0415
 
     smarthost = Smarthost(Config(server="play.example").smarthost, server="play.example")
     with pytest.raises(Permanent, match="no plain address"):

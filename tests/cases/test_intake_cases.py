@@ -24,7 +24,9 @@ from house import Echo, House, configured, run
 from lives import End, Server, Smarthost
 from office import HELLO, TEXT, Office, serve
 
-from pbem.config import Duration, Limits, Listen, Listener
+from pbem.config.limits import Limits
+from pbem.config.mail import Listener
+from pbem.config.values import Duration, Listen
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
 from pbem.server.desk_opening import open_desk

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from lives import End, Server, Smarthost
 
-from pbem.config import Delivery
+from pbem.config.mail import Delivery
 from pbem.smtp.delivery import retry_time
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import Letters, Mailbox, confirming, form_in
 
 from pbem.cli import main
-from pbem.config import faults, load
+from pbem.config.file import faults, load
 from pbem.identity import ssh
 from pbem.server.daemon import Daemon, StartError
 

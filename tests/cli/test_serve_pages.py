@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pbem.cli.serve import write_composers
-from pbem.config import load
+from pbem.config.file import load
 from pbem.games import GAMES
 from pbem.i18n import LANGUAGES
 from pbem.pages import page_file

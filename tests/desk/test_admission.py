@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from referee import Mailbox, Referee
 
-    from pbem.config import Limits
+    from pbem.config.limits import Limits
     from pbem.mail.message import Letter
 
 TO = (f"pbem@{SERVER}",)

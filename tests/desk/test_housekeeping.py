@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from referee import attachment
 
-from pbem.config import Duration
+from pbem.config.values import Duration
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify

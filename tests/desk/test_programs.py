@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from referee import Referee, body, form_in, new
 
-from pbem.config import HousePlayer
+from pbem.config.server import HousePlayer
 from pbem.identity import ssh
 from pbem.store.people import People
 

@@ -14,7 +14,7 @@ import pytest
 from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 
-from pbem.config import HousePlayer, Identity
+from pbem.config.server import HousePlayer, Identity
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.documents import Evidence, Opening

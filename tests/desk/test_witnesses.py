@@ -23,8 +23,8 @@ from stores import POSTGRESQL
 from witness_double import Double
 
 from pbem.cli.verify import verify
-from pbem.config import Correspondent
-from pbem.config import Witness as WitnessConfig
+from pbem.config.witness import Correspondent
+from pbem.config.witness import Witness as WitnessConfig
 from pbem.desk.public import Public
 from pbem.pages.site import pages as pages_of
 from pbem.player import signing

@@ -22,7 +22,9 @@ import certificate
 import pytest
 from office import Office, serve
 
-from pbem.config import Duration, Limits, Listen, Listener
+from pbem.config.limits import Limits
+from pbem.config.mail import Listener
+from pbem.config.values import Duration, Listen
 from pbem.smtp.storing import Refusal
 from pbem.store.errors import BusyError, FullError
 

@@ -13,7 +13,7 @@ from domains import Domain, rsa_key
 from hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, letters, plain
 from openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.desk.reading import InProcess
 from pbem.identity import BadKey, Key, der, parse_key
 from pbem.mail.message import Unreadable

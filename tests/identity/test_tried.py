@@ -21,7 +21,7 @@ from openpgp_maker import BINARY, BINDING, BORN, TEXT, Signer, armored, notation
 from signers import private_key
 
 from pbem import identity
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.desk.reading import InProcess
 from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
 from pbem.mail.message import read

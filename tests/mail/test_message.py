@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.config import Limits
+from pbem.config.limits import Limits
 from pbem.mail.message import Letter, Unreadable, automatic, read
 
 if TYPE_CHECKING:

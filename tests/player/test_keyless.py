@@ -13,7 +13,7 @@ from domains import Domain, rsa_key
 from referee import SERVER, Mailbox, Referee, new
 from table import ANN, BOB, SMALL, TO, Side
 
-from pbem.config import Mailbox as MailboxConfig
+from pbem.config.mail import Mailbox as MailboxConfig
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.correspondence.party import Party

@@ -22,7 +22,10 @@ import structlog
 from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
 
-from pbem.config import Limits, Listen, Listener, Log
+from pbem.config.limits import Limits
+from pbem.config.mail import Listener
+from pbem.config.server import Log
+from pbem.config.values import Listen
 from pbem.server.daemon import IN_DOUBT, StartError
 from pbem.server.desk_opening import open_desk
 from pbem.server.logs import configure_logs

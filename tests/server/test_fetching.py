@@ -14,7 +14,7 @@ from house import House, configured, run
 from imap_server import PASSWORD, USER, Account, Broken, serving
 from lives import End, Server
 
-from pbem.config import Mailbox as MailboxConfig
+from pbem.config.mail import Mailbox as MailboxConfig
 from pbem.failpoints import FETCHING
 from pbem.mailbox import LeftAlone, none_skipped
 from pbem.mailbox.maildir import put
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pbem.config import Config
+    from pbem.config.server import Config
     from pbem.mailbox import Found, Handle
 
 LETTER = (

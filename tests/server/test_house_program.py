@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from house import House, configured, run
 from structlog.testing import capture_logs
 
-from pbem.config import HousePlayer
+from pbem.config.server import HousePlayer
 from pbem.server import house_program
 from pbem.server.doctor import surroundings
 from pbem.server.house_program import HouseProgram, command

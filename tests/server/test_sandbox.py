@@ -21,7 +21,8 @@ from domains import Domain, rsa_key
 from material import KEYS, ODD, SIGNED, mails
 from referee import Referee
 
-from pbem.config import Duration, Limits
+from pbem.config.limits import Limits
+from pbem.config.values import Duration
 from pbem.desk.reading import Asked, Found, InProcess, Reader, ReaderError
 from pbem.desk.wiring import Desk
 from pbem.identity import BadKey, Key, parse_key

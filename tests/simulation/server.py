@@ -21,8 +21,10 @@ from simulation.loop import Event
 from simulation.mailers import INTAKE, SMARTHOST
 from simulation.players import SERVER
 
-import pbem.config
-from pbem.config import Config, Duration, Identity, Listen, Listener
+from pbem.config import mail
+from pbem.config.mail import Listener
+from pbem.config.server import Config, Identity
+from pbem.config.values import Duration, Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_opening import opened
@@ -102,9 +104,9 @@ class Machine:
             store=folder / "pbem.sqlite",
             keys=folder / "keys",
             smtp=Listener(listen=Listen("192.0.2.1", INTAKE)),
-            smarthost=pbem.config.Smarthost(host="smarthost.example", port=SMARTHOST),
+            smarthost=mail.Smarthost(host="smarthost.example", port=SMARTHOST),
             identity=Identity("mx.play.example"),
-            delivery=pbem.config.Delivery(longest_retry=Duration(hours=1)),
+            delivery=mail.Delivery(longest_retry=Duration(hours=1)),
         )
 
     def now(self) -> datetime:

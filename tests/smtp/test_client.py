@@ -13,8 +13,8 @@ import certificate
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
-from pbem.config import Duration
-from pbem.config import Smarthost as SmarthostConfig
+from pbem.config.mail import Smarthost as SmarthostConfig
+from pbem.config.values import Duration
 from pbem.server.daemon import _access_token
 from pbem.smtp.client import _Replies
 from pbem.smtp.delivery import Permanent, Smarthost, Temporary

@@ -15,8 +15,9 @@ from aiosmtpd.smtp import SMTP
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.config import Delivery, Duration
-from pbem.config import Smarthost as SmarthostConfig
+from pbem.config.mail import Delivery
+from pbem.config.mail import Smarthost as SmarthostConfig
+from pbem.config.values import Duration
 from pbem.smtp import delivery
 from pbem.smtp.delivery import Deliverer, Permanent, Smarthost, Temporary, retry_time
 from pbem.store.database import Database

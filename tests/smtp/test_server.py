@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from office import HELLO, TEXT, Client, Office, serve, until
 
-from pbem.config import Duration, Limits, Listen, Listener
+from pbem.config.limits import Limits
+from pbem.config.mail import Listener
+from pbem.config.values import Duration, Listen
 from pbem.smtp.storing import Refusal
 from pbem.store.errors import BusyError, FullError
 from pbem.store.inbox import Envelope

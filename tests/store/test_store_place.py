@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pbem.config import ConfigError, load
+from pbem.config.file import ConfigError, load
 from pbem.store_place import PostgresqlAddress
 
 SECRET = "s3cr3t"

@@ -1,0 +1,112 @@
+"""The mail of a server: where letters come in and go out, how often sending is tried, and who signs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from pbem.config.values import LOOPBACK, Count, Duration, Listen, Port, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Delivery", "Dkim", "Listener", "Mailbox", "Smarthost", "account_faults"]
+
+_HOST = re.compile(r"[\w.:%-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
+
+
+class Listener(Table, frozen=True):
+    """Where mail is taken in over one protocol."""
+
+    listen: Listen = Listen()
+    certificate: str = ""
+    certificate_key: str = ""
+    proxy: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.certificate) != bool(self.certificate_key):
+            raise ValueError("certificate and certificate_key belong together: give both or none")
+
+
+class _Login(Table, frozen=True):
+    """Who logs in at a mail server, and how: with a password, or a command that prints an access token."""
+
+    user: str = ""
+    password_file: str = ""
+    password_command: str = ""
+    token_command: str = ""
+
+    @property
+    def secrets(self) -> list[str]:
+        """Which of these are given; one is enough."""
+        return [given for given in (self.password_file, self.password_command, self.token_command) if given]
+
+
+class Smarthost(_Login, frozen=True):
+    """The mail server that takes outgoing letters."""
+
+    host: str = "127.0.0.1"
+    port: Port = 25
+    tls: Literal["none", "starttls", "implicit"] = "none"
+    timeout: Duration = Duration(seconds=60)
+    maildirs: str = ""
+
+
+class Mailbox(_Login, frozen=True):
+    """The mailbox that letters are fetched from: a provider's (`imap`), one on this machine (`maildir`), or none."""
+
+    imap: str = ""
+    port: Port = 993
+    tls: Literal["none", "starttls", "implicit"] = "implicit"
+    spam: str = ""
+    maildir: str = ""
+    poll: Duration = Duration(seconds=60)
+    timeout: Duration = Duration(seconds=60)
+
+    def __bool__(self) -> bool:
+        return bool(self.imap or self.maildir)
+
+    def account(self, address: str) -> str:
+        """Which mailbox this is, for a server whose mail goes to this address."""
+        return self.maildir or f"{self.user or address} {self.imap}:{self.port}"
+
+
+class Delivery(Table, frozen=True):
+    """How long and how often sending is tried; RFC 5321 4.5.4.1 demands 4 to 5 days."""
+
+    concurrency: Count = 4
+    first_retry: Duration = Duration(seconds=60)
+    factor: Annotated[float, msgspec.Meta(ge=1)] = 2.0
+    longest_retry: Duration = Duration(hours=6)
+    give_up: Duration = Duration(days=5)
+    per_day: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class Dkim(Table, frozen=True):
+    """The signature of outgoing letters; nothing is signed without a selector."""
+
+    selector: str = ""
+    domain: str = ""
+    key_file: str = ""
+
+
+def account_faults(box: Mailbox, smarthost: Smarthost) -> Iterator[str]:
+    """What is wrong with the mailbox that letters are fetched from, and with the server that takes them."""
+    if box.imap and box.maildir:
+        yield "mailbox: imap and maildir: give one of them"
+    if box.imap and not box.secrets:
+        yield "mailbox: imap needs password_file, password_command or token_command"
+    if box.imap and box.tls == "none" and box.imap not in LOOPBACK:
+        yield 'mailbox: tls = "none" shows the password to the network: one of starttls, implicit is possible'
+    for name, host in (("mailbox.imap", box.imap), ("smarthost.host", smarthost.host)):
+        if host and not _HOST.fullmatch(host):
+            yield f'{name} = "{host}" is no host name'
+    for name, account in (("mailbox", box), ("smarthost", smarthost)):
+        if len(account.secrets) > 1:
+            yield f"{name}: password_file, password_command and token_command: give one of them"
+    if smarthost.token_command and not smarthost.user:
+        yield "smarthost: token_command needs user, the account that the token is for"
+    if smarthost.token_command and smarthost.tls == "none" and smarthost.host not in LOOPBACK:
+        yield 'smarthost: tls = "none" shows the token to the network: one of starttls, implicit is possible'

@@ -1,0 +1,188 @@
+"""The whole file of a server, and the tables that are no module's own; what contradicts what in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from pbem.config.limits import Limits
+from pbem.config.mail import Delivery, Dkim, Listener, Mailbox, Smarthost, account_faults
+from pbem.config.values import DOMAIN, LOOPBACK, Count, Duration, Listen, Table
+from pbem.config.witness import Witness
+from pbem.i18n import ENGLISH, LANGUAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.store_place import Place
+else:
+    Place = object  # msgspec knows no union of types that are not its own; `pbem.config.reading` reads this one
+
+__all__ = ["Clock", "Config", "HousePlayer", "Identity", "Log", "Metrics", "Recovery"]
+
+AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
+MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
+PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
+
+
+class Clock(Table, frozen=True):
+    """The clock's defaults, if a match does not agree on something else."""
+
+    settle: Duration = Duration(minutes=10)
+    outage: Duration = Duration(hours=1)
+    vacation_days: Annotated[int, msgspec.Meta(ge=0, le=366)] = 30
+
+
+class Identity(Table, frozen=True):
+    """Whose word is taken for who wrote a letter."""
+
+    authserv_id: str = ""
+
+
+class HousePlayer(Table, frozen=True):
+    """The program that plays with anybody: the file that starts it, its name as a player, and its address."""
+
+    config: str = ""
+    name: str = ""
+    address: str = ""
+
+
+class Metrics(Table, frozen=True):
+    """Where figures for Prometheus are served."""
+
+    listen: Listen = Listen()
+
+
+class Recovery(Table, frozen=True):
+    """How players who lost all their keys get new ones."""
+
+    delay: Duration = Duration(days=7)
+    codes_per_day: Count = 5
+
+
+class Log(Table, frozen=True):
+    """What is logged, to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"
+
+
+class Config(Table, frozen=True):
+    """The whole file; paths are absolute once loaded."""
+
+    server: str
+    address: str = ""
+    delimiter: str = "+"
+    operator: str = ""
+    pages: str = ""
+    language: str = ENGLISH
+    desks: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
+    store: Place = Path("pbem.sqlite")
+    keys: Path = Path("keys")
+    smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
+    lmtp: Listener = Listener()
+    mailbox: Mailbox = Mailbox()
+    smarthost: Smarthost = Smarthost()
+    delivery: Delivery = Delivery()
+    limits: Limits = Limits()
+    dkim: Dkim = Dkim()
+    clock: Clock = Clock()
+    identity: Identity = Identity()
+    house: HousePlayer = HousePlayer()
+    witness: Witness = Witness()
+    metrics: Metrics = Metrics()
+    recovery: Recovery = Recovery()
+    log: Log = Log()
+
+    def wrong(self) -> list[str]:
+        """All faults, each in a sentence; empty for a configuration that can be used."""
+        return [*self._misnamed(), *self._contradictory()]
+
+    def _misnamed(self) -> Iterator[str]:
+        """What is wrong with the server's names and addresses."""
+        if not DOMAIN.fullmatch(self.server):
+            yield f'server = "{self.server}" is no host name in lower case'
+        if self.delimiter not in {"+", "-", "=", "_", ""}:
+            yield f'delimiter = "{self.delimiter}": one of + - = _ is possible, or none'
+        local, _, domain = self.mail_address.rpartition("@")
+        if not MAILBOX.fullmatch(local) or not DOMAIN.fullmatch(domain):
+            yield f'address = "{self.address}" is no simple address in lower case'
+        if self.delimiter and self.delimiter in local:
+            yield f'delimiter = "{self.delimiter}" stands in the address "{self.mail_address}" itself'
+        if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
+            yield f'operator = "{self.operator}" is no address'
+        if self.pages and not PAGES.fullmatch(self.pages):
+            yield f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"'
+        if self.language not in LANGUAGES:
+            yield f'language = "{self.language}": one of {", ".join(LANGUAGES)} is possible'
+        if self.house.name and not PLAYER.fullmatch(self.house.name):
+            yield f'house: name = "{self.house.name}" is no name of a player in lower case'
+        if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
+            yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
+
+    def _contradictory(self) -> Iterator[str]:
+        """Values that contradict each other."""
+        yield from account_faults(self.mailbox, self.smarthost)
+        if not self.delimiter and not self.mailbox:
+            yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
+        yield from self.witness.faults(self.server)
+        if bool(self.dkim.selector) != bool(self.dkim.key_file):
+            yield "dkim: selector and key_file are given together, or none of them"
+        for name in (self.dkim.selector, self.dkim.domain):
+            if name and not DOMAIN.fullmatch(name):
+                yield f'dkim: "{name}" is no host name in lower case'
+        place = self.metrics.listen
+        if place.path is not None or place.systemd or place.host not in LOOPBACK:
+            yield f'metrics: listen = "{place}": figures are given out on 127.0.0.1 or [::1] alone'
+        for box in (self.smtp, self.lmtp):
+            if box.listen and str(box.listen) == str(self.metrics.listen) and box.listen.port:
+                yield f"metrics: {box.listen} is taken by mail"
+        if self.delivery.longest_retry < self.delivery.first_retry:
+            yield "delivery: longest_retry is shorter than first_retry"
+
+    def loops(self) -> Iterator[str]:
+        """Settings that would lead our own letters back to us: no real server needs one."""
+        for name, listener in (("smtp", self.smtp), ("lmtp", self.lmtp)):
+            place = listener.listen
+            here = place.host in LOOPBACK | {"0.0.0.0", "::"} and self.smarthost.host in LOOPBACK  # noqa: S104 - nothing listens by this
+            if place.port == self.smarthost.port and (here or place.host == self.smarthost.host):
+                yield f"smarthost: {self.smarthost.host}:{place.port} is where {name} listens: a loop"
+        local, _, domain = self.operator.lower().rpartition("@")
+        own, _, host = self.mail_address.rpartition("@")
+        detailed = self.delimiter and local.startswith(own + self.delimiter)
+        if domain == host and (local == own or detailed):
+            yield f'operator = "{self.operator}" is the server itself: give an address that a person reads'
+
+    @property
+    def mail_address(self) -> str:
+        """The one address that everything is sent to and from."""
+        return self.address or f"pbem@{self.server}"
+
+    @property
+    def house_name(self) -> str:
+        """The name of the house as a player; empty if there is none."""
+        return self.house.name or ("house" if self.house.config else "")
+
+    @property
+    def return_paths(self) -> bool:
+        """Whether each letter has its own return path (VERP); providers let only the account send."""
+        return bool(self.delimiter) and not self.mailbox.imap
+
+    @property
+    def dkim_domain(self) -> str:
+        """The domain that signs for letters: that of the address, so that it is aligned with From (RFC 7489 3.1)."""
+        return self.dkim.domain or self.mail_address.rpartition("@")[2]
+
+    @property
+    def signing_key(self) -> Path:
+        """The file of the key that signs transcript heads."""
+        return self.keys / "signing.key"
+
+    @property
+    def store_key(self) -> Path:
+        """The file of the key that seals the store."""
+        return self.keys / "store.key"

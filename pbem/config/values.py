@@ -1,0 +1,82 @@
+"""The values that tables share: lengths of time, places to listen, names of hosts; and what all tables are."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Self
+
+import msgspec
+
+__all__ = ["DOMAIN", "LOOPBACK", "Count", "Duration", "Listen", "Port", "Table"]
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+DURATION = re.compile(r"([0-9]{1,9})([smhd])")
+# Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
+DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+
+
+class Duration(timedelta):
+    """A length of time, written as a whole number and a unit: 60s, 10m, 6h, 5d."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The duration that a text names; raises ValueError."""
+        match = DURATION.fullmatch(text)
+        if match is None:
+            raise ValueError(f'"{text}" is no duration: write a number and one of s, m, h, d, such as "10m"')
+        return cls(**{UNITS[match[2]]: int(match[1])})
+
+
+class Listen:
+    """A place to listen at: host and port (0: any free one), a Unix socket, systemd's sockets, or nowhere."""
+
+    __slots__ = ("host", "path", "port", "systemd")
+
+    def __init__(self, host: str = "", port: int = 0, path: Path | None = None, *, systemd: bool = False) -> None:
+        self.host = host
+        self.port = port
+        self.path = path
+        self.systemd = systemd
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `host:port`, `[host]:port`, `unix:/path`, `systemd` or the empty text; raises ValueError."""
+        if not text:
+            return cls()
+        if text == "systemd":
+            return cls(systemd=True)
+        if text.startswith("unix:"):
+            return cls(path=Path(text.removeprefix("unix:")))
+        host, colon, port = text.rpartition(":")
+        if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+            raise ValueError(f'"{text}" is no place to listen: write host:port, unix:/path or systemd')
+        return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+    def __bool__(self) -> bool:
+        return bool(self.host or self.path or self.systemd)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Listen) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return f"unix:{self.path}"
+        if self.systemd:
+            return "systemd"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}" if self.host else ""
+
+    __repr__ = __str__
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The base of all tables: unknown keys are errors, and nothing changes after loading."""
