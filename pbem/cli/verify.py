@@ -135,24 +135,15 @@ def verify(
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
     believed = witness_keys(witnesses)
     seeds = _seeds(opened) if opened else []
-    try:
-        content = load(bundle)
-    except BeyondLimits as error:
-        raise click.UsageError(f"{bundle}: {error}") from error
+    content = _content(bundle)
     proved = Proved(telling=bool(against or seeds))
-    made = []
-    for check in checks(content, Letters, server_key, proved):
-        made.append(check)
-        if not as_json:
-            click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
+    made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
     bench = _bench(proved, believed) if holds and against else None
     judged = [bench.judge(kept(source, raw)) for source, raw in kept_letters([*against, *more])] if bench else []
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
-    status = 2 if made[-1].what == "limits" else _status(holds, judged, played, bool(against))
     seen = bench.witnessed if bench else {}
-    if not status and len(seen) < len(believed):
-        status = 3
+    status = _status(made[-1], judged, played, bool(against), len(seen) < len(believed))
     if as_json:
         document = {
             "pbem": "verification 1",
@@ -169,6 +160,20 @@ def verify(
         _tell(judged, bool(against), not status and all(finding.standing == "agrees" for finding in played))
     if status:
         sys.exit(status)
+
+
+def _content(bundle: Path) -> bytes:
+    try:
+        return load(bundle)
+    except BeyondLimits as error:
+        raise click.UsageError(f"{bundle}: {error}") from error
+
+
+def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json: bool) -> Iterator[Check]:
+    for check in checks(content, Letters, server_key, proved):
+        if not as_json:
+            click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
+        yield check
 
 
 def _bench(proved: Proved, believed: Sequence[VerifierKey]) -> Against:
@@ -207,12 +212,15 @@ def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> I
         yield finding
 
 
-def _status(holds: bool, judged: Sequence[Letter], played: Sequence[Finding], asked: bool) -> int:
+def _status(last: Check, judged: Sequence[Letter], played: Sequence[Finding], asked: bool, unseen: bool) -> int:
+    """The exit status; `unseen` if of a named witness no letter shows what it saw."""
+    if last.what == "limits":
+        return 2
     letters_ = {letter.standing for letter in judged}
     standings = letters_ | {finding.standing for finding in played}
-    if not holds or standings & _CONVICTS:
+    if not last.holds or standings & _CONVICTS:
         return 1
-    return 3 if standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) else 0
+    return 3 if standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
 
 
 def _tell(judged: Sequence[Letter], asked: bool, blind: bool) -> None:
