@@ -4,12 +4,14 @@ Strangers' letters are read, judged and parsed beforehand; answers are put into 
 happens while the store is locked: see `decisions` and `Beforehand`.
 
 Errors are treated by whose fault they are. A player's fault is answered by mail; ours is logged with a reference,
-and the letter is tried three times in all, then set aside. Implements design.md, "The way of a letter", and
+and the letter is tried three times in all, then set aside. A want of descriptors, processes or memory is the
+machine's: no letter's attempts are spent, and all wait. Implements design.md, "The way of a letter", and
 reliability.md, promises 1 to 4.
 """
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -51,6 +53,9 @@ _ASIDE = 10
 _REGRETS = 3
 """At most how often a day an address is told that a letter from there was set aside."""
 
+_SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+"""What the machine says of descriptors, memory and processes when it has none left."""
+
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
@@ -65,7 +70,7 @@ class _Taken:
 def handle_next(desk: Desk, now: datetime) -> int:
     """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
 
-    Raises only if the store fails, or the reader cannot even be started.
+    Raises only if the store fails, the reader cannot even be started, or the machine has no descriptors left.
     """
     if desk.in_doubt:
         desk.inbox.give_back_all()
@@ -207,11 +212,19 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
 
 
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
-    """Give back a letter on which we failed."""
+    """Give back a letter on which we failed; raises the error if it is the machine's fault."""
     forget(desk)
+    if _is_of_the_machine(error):
+        raise error
     reference = desk.random(6).hex()
     _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
     desk.inbox.release(row.id)
+
+
+def _is_of_the_machine(error: Exception) -> bool:
+    """Whether a letter failed as the machine had nothing left to work with; a reader says so by its cause."""
+    cause = error.__cause__ or error
+    return isinstance(cause, OSError) and cause.errno in _SCARCE
 
 
 def _set_aside(desk: Desk, now: datetime) -> None:

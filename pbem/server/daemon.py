@@ -320,7 +320,8 @@ class Daemon:
             await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             log.info("stopping")
-            systemd.notify(self._environment, "STOPPING=1")
+            with contextlib.suppress(OSError):  # there may be no descriptor to say it by; it stops all the same
+                systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
             if house is not None:

@@ -22,7 +22,7 @@ from pbem.server.desk_messages import ASKED, EASE, FILES, READY, RESTS, STOP, WA
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pbem.server.desk_opening import Supplies
     from pbem.server.desk_place import Told
@@ -32,6 +32,7 @@ __all__ = ["DeskError", "OwnProcess", "Process", "started"]
 
 PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
+SHORT = 1.0  # seconds at the most until then where there was no descriptor for it: as long as asyncio accepts nobody
 ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
 
 log = structlog.get_logger()
@@ -89,18 +90,17 @@ class OwnProcess:
         self._begin()
 
     def _begin(self) -> None:
-        self._line, theirs = socket.socketpair()
-        with theirs:
-            try:
+        with _starting(), contextlib.ExitStack() as unless_started:
+            self._line, theirs = socket.socketpair()
+            unless_started.callback(self._line.close)
+            with theirs:
                 self._process: Process | None = self._start(theirs)
-            except OSError as error:
-                self._line.close()
-                raise DeskError(f"the desk's process cannot be started: {error.strerror}") from error
+            unless_started.pop_all()
 
     async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
         """Tell the process what to work on, and wait until it is ready."""
         self._turn, self._lock = turn, lock
-        with contextlib.suppress(ConnectionError):  # what it said before it ended is read below
+        with _starting(), contextlib.suppress(ConnectionError):  # what it said before it ended is read below
             socket.send_fds(self._line, [FILES], [*turn.ends, *lock])
             with Connection(os.dup(self._line.fileno())) as supplies:
                 supplies.send(self._supplies)
@@ -115,6 +115,7 @@ class OwnProcess:
     async def work(self) -> None:
         """Let the process work, and start another one whenever it dies, until `stop`."""
         pause = FIRST_PAUSE
+        in_hand = False  # whether letters are in the hands of a process that ended
         while True:
             if self._process is not None:
                 began = asyncio.get_running_loop().time()
@@ -129,19 +130,25 @@ class OwnProcess:
                 log.error("desk ended", status=status)
                 if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
                     pause = FIRST_PAUSE
-            given_back = await self._give_back()
+                in_hand = True
+            in_hand = in_hand and not await self._give_back()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
                 return
             pause = min(pause * 2, LONGEST_PAUSE)
-            if not given_back:
+            if in_hand:
                 continue
             try:
                 self._begin()
                 assert self._turn is not None
                 await self.open(self._turn, self._lock)
             except (StoreError, DeskError) as error:
-                log.error("desk cannot begin", trouble=str(error))
+                await self.close()
+                if isinstance(error.__cause__, OSError):
+                    _complain(error.__cause__)
+                    pause = min(pause, SHORT)
+                else:
+                    log.error("desk cannot begin", trouble=str(error))
 
     async def _give_back(self) -> bool:
         """Give others what the process had in hand; returns whether that could be written."""
@@ -226,6 +233,20 @@ class OwnProcess:
         if self._turn is not None:
             self._turn.mend()
         return status
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Raise `DeskError` where this machine has no descriptor, process or memory to start one."""
+    try:
+        yield
+    except OSError as error:
+        raise DeskError(f"the desk's process cannot be started: {error.strerror}") from error
+
+
+def _complain(error: OSError) -> None:
+    """Let the event loop tell of it, as of its own want of descriptors: once a minute, however often it is tried."""
+    asyncio.get_running_loop().call_exception_handler({"message": "desk cannot begin", "exception": error})
 
 
 def _ended(process: Process) -> int:

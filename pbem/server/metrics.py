@@ -10,6 +10,7 @@ import asyncio
 import io
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
@@ -90,7 +91,7 @@ class Metrics(Collector):
     async def listen(self, host: str, port: int) -> int:
         """Bind the given port; nobody is answered before `open`. Raises OSError."""
         self._loop = asyncio.get_running_loop()
-        family = _IPv6Server if ":" in host else ThreadingWSGIServer
+        family = _IPv6Server if ":" in host else _Server
         self._server = make_server(host, port, self._answer, family, _Handler)
         return self._server.server_port
 
@@ -135,7 +136,21 @@ class Metrics(Collector):
         return body
 
 
-class _IPv6Server(ThreadingWSGIServer):
+class _Server(ThreadingWSGIServer):
+    def get_request(self) -> tuple[socket.socket, object]:
+        """The next connection; without a descriptor for it, it is tried again a little later, not at once."""
+        try:
+            return super().get_request()
+        except OSError:
+            time.sleep(POLL)
+            raise
+
+    def handle_error(self, *_: object) -> None:
+        """A line of our own, in place of a traceback with the client's address."""
+        log.exception("metrics trouble")  # noqa: LOG004 - called while it is handled
+
+
+class _IPv6Server(_Server):
     address_family = socket.AF_INET6
 
 

@@ -282,21 +282,23 @@ class Worker:
             self._beside.close()
 
     def _start(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            command = [sys.executable, "-I", "-m", __name__, _plain(self._limits)]
+        command = [sys.executable, "-I", "-m", __name__, _plain(self._limits)]
+        with contextlib.ExitStack() as unless_started:
             try:
-                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                    command,
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,  # a library's last words may quote the letter
-                    cwd="/",
-                    env={"LC_ALL": "C.UTF-8"},  # what our own environment holds is none of its business
-                )
+                ours, theirs = socket.socketpair()
+                unless_started.callback(ours.close)
+                with theirs:
+                    self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                        command,
+                        stdin=theirs.fileno(),
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,  # a library's last words may quote the letter
+                        cwd="/",
+                        env={"LC_ALL": "C.UTF-8"},  # what our own environment holds is none of its business
+                    )
             except OSError as error:
-                ours.close()
                 raise ReaderError(f"the reader cannot be started: {error.strerror}") from error
+            unless_started.pop_all()
         self._socket, self._started = ours, False
         self._received.clear()
 
