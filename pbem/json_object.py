@@ -1,13 +1,32 @@
 """A JSON object (RFC 8259) whose form was checked where it came in: each value is of the kind that its form says.
 
-Only the name of the type lives here, for what is stored and proved as JSON: entries, terms, clocks, records. An
-object that is not checked yet, or only handed on, is a `Mapping[str, object]`.
+Only the name of the type lives here, for what is stored and proved as JSON: entries, terms, clocks, records; and how
+deep JSON of others may be nested (docs/bundle.md, 1). An object that is not checked yet, or only handed on, is a
+`Mapping[str, object]`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
-__all__ = ["JsonObject"]
+__all__ = ["DEPTH", "JsonObject", "depth"]
 
 JsonObject = dict[str, Any]
+
+DEPTH: Final = 32
+"""Of lists and objects in one another: each reader of a proof, in whatever language, stops there."""
+
+# A text without an end counts as one: looked for again from each of its quotes, it would take quadratic time.
+_NO_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^\[\]{}"]++')
+
+
+def depth(text: bytes) -> int:
+    """How deep the lists and objects of this JSON are nested; measured only if there are many."""
+    if text.count(b"[") + text.count(b"{") <= DEPTH:
+        return 0
+    deepest = now = 0
+    for bracket in _NO_BRACKET.sub(b"", text):
+        now += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, now)
+    return deepest

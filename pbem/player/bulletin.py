@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pbem.config.limits import Limits
 from pbem.identity import ed25519_points
+from pbem.json_object import DEPTH, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
@@ -104,20 +105,22 @@ def _document(packed: str) -> JsonObject:
     try:
         found = _loaded(base64.b64decode("".join(packed.split()), validate=True))
         same = isinstance(found, dict) and found.get("pbem") == "bulletin 1"
-    except (binascii.Error, ValueError, RecursionError) as error:
+    except (binascii.Error, ValueError) as error:
         raise NotGenuine("its bulletin is damaged") from error
     if not same:
         raise NotGenuine("its bulletin is of another kind")
     document: JsonObject = found
     try:
         canonical(document)
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError) as error:
         raise NotGenuine("its bulletin is damaged") from error
     return document
 
 
 def _loaded(content: bytes) -> Any:
-    """JSON in which every text is valid Unicode; raises ValueError, RecursionError."""
+    """JSON in which every text is valid Unicode, and no deeper than others read it; raises ValueError."""
+    if depth(content) > DEPTH:
+        raise ValueError("nested too deep")
     found = json.loads(content)
     json.dumps(found, ensure_ascii=False).encode()  # not so with half a character in it
     return found
@@ -138,7 +141,7 @@ def _files(letter: Letter, hashes: JsonObject) -> tuple[dict[str, JsonObject], d
             continue
         try:
             document = _loaded(content)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise NotGenuine(f"its file {name} is no JSON") from error
         if isinstance(document, dict):
             found[name] = document

@@ -16,6 +16,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pbem.json_object import DEPTH, depth
 from pbem.match.transcript import Entry
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ class Limits:
     entry_octets: int = 1 << 20
     values: int = 300_000
     """Commas and opening brackets in the transcript: each may become an object that outweighs its text by far."""
-    depth: int = 32
-    """Of lists and objects in one another."""
     keys: int = 40
     """That count of one player at once; the desk takes ten, and those revoked since the last report count for it."""
     letters: int = 100_000
@@ -233,26 +232,11 @@ def _entries(content: bytes) -> Iterator[Entry]:
         line = ended[:-1]
         what = f"transcript.jsonl: entry {number}"
         _refuse_more(what, len(line), LIMITS.entry_octets, "octets")
-        _refuse_more(what, _depth(line), LIMITS.depth, "lists and objects in one another")
+        _refuse_more(what, depth(line), DEPTH, "lists and objects in one another")
         try:
             yield Entry.read(line)
         except (ValueError, TypeError) as error:
             raise NotABundle(f"{what}: {error}") from error
-
-
-# A text without an end counts as one: looked for again from each of its quotes, it would take quadratic time.
-_NO_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^\[\]{}"]++')
-
-
-def _depth(line: bytes) -> int:
-    """How deep the lists and objects of this JSON are nested; measured only if there are many."""
-    if line.count(b"[") + line.count(b"{") <= LIMITS.depth:
-        return 0
-    deepest = depth = 0
-    for bracket in _NO_BRACKET.sub(b"", line):
-        depth += 1 if bracket in b"[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
 
 
 _SIGNED_HEAD = re.compile(rb"([0-9]{1,9} [0-9a-f]{64}) ([0-9a-f]{128})")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.config.limits import Limits
 from pbem.i18n import LANGUAGES, catalogue, template_folder
+from pbem.json_object import DEPTH, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Letter, Unreadable, read
 from pbem.proof import bundle
@@ -193,8 +194,10 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
     for packed in letter.values(BULLETIN):
         try:
             text = base64.b64decode("".join(packed.split()), validate=True).decode("utf-8-sig", "replace")
+            if depth(text.encode()) > DEPTH:
+                continue
             document = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_number)
-        except (binascii.Error, ValueError, RecursionError):
+        except (binascii.Error, ValueError):
             continue
         items = document.get("items") if isinstance(document, dict) else None
         for item in items if isinstance(items, list) else ():

@@ -40,6 +40,26 @@ const BUNDLE = (() => {
     return files;
   }
 
+  const DEPTH = 32; // docs/bundle.md, 1: of lists and objects in one another
+
+  /** How deep the lists and objects of this JSON are nested; measured only if there are many. */
+  function depth(source) {
+    if (source.replace(/[^[{]+/g, "").length <= DEPTH) return 0;
+    let deepest = 0, now = 0;
+    for (const bracket of source.replace(/"(?:[^"\\]+|\\.)*"?|[^[\]{}"]+/g, "")) deepest = Math.max(deepest, now += "[{".includes(bracket) ? 1 : -1);
+    return deepest;
+  }
+
+  /**
+   * What is written in JSON; raises Wrong if that is nested too deep, and SyntaxError.
+   * @param {string} source
+   * @param {string} what it is called
+   */
+  function json(source, what) {
+    must(depth(source) <= DEPTH, say("{what} has more than {most} lists and objects in one another, which is more than is looked at", { what, most: DEPTH }));
+    return JSON.parse(source);
+  }
+
   /** A value as the transcript writes it: sorted keys, no blanks, ASCII alone. */
   function canonical(value) {
     if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -98,12 +118,12 @@ const BUNDLE = (() => {
     for (let number = 1; files.has(`records/game-${number}.pbem.toml`); number++) {
       const played = record(text(files.get(`records/game-${number}.pbem.toml`)));
       // In the last turns of a sealed game nobody may have had anything to tell.
-      const told = played.turns.map((_, turn) => files.get(`reports/game-${number}-turn-${turn + 1}.json`));
-      const reports = told.map((file) => (file ? JSON.parse(text(file)).reports : []));
+      const told = played.turns.map((_, turn) => `reports/game-${number}-turn-${turn + 1}.json`);
+      const reports = told.map((path) => (files.has(path) ? json(text(files.get(path)), path).reports : []));
       found.push({ number, reports, ...played });
     }
     return found;
   }
 
-  return { Wrong, must, utf8, text, bytesOf, unpacked, unzip, canonical, field, games };
+  return { Wrong, must, utf8, text, bytesOf, unpacked, unzip, json, canonical, field, games };
 })();

@@ -3,7 +3,7 @@
 // browser cannot check is said by each check that leaves something open.
 
 const VERIFY = (() => {
-  const { Wrong, must, utf8, text, bytesOf, canonical, field } = BUNDLE;
+  const { Wrong, must, utf8, text, bytesOf, json, canonical, field } = BUNDLE;
   const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const unhex = (digits) => Uint8Array.from(digits.match(/../g) || [], (pair) => parseInt(pair, 16));
   const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
@@ -41,7 +41,11 @@ const VERIFY = (() => {
     for (const line of linesOf(files, "transcript.jsonl")) {
       const seq = entries.length + 1;
       let entry;
-      try { entry = JSON.parse(line); } catch { throw new Wrong(say("entry {seq} cannot be read", { seq })); }
+      try {
+        entry = json(line, say("transcript.jsonl: entry {seq}", { seq }));
+      } catch (error) {
+        throw error instanceof Wrong ? error : new Wrong(say("entry {seq} cannot be read", { seq }));
+      }
       must(canonical(entry) === line, say("entry {seq} is not written as entries are", { seq }));
       must(entry.seq === seq, say("entry {seq} bears the number {number}", { seq, number: entry.seq }));
       must(entry.prev === head, say("entry {seq} does not follow the entry before it", { seq }));
@@ -188,7 +192,7 @@ const VERIFY = (() => {
         must(opening.slice(opening.indexOf("\nsetup\n")) === `\nsetup\n${setup}\nend\n`, say("{path}: the setup of seat {seat} is not that of its opening", { path, seat: at + 1 }));
       });
       played.forEach(({ body, seq }, at) => {
-        const { game, turn } = JSON.parse(text(files.get(`reports/game-${number}-turn-${at + 1}.json`)));
+        const told = `reports/game-${number}-turn-${at + 1}.json`, { game, turn } = json(text(files.get(told)), told);
         must(game === number && turn === at + 1 && body.turn === turn, say("entry {seq}: the reports are those of another turn", { seq }));
       });
     }

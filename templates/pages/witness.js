@@ -2,7 +2,7 @@
 // that log (docs/witnesses.md; C2SP tlog-proof, signed-note, tlog-cosignature). Whom to believe is the reader's to say.
 
 const WITNESS = (() => {
-  const { must, utf8, text, bytesOf } = BUNDLE, { ed25519, holds, hex, unhex, leaves, binary } = VERIFY;
+  const { must, utf8, text, bytesOf, json } = BUNDLE, { ed25519, holds, hex, unhex, leaves, binary } = VERIFY;
   const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16;
   // Names have no blanks of Unicode. A script's `\s` has U+FEFF in addition, and not U+0085.
   const NAME = "[^+\\x00-\\x20\\x7f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]{1,253}";
@@ -95,7 +95,7 @@ const WITNESS = (() => {
    * @returns {About} restored: entries that tell of a restored backup
    */
   function match(files) {
-    const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean).map((line) => JSON.parse(line)), { server, match, server_key: key } = entries[0].body;
+    const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean).map((line) => json(line, "transcript.jsonl")), { server, match, server_key: key } = entries[0].body;
     const restored = entries.filter(({ type }) => type === "restored").map(({ seq }) => seq);
     return { server, match, key, closed: entries.at(-1).type === "closed", restored, heads: text(files.get("heads.txt")).split("\n").filter(Boolean).map((line) => line.split(" ")[1]) };
   }
@@ -118,7 +118,7 @@ const WITNESS = (() => {
       let bulletin = null;
       try {
         must(packed.replace(/\s/g, "").length % 4 === 0, "");
-        bulletin = JSON.parse(text(bytesOf(packed)));
+        bulletin = json(text(bytesOf(packed)), "X-Pbem-Bulletin");
       } catch { continue; }
       for (const item of bulletin && Array.isArray(bulletin.items) ? bulletin.items : []) {
         if (!item || typeof item.match !== "string") continue;

@@ -17,6 +17,7 @@ from sealed_seats import agreed, play
 
 from pbem.desk.public import Public
 from pbem.identity import ed25519_points
+from pbem.json_object import DEPTH
 from pbem.match.transcript import Entry, canonical
 from pbem.pages import messages
 from pbem.pages.replay import _packed, replay, revealed
@@ -146,6 +147,21 @@ def test_an_entry_that_is_written_otherwise_is_none(way: str, verifier: Scripts)
         assert re.match(
             rf"chain: entry {at + 1} (cannot be read|is not written as entries are|bears the number)", said
         )
+
+
+@pytest.mark.parametrize("deep", [DEPTH, DEPTH + 1, 3000])
+def test_an_entry_nested_too_deep_is_refused_in_the_same_words(deep: int, verifier: Scripts) -> None:
+    """However deep an engine could read: whoever asks the page and `pbem verify` hears the same."""
+    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    line = found.entries[2].canonical()[:-1] + b',"x":' + b"[" * (deep - 1) + b"]" * (deep - 1) + b"}"
+    changed = replace(found, entries=(*found.entries[:2], Written(line), *found.entries[3:]))
+    try:
+        bundle.read(bundle.write(changed))
+        said = ""
+    except bundle.NotABundle as error:
+        said = str(error)
+    assert ("in one another" in said) == (deep > DEPTH)
+    assert (fails(verifier, changed) == f"chain: {said}") == (deep > DEPTH)
 
 
 def is_entry(line: bytes) -> bool:

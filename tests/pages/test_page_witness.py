@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from javascript import Scripts
 
 from pbem.i18n import LANGUAGES, catalogue, template_folder
+from pbem.json_object import DEPTH
 from pbem.match.transcript import statement
 from pbem.pages import messages
 from pbem.pages.replay import _packed
@@ -295,6 +296,20 @@ def test_of_odd_bulletins_page_and_program_convict_for_the_same(scripts: Scripts
         assert on_the_page(scripts, given, letters) == by_program, letters
         said[bool(by_program)] += 1
     assert min(said.values()) > 30
+
+
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"a":', "}"), ('[{"]":', "}]")])
+@pytest.mark.parametrize("deep", [DEPTH, DEPTH + 1, 1000, 5000])
+def test_bulletins_nested_too_deep_are_nobodys(
+    scripts: Scripts, found: Bundle, opened: str, closed: str, deep: int
+) -> None:
+    """An engine reads what another cannot: each stops at the same depth, which no bulletin of ours comes near."""
+    times, more = divmod(deep - 1, 2 if "{" in opened and "[" in opened else 1)
+    nested = "[" * more + opened * times + "0" + closed * times + "]" * more
+    head, _, packed = witnessed.letter(found, [witnessed.signed_head(found, 2, "b" * 64)]).partition(b"letin: ")
+    said = base64.b64decode(packed.partition(b"\r\n\r\n")[0])[:-1] + f', "x": {nested}, "y": "[[\\"[["}}'.encode()
+    raw = head + b"letin: " + base64.b64encode(said) + b"\r\n\r\nHello\r\n"
+    assert on_the_page(scripts, found, [raw]) == convicted(found, found, [raw]) == ({2} if deep == DEPTH else set())
 
 
 def test_a_signature_that_holds_for_programs_convicts_beside_one_for_people_that_does_not(found: Bundle) -> None:

@@ -23,6 +23,7 @@ from referee import Referee, attachment
 from pbem.cli.publish import publish
 from pbem.cli.replay import replay
 from pbem.cli.verify import verify as verify_command
+from pbem.json_object import DEPTH, depth
 from pbem.mail.folders import letters
 from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
@@ -128,15 +129,15 @@ def test_beyond_a_limit_nothing_is_proved(content: bytes, tmp_path: Path, monkey
     assert [check["what"] for check in found["checks"]] == ["limits"]
 
 
-@pytest.mark.parametrize("depth", [LIMITS.depth - 1, LIMITS.depth, 500, 100_000])
-def test_lists_in_lists(match: Bundle, depth: int) -> None:
+@pytest.mark.parametrize("deep", [DEPTH - 1, DEPTH, 500, 100_000])
+def test_lists_in_lists(match: Bundle, deep: int) -> None:
     """The body is one more; whatever stands in a text is none."""
-    value = "[" * depth + "]" * depth
+    value = "[" * deep + "]" * deep
     line = match.entries[0].canonical().replace(b'"body":{', b'"body":{"a":%s,"b":"[[{\\"",' % value.encode(), 1)
-    found = bundle._depth(line)
-    assert found == depth + 2
-    assert bundle._depth(b'{"a":"' + b"[" * 1000 + b'\\"]"}') == 1
-    assert bundle._depth(b'"\\"' * 1000 + b"[") <= 1
+    found = depth(line)
+    assert found == deep + 2
+    assert depth(b'{"a":"' + b"[" * 1000 + b'\\"]"}') == 1
+    assert depth(b'"\\"' * 1000 + b"[") <= 1
 
 
 def test_more_keys_than_anybody_has(match: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pbem.json_object import DEPTH, depth
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.difference import differs, unknown_head
@@ -93,9 +94,11 @@ def _document(file: AttachedFile, kind: str) -> JsonObject | None:
     """The JSON document, if it is of this kind, and about this match."""
     if f'"{kind}"'.encode() not in file.content or len(file.content) > bundle.LIMITS.paper_octets:
         return None
+    if depth(file.content) > DEPTH:
+        return None
     try:
         document = json.loads(file.content)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     if not isinstance(document, dict) or document.get("pbem") != kind:
         return None
