@@ -58,12 +58,13 @@ class Rest:
             if stopping.wait(rest):
                 return
 
-    def until(self, time: datetime | None, *, held_up: bool) -> float:
+    def until(self, time: datetime | None, *, looked: float | None) -> float:
         """Seconds to wait for a time, never so few that a late desk keeps the processor busy.
 
-        `held_up`: letters wait behind one that another desk has in hand.
+        `looked`: how many seconds it took to find that letters wait behind one that another desk has in hand, if any
+        do; where there are many, it looks more rarely.
         """
         wait = self._longest_wait
         if time is not None:
             wait = min(max((time - self._now()).total_seconds(), 0.05), self._longest_wait)
-        return min(wait, HELD_UP) if held_up else wait
+        return wait if looked is None else min(wait, max(HELD_UP, min(looked * RESTED, LONGEST_REST)))

@@ -106,9 +106,11 @@ class Work:
     def _some(self) -> float:
         """Handle some letters, and look at the clock after the last; returns the seconds until there is more work."""
         since_tick = handled = 0
+        looked = 0.0
         while Role.DESK in self._roles and since_tick < LETTERS_PER_TICK:
             began = self._clock()
             if not (handled := self._desk.handle_next(self._now())):
+                looked = self._clock() - began
                 break
             self._tell()
             since_tick += handled
@@ -119,7 +121,7 @@ class Work:
         if handled:
             return 0.0
         held_up = Role.DESK in self._roles and self._desk.held_up()
-        return self._rest.until(following, held_up=held_up)
+        return self._rest.until(following, looked=looked if held_up else None)
 
     def _tell(self) -> None:
         """Report that there may be something to send."""

@@ -69,13 +69,27 @@ _FREE = """NOT EXISTS (
     )"""
 """Whether no other desk has a letter in hand of the same sender, or for the same match."""
 
-_COLUMNS = "id, size, sender, match, attempts, suspect"
-_OF_PLAYERS, _OF_OTHERS = f"{FRESH} AND round >= 0 ORDER BY round, id", f"{FRESH} AND round IS NULL ORDER BY id"
-_NEXT, _NEXT_FREE = (
-    [f"SELECT {_COLUMNS}, {free} AS free {those}{first}" for those in (_OF_PLAYERS, _OF_OTHERS)]
-    for free, first in (("1 = 1", " LIMIT :most"), (_FREE, ""))
+_HELD_SENDERS, _HELD_MATCHES = (
+    f"SELECT {queue} FROM inbox AS held WHERE held.state = 'leased' AND held.owner <> :owner"
+    for queue in ("lower(held.sender)", "held.match")
 )
-"""Players' letters and others' in their order: the first, without a look at whether each is free; all, with one."""
+_MATTERS = f"""(
+        (sender <> '' AND lower(sender) NOT IN ({_HELD_SENDERS}))
+        OR (match <> '' AND match NOT IN ({_HELD_MATCHES}))
+        OR (sender = '' AND match = '')
+    )"""
+"""Whether a letter is free, or keeps others waiting that would be: not where all its queues are in another's hand.
+
+One sender may have thousands of such letters, and a desk with nothing else to do looks for others again and again.
+"""
+
+_COLUMNS = "id, size, sender, match, attempts, suspect"
+_OF_PLAYERS, _OF_OTHERS = "round >= 0 ORDER BY round, id", "round IS NULL ORDER BY id"
+_NEXT, _NEXT_FREE = (
+    [f"SELECT {_COLUMNS}, {free} AS free {FRESH}{matters} AND {those}{first}" for those in (_OF_PLAYERS, _OF_OTHERS)]
+    for free, matters, first in (("1 = 1", "", " LIMIT :most"), (_FREE, f" AND {_MATTERS}", ""))
+)
+"""Players' letters and others' in their order: the first, without a look at whether each is free; all that may be."""
 
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner

@@ -220,6 +220,48 @@ def test_a_desk_looks_again_soon_for_letters_behind_anothers(tmp_path: Path, *, 
     assert waited == [waits]
 
 
+@pytest.mark.parametrize(("seconds", "rests"), [(0.001, 0.05), (0.02, 0.18), (3.0, 1.0)])
+def test_a_desk_that_looks_again_and_again_does_so_a_tenth_of_the_time(
+    tmp_path: Path, seconds: float, rests: float
+) -> None:
+    """Where many letters wait behind one in hand, a look takes its time."""
+    time = 100.0
+    waited: list[float | None] = []
+
+    class Behind(Desk):
+        """A desk that gets no letter, and takes a while to find that out."""
+
+        def handle_next(self, _now: datetime) -> int:
+            nonlocal time
+            time += seconds
+            return 0
+
+        def held_up(self) -> bool:
+            return True
+
+    class Waiting(threading.Event):
+        """What ends the work when it was waited for three times."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout)
+            if len(waited) == 3:
+                work.stop()
+            return False
+
+    with Database(tmp_path / "store.sqlite") as database:
+        work = Work(
+            Behind(),
+            database,
+            lambda: datetime.now(UTC),
+            lambda: None,
+            lambda: None,
+            event=Waiting,
+            clock=lambda: time,
+        )
+        work()
+    assert waited == pytest.approx([rests] * 3)
+
+
 def test_who_waits_for_a_commit_waits_for_no_checkpoint(tmp_path: Path) -> None:
     """It is made by others, who write beside; the log goes on growing until one does."""
     path = tmp_path / "store.sqlite"

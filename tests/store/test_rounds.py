@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
-from pbem.store.inbox import ANYBODY, IN_SIGHT, LOT, Envelope, Inbox
+from pbem.store.inbox import _MATTERS, _NEXT_FREE, ANYBODY, IN_SIGHT, LOT, Envelope, Inbox, _chosen, _if_free
 from pbem.store.schema import MIGRATIONS, ROUNDS
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from pbem.store.database import Row
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 PLAYERS = ("ann", "bob", "cleo")
@@ -193,6 +196,50 @@ def test_no_letter_of_a_sender_is_overtaken_because_it_is_another_desks(shared: 
     shared.put("a")
     assert shared.of(0) == "a"
     assert shared.of(0) == "bm4"
+
+
+def test_letters_of_one_who_has_one_in_hand_are_not_looked_at_one_by_one(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: a desk that gets none of them looks again and again."""
+    shared.put("a" * 500 + "x" * 500)
+    assert len(shared.desks[0].lease_some(8, NOW)) == 8
+    looked_at: list[Row] = []
+
+    def each(sql: str, values: Mapping[str, object], found: Any = shared.each[1].each) -> Iterator[Row]:
+        for row in found(sql, values):
+            looked_at.append(row)
+            yield row
+
+    monkeypatch.setattr(shared.each[1], "each", each)
+    assert shared.of(1) == ""
+    assert len(looked_at) < 150
+    shared.put("z")
+    assert shared.of(1) == "z"
+
+
+def test_what_is_not_looked_at_changes_nothing(tmp_path: Path) -> None:
+    """The letters that are chosen are those of all that wait, with a look at each."""
+    random = Random(5)
+    chosen = 0
+    for round_ in range(40):
+        with Database(place(tmp_path / f"{round_}.db")) as database, Database(database.place) as beside:
+            shared = Shared(database, beside)
+            for _ in range(random.randrange(5, 40)):
+                if random.random() < 0.5:
+                    shared.put(random.choice("abcxy"))
+                else:
+                    shared.put_for(random.choice(["ann", "ANN", "bob", "x", ""]), random.choice(["m1", "m2", "m3"]))
+            shared.desks[0].lease_some(random.randrange(1, 5), NOW)
+            values = {"owner": "1"}
+            all_that_wait = [[*database.each(sql.replace(f" AND {_MATTERS}", ""), values)] for sql in _NEXT_FREE]
+            found = [[*database.each(sql, values)] for sql in _NEXT_FREE]
+            for most in (1, 4, 100):
+                expected = _chosen(all_that_wait, _if_free, most)
+                assert _chosen(found, _if_free, most) == expected
+                chosen += len(expected)
+            assert [len(rows) for rows in found] <= [len(rows) for rows in all_that_wait]
+    assert chosen > 100
 
 
 def test_no_letter_waits_for_a_desk_that_is_gone(shared: Shared) -> None:
