@@ -19,7 +19,20 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.reading import ReaderError
 from pbem.mail.signing import BadDkimKey
-from pbem.server.desk_messages import ASKED, EASE, FAILED, FILES, HERE, READY, RESTS, STOP, WAKE, WORKED
+from pbem.server.desk_messages import (
+    ASKED,
+    BEGINS,
+    EASE,
+    FAILED,
+    FILES,
+    HERE,
+    READY,
+    RESTS,
+    STOP,
+    WAKE,
+    WOKEN,
+    WORKED,
+)
 from pbem.server.desk_opening import opened
 from pbem.server.logs import configure_logs
 from pbem.store.errors import StoreError
@@ -78,8 +91,11 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
         with contextlib.suppress(OSError):  # the daemon is gone, and so are we in a moment
             line.sendall(word)
 
+    def begins(woken: bool) -> None:
+        tell(WOKEN if woken else BEGINS)
+
     try:
-        with opened(supplies, turn, worked, partial(tell, RESTS)) as work:
+        with opened(supplies, turn, worked, partial(tell, RESTS), begins) as work:
             threading.Thread(target=_listen, args=(line, work, here), daemon=True).start()
             tell(READY)
             work()

@@ -113,7 +113,11 @@ class Supplies:
 
 @contextmanager
 def opened(
-    supplies: Supplies, turn: WriteTurn, worked: Callable[[], None], rests: Callable[[], None]
+    supplies: Supplies,
+    turn: WriteTurn,
+    worked: Callable[[], None],
+    rests: Callable[[], None],
+    begins: Callable[[bool], None] = lambda _: None,
 ) -> Iterator[Work]:
     """A desk over a store that is there, ready for its work; raises what `DeskPlace.open` raises but `DeskError`."""
     config = supplies.config
@@ -140,6 +144,7 @@ def opened(
             supplies.now,
             worked,
             rests,
+            begins,
             roles=supplies.roles,
             event=supplies.event,
             clock=supplies.clock,

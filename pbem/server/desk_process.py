@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from pbem.server.desk_messages import ASKED, EASE, FILES, READY, RESTS, STOP, WAKE, WORKED
+from pbem.server.desk_messages import ASKED, BEGINS, EASE, FILES, READY, RESTS, STOP, WAKE, WOKEN, WORKED
+from pbem.server.desk_place import Resting
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class OwnProcess:
         start: Callable[[socket.socket], Process] = started,
     ) -> None:
         self.deaths = 0
-        self.resting = False
+        self._resting = Resting(told)
         self._supplies = supplies
         self._told = told
         self._start = start
@@ -88,6 +89,11 @@ class OwnProcess:
         self._turn: WriteTurn | None = None
         self._lock: Sequence[int] = ()
         self._begin()
+
+    @property
+    def resting(self) -> bool:
+        """Whether it found nothing to do when it last looked, and did not begin or was woken since."""
+        return bool(self._resting)
 
     def _begin(self) -> None:
         with _starting(), contextlib.ExitStack() as unless_started:
@@ -161,17 +167,15 @@ class OwnProcess:
         return True
 
     def wake(self) -> None:
-        """Let the desk look at its inbox and its clock now; one that has not reacted yet need not be told twice."""
-        self.resting = False
-        self._say(WAKE)
+        """Let the desk look at its inbox and its clock now; `desks` wakes one that rests, so no second word waits."""
+        if self._to_say is not None:
+            self._resting.wake()
+            self._to_say.write(WAKE)
 
     def ease(self) -> None:
-        """Let the desk take little of the processor for a moment."""
-        self._say(EASE)
-
-    def _say(self, word: bytes) -> None:
+        """Let the desk take little of the processor for a moment; one that has not reacted yet is not told twice."""
         if self._to_say is not None and not self._to_say.transport.get_write_buffer_size():
-            self._to_say.write(word)
+            self._to_say.write(EASE)
 
     async def _watch(self) -> None:
         """Keep checking that the process answers, and end it if it does not.
@@ -191,9 +195,11 @@ class OwnProcess:
         self._silent = 0
         if WORKED in said:
             self._told.worked()
-        if RESTS in said:
-            self.resting = True
-            self._told.rests()
+        for octet in said:
+            if (word := bytes([octet])) == RESTS:
+                self._resting.rests()
+            elif word in {WOKEN, BEGINS}:
+                self._resting.begins(woken=word == WOKEN)
 
     def stop(self) -> None:
         """Let the process finish what it has in hand, within a limit of time."""
@@ -223,7 +229,7 @@ class OwnProcess:
         """Wait for the end of a process that is done, and clean up; returns its status."""
         process, self._process = self._process, None
         assert process is not None
-        self.resting = False
+        self._resting.ends()
         self._owner = self._supplies.owner(process.pid)
         status = await asyncio.to_thread(_ended, process)
         if self._to_say is not None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.server.desk_opening import opened
+from pbem.server.desk_place import Resting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +27,13 @@ class OwnThread:
 
     deaths = 0
 
+    @property
+    def resting(self) -> bool:
+        """Whether it found nothing to do when it last looked, and did not begin or was woken since."""
+        return bool(self._resting)
+
     def __init__(self, supplies: Supplies, told: Told) -> None:
-        self.resting = False
+        self._resting = Resting(told)
         self._supplies = supplies
         self._told = told
         self._thread = ThreadPoolExecutor(1, "desk")
@@ -41,9 +48,12 @@ class OwnThread:
             loop.call_soon_threadsafe(self._told.worked)
 
         def rests() -> None:
-            loop.call_soon_threadsafe(self._rests)
+            loop.call_soon_threadsafe(self._resting.rests)
 
-        made = opened(self._supplies, turn, worked, rests)
+        def begins(woken: bool) -> None:
+            loop.call_soon_threadsafe(partial(self._resting.begins, woken=woken))
+
+        made = opened(self._supplies, turn, worked, rests, begins)
         self._work = await loop.run_in_executor(self._thread, self._stack.enter_context, made)
 
     async def work(self) -> None:
@@ -53,18 +63,14 @@ class OwnThread:
 
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now."""
-        self.resting = False
         if self._work is not None:
+            self._resting.wake()
             self._work.wake()
 
     def ease(self) -> None:
         """Let the desk take little of the processor for a moment."""
         if self._work is not None:
             self._work.ease()
-
-    def _rests(self) -> None:
-        self.resting = True
-        self._told.rests()
 
     def stop(self) -> None:
         """Begin no further letter."""

@@ -54,6 +54,7 @@ class Work:
         now: Callable[[], datetime],
         worked: Callable[[], None],
         rests: Callable[[], None],
+        begins: Callable[[bool], None] = lambda _: None,
         *,
         roles: frozenset[Role] = ALL,
         event: Callable[[], Event] = threading.Event,
@@ -67,6 +68,8 @@ class Work:
         self._now = now
         self._worked = worked
         self._rests = rests
+        self._begins = begins
+        """Told at the beginning of each look whether it was woken for it."""
         self._told = database.changes
         self._woken = event()
         self._stopping = event()
@@ -88,7 +91,9 @@ class Work:
     def __call__(self) -> None:
         """Work until `stop`."""
         while not self._stopping.is_set():
-            self._woken.clear()
+            if woken := self._woken.is_set():
+                self._woken.clear()
+            self._begins(woken)
             wait = 0.0
             try:
                 wait = self._some()

@@ -54,7 +54,7 @@ class Desks:
         """How many letters came since then."""
         self._more = False
         """Whether something came while nobody rested."""
-        told = Told(worked, self._rests, died)
+        told = Told(worked, self._rests, self.wake, died)
         self._places: list[DeskPlace] = [
             open_place(replace(supplies, share=(one, number)), told) for one in range(number)
         ]

@@ -122,7 +122,7 @@ def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missin
 
 def test_case_40_that_no_descriptor_is_free_at_the_start_is_told(tmp_path: Path) -> None:
     nothing: Any = None
-    supplies, told = Supplies(configured(tmp_path)), Told(nothing, nothing, nothing)
+    supplies, told = Supplies(configured(tmp_path)), Told(nothing, nothing, nothing, nothing)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "socketpair", failing)
         with pytest.raises(DeskError, match="cannot be started: Too many open"):

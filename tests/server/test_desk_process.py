@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from datetime import UTC, datetime
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,10 +30,14 @@ from pbem.desk.reading import InProcess
 from pbem.server import desk_process
 from pbem.server.daemon import StartError
 from pbem.server.desk_main import received
-from pbem.server.desk_messages import FILES, READY, STOP
+from pbem.server.desk_messages import BEGINS, FILES, READY, RESTS, STOP, WOKEN, WORKED
 from pbem.server.desk_opening import Supplies, open_desk, opened
+from pbem.server.desk_place import Resting, Told
 from pbem.server.desk_process import OwnProcess, started
+from pbem.server.desk_work import Work
+from pbem.server.desks import Desks
 from pbem.server.roles import Role
+from pbem.store.database import Database
 from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
@@ -229,6 +234,129 @@ def test_a_desk_that_begins_anew_while_the_server_stops_is_told_so(monkeypatch: 
 
     asyncio.run(scene())
     theirs[0].close()
+
+
+def test_a_desk_counts_as_resting_only_if_it_will_not_work_on_what_it_was_woken_for() -> None:
+    """It looks by itself now and then: what it says of that may cross the word that wakes it."""
+    theirs: list[socket.socket] = []
+    said: list[str] = []
+
+    def begun(line: socket.socket) -> Any:
+        theirs.append(line.dup())
+        theirs[0].sendall(READY)
+        return SimpleNamespace(pid=0, kill=theirs[0].close, wait=lambda _: 0)
+
+    async def scene() -> None:
+        nothing: Any = None
+
+        async def died(_owner: str) -> None: ...
+
+        told = Told(lambda: said.append("worked"), lambda: said.append("rests"), lambda: said.append("other"), died)
+        place = OwnProcess(Supplies(nothing), told, start=begun)
+
+        async def hear(words: bytes) -> bool:
+            """Whether it counts as resting once this was heard, and that it wrote something."""
+            said.clear()
+            theirs[0].sendall(words + WORKED)
+            while "worked" not in said:  # noqa: ASYNC110 - another process says it
+                await asyncio.sleep(0.001)
+            said.remove("worked")
+            return place.resting
+
+        with WriteTurn() as turn:
+            await place.open(turn, [])
+            work = asyncio.create_task(place.work())
+            assert not await hear(BEGINS)
+            assert await hear(RESTS)
+            assert said == ["rests"]
+            assert not await hear(BEGINS), "it works, though nobody woke it"
+            assert await hear(RESTS)
+            place.wake()
+            assert not await hear(BEGINS + RESTS), "it said so before it heard that it was woken"
+            assert said == ["other"], "what it was woken for may wait behind what it does"
+            assert not await hear(WOKEN)
+            assert said == []
+            assert await hear(RESTS)
+            place.stop()
+            await place.close()
+            work.cancel()
+
+    asyncio.run(scene())
+
+
+def test_another_desk_is_woken_where_one_has_begun_by_itself() -> None:
+    """Nobody's letter waits behind a long look of one that seemed to rest, while another rests."""
+    woken: list[int] = []
+    restings: list[Resting] = []
+
+    class Place:
+        deaths = 0
+
+        def __init__(self, told: Told) -> None:
+            self.number = len(restings)
+            self._resting = Resting(told)
+            restings.append(self._resting)
+
+        @property
+        def resting(self) -> bool:
+            return bool(self._resting)
+
+        def wake(self) -> None:
+            self._resting.wake()
+            woken.append(self.number)
+
+    nothing: Any = None
+    desks = Desks(3, lambda _, told: Place(told), Supplies(nothing), nothing, nothing)  # type: ignore[arg-type]  # no more than is woken
+    for one in restings:
+        one.rests()
+    restings[0].begins(woken=False)
+    desks.wake()
+    assert woken == [1]
+    restings[1].begins(woken=False)
+    assert woken == [1, 2], "the second had begun before it heard of it"
+    restings[0].rests()
+    assert woken == [1, 2]
+    restings[2].begins(woken=True)
+    restings[2].rests()
+    desks.wake()
+    assert woken == [1, 2, 0]
+
+
+def test_a_desk_says_of_each_look_whether_it_was_woken_for_it(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    class Desk:
+        looks = 0
+
+        def handle_next(self, _now: object) -> int:
+            self.looks += 1
+            if self.looks == 2:
+                work.wake()  # something comes while it looks by itself
+            return 0
+
+        def held_up(self) -> bool:
+            return False
+
+        def tick(self, _now: object) -> None:
+            """Nothing is timed."""
+
+    def rests() -> None:
+        said.append("rests")
+        if len(said) == 6:
+            work.stop()
+
+    with Database(tmp_path / "store.sqlite") as database:
+        work = Work(
+            Desk(),
+            database,
+            lambda: datetime.now(UTC),
+            lambda: None,
+            rests,
+            lambda woken: said.append("woken" if woken else "begins"),
+            longest_wait=0.01,
+        )
+        work()
+    assert said == ["begins", "rests", "begins", "rests", "woken", "rests"]
 
 
 @pytest.mark.parametrize("said", [b"", b"f", b"f\0\0\1\0half"])

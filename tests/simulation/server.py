@@ -331,6 +331,10 @@ class Place:
         self.resting = True
         self._machine.loop.call_soon(self._told.rests)
 
+    def begins(self, _woken: bool) -> None:
+        """The desk looks again."""
+        self.resting = False
+
     def wake(self) -> None:
         self.resting = False
         self._desks[-1].work.wake()
@@ -379,7 +383,7 @@ class Desk:
             clock=self._loop.time,
         )
         self._database: Database | None = None
-        self.work: Work = self._stack.enter_context(opened(supplies, turn, place.worked, place.rests))
+        self.work: Work = self._stack.enter_context(opened(supplies, turn, place.worked, place.rests, place.begins))
 
     def _open(self, open_desk: OpenDesk, config: Config, database: Database, *rest: Any) -> DeskLike:
         self._database = database
