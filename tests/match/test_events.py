@@ -33,24 +33,24 @@ from pbem.match.events.claimed import silent
 from pbem.match.events.missed import came, miss
 from pbem.match.events.step import take
 from pbem.match.keys import KeyChange, Player
+from pbem.match.replay import TranscriptReplay
 from pbem.match.set_aside import _set_aside
 from pbem.match.signed import Signed, SignedForm, here
 from pbem.match.state import Match, seated
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
-from pbem.match.transcript import follow, sha256_hex
+from pbem.match.transcript import Entry, follow, sha256_hex
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from referee import Mailbox
 
     from pbem.match.state import Submission
     from pbem.match.step import Document
-    from pbem.match.transcript import Entry
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ANN = "MD Rv1 Rv2 Rv3"
@@ -700,6 +700,114 @@ class TestWithoutClocks:
         assert not table.match.clocks
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "unreachable"),
+    [
+        ("halted", {"seat": 2, "reason": "unreachable"}, {1, 2}),
+        ("halted", {"seat": 2, "reason": "delivery"}, {1}),
+        ("moved", {"seats": [1], "reason": "unreachable"}, set()),
+        ("moved", {"seats": [2], "reason": "unreachable"}, {1}),
+        ("moved", {"seats": [1, 2], "reason": "delivery"}, {1}),
+        ("moved", {"seats": [1, 2], "reason": "outage"}, {1}),
+    ],
+)
+def test_who_can_be_reached_is_remade_from_the_servers_word(
+    kind: str, body: dict[str, Any], unreachable: set[int]
+) -> None:
+    """Or the others could give away the seat of somebody who is there again."""
+    match = replace(Table().agree().begin().match, unreachable={1: START})
+    time = "2026-03-02T12:00:00Z"
+    entry = Entry(match.seq + 1, match.head, time, kind, body)
+    source: Any = None
+    step = halted.remake(TranscriptReplay(match, entry, source, [entry], {}))
+    assert [(made.type, made.body) for made in step.entries] == [(kind, body)]
+    assert set(step.match.unreachable) == unreachable
+    assert step.match.unreachable.get(1, START) == START
+    assert step.match.unreachable.get(2, START + timedelta(days=1)) == START + timedelta(days=1)
+
+
+class TestSubstitutes:
+    """Carl takes Ann's seat: what was hers is given up, and what is Bob's stays."""
+
+    def table(self, **lines: str) -> Table:
+        table = Table(**lines).agree()
+        table.setup(2, BOB)
+        return table
+
+    def taken(self, table: Table, **before: Any) -> Match:
+        """The match afterwards, of which this was so before."""
+        for by in (1, 2):
+            table.nominate(by, 1, rev=table.match.said.get((by, "substitute"), 0) + 1)
+        table.match = replace(table.match, **before)
+        table.take(1)
+        return table.match
+
+    def say(self, table: Table, seat: int, word: str) -> None:
+        step = table.step()
+        form = here(table.match, seat, table.match.said.get((seat, "draw"), 0) + 1)
+        agreements.agree(step, "draw", seat, word, form, signed(word.encode()))
+        table.done(step)
+
+    def test_an_offer_is_not_the_newcomers(self) -> None:
+        table = Table().agree().begin()
+        self.say(table, 1, "offer")
+        assert self.taken(table).offers == {"draw": frozenset()}
+        assert refused(self.say, table, 2, "accept") == ["draw"]
+
+    def test_an_offer_to_the_newcomer_stands(self) -> None:
+        table = Table().agree().begin()
+        self.say(table, 2, "offer")
+        assert self.taken(table).offers == {"draw": frozenset({2})}
+        self.say(table, 1, "accept")
+        assert [ended.reason for ended in table.match.games] == ["agreement"]
+
+    def test_who_was_late_or_out_of_reach(self) -> None:
+        match = self.taken(
+            self.table(),
+            missed=frozenset({1, 2}),
+            silent={1: 2, 2: 1},
+            unreachable={1: START, 2: START},
+            banks={1: 5, 2: 7},
+        )
+        assert match.missed == {2}
+        assert match.silent == {2: 1}
+        assert match.unreachable == {2: START}
+        assert match.banks == {2: 7}
+
+    def test_what_was_said(self) -> None:
+        """Revisions of the newcomer begin with 1."""
+        assert self.taken(self.table()).said == {(2, "substitute"): 1}
+
+    def test_what_was_sent(self) -> None:
+        table = self.table()
+        assert set(self.taken(table).setups) == {2}
+        assert table.kinds == [("welcome", 1), ("substituted", 2), ("setup", 1)]
+        table = self.table(settle="10m")
+        table.setup(1, ANN)
+        for seat in (1, 2):
+            table.order(seat, "")
+        assert table.match.resolve_at
+        match = self.taken(table)
+        assert (set(match.orders), match.resolve_at) == ({2}, None)
+        assert table.kinds == [("welcome", 1), ("substituted", 2)]
+
+    def test_who_is_named_for_another_seat(self) -> None:
+        table = Table("shoot-em-up", *THREE).agree()
+        step = table.step()
+        nominated.nominate(step, 2, 2, "dora", here(table.match, 2, 1), signed(b"substitute"))
+        table.done(step)
+        for by, rev in ((1, 1), (2, 2), (3, 1)):
+            table.nominate(by, 1, rev)
+        table.take(1)
+        assert {seat: found.name for seat, found in table.match.nominated.items()} == {2: "dora"}
+
+    def test_the_clock_of_the_others_runs_on(self) -> None:
+        table = Table(pace="3d").agree()
+        table.now += timedelta(days=1)
+        match = self.taken(table)
+        assert {seat: clock.since for seat, clock in match.clocks.items()} == {1: table.now, 2: START}
+
+
 class TestClocks:
     HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
@@ -899,6 +1007,116 @@ class TestSentencesOutOfPlace:
     def test_there_are_no_steps_where_nothing_is_sealed(self) -> None:
         table = Table().agree().begin()
         assert faults(take, table.step(), 1, table.form(1, ""), signed(b"step")) == [("step", "m1")]
+
+
+def draw(table: Table, word: str) -> None:
+    step = table.step()
+    form = here(table.match, 1, table.match.said.get((1, "draw"), 0) + 1)
+    agreements.agree(step, "draw", 1, word, form, signed(b"draw"))
+    table.done(step)
+
+
+def named(table: Table, by: int, seat: int, name: str = "carl") -> None:
+    step = table.step()
+    form = here(table.match, by, table.match.said.get((by, "substitute"), 0) + 1)
+    nominated.nominate(step, by, seat, name, form, signed(b"substitute"))
+    table.done(step)
+
+
+def given(table: Table, seconds: int) -> None:
+    extended.extend(table.step(), 1, seconds, here(table.match, 1, 1), signed(b"extend"))
+
+
+def store(table: Table, turn: int) -> None:
+    advance_orders.store(table.step(), 1, table.form(1, "", turn=turn), signed(b"orders"))
+
+
+def withdraw(table: Table, turn: int) -> None:
+    advance_orders.withdraw(table.step(), 1, turn, table.form(1, "", turn=turn), signed(b"clear"))
+
+
+def closed() -> Table:
+    table = begun()
+    table.resign(1, match=True)
+    return table
+
+
+def begun(**lines: str) -> Table:
+    return Table(**lines).agree().begin()
+
+
+def offered() -> Table:
+    table = begun()
+    draw(table, "offer")
+    return table
+
+
+def paused() -> Table:
+    table = begun()
+    step = table.step()
+    operator.pause(step, "x")
+    table.done(step)
+    return table
+
+
+def nominating() -> Table:
+    table = Table().agree()
+    table.nominate(1, 1)
+    return table
+
+
+WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
+    (
+        begun,
+        lambda table: draw(table, "accept"),
+        "there is no such offer; it may have lapsed when the turn was resolved",
+    ),
+    (offered, lambda table: draw(table, "offer"), "you have already made this offer; the others have yet to answer"),
+    (lambda: Table().agree(), lambda table: draw(table, "offer"), "no game has begun, so there is nothing to draw"),
+    (lambda: begun(pace="none"), lambda table: given(table, 3600), "your opponent has no running deadline"),
+    (begun, lambda table: given(table, 3599), "give at least 1h and at most 30d"),
+    (begun, lambda table: given(table, 30 * 86400 + 1), "give at least 1h and at most 30d"),
+    (
+        lambda: Table().agree(),
+        lambda table: table.resign(1),
+        "no game has begun; `resign m1 match` resigns the whole match",
+    ),
+    (begun, lambda table: forfeited.forfeit(table.step(), [1]), "nobody was silent for that long"),
+    (begun, lambda table: table.take(1), "carl was not asked to take this seat"),
+    (nominating, lambda table: table.take(1), "no longer does everybody agree to it"),
+    (nominating, lambda table: named(table, 1, 1), "you have already said so; others have yet to agree"),
+    (nominating, lambda table: named(table, 2, 2), "carl is named for another seat of this match"),
+    (begun, lambda table: named(table, 1, 1, "bob"), "bob already has a seat in this match"),
+    (begun, lambda table: named(table, 1, 2, "none"), "nobody was named for bob's seat"),
+    (
+        begun,
+        lambda table: named(table, 1, 2),
+        (
+            "bob plays on: only a player who hands the seat over, has missed the deadline or has been out of reach"
+            " for long may be replaced"
+        ),
+    ),
+    (begun, lambda table: take(table.step(), 1, table.form(1, ""), signed(b"step")), "this match is not sealed"),
+    (closed, lambda table: operator.pause(table.step(), "x"), "the match is closed, not under way"),
+    (paused, lambda table: operator.pause(table.step(), "x"), "the match is paused"),
+    (begun, lambda table: operator.resume(table.step(), "x"), "the match is not paused"),
+    (begun, lambda table: table.agree(), "this match is playing and waits for no agreement"),
+    (
+        begun,
+        lambda table: store(table, stored_orders.DEFAULT),
+        "you agreed on `miss: wait`; default orders are only played with `miss: default`",
+    ),
+    (begun, lambda table: store(table, 32), "that is more than 30 turns ahead"),
+    (begun, lambda table: withdraw(table, 2), "you have stored nothing for turn 2"),
+    (begun, lambda table: withdraw(table, stored_orders.DEFAULT), "you have stored no default orders"),
+]
+
+
+@pytest.mark.parametrize(("table", "event", "says"), WORDS, ids=[says for _, _, says in WORDS])
+def test_why_it_is_refused_is_said(table: Callable[[], Table], event: Callable[[Table], object], says: str) -> None:
+    with pytest.raises(Refused) as caught:
+        event(table())
+    assert [str(fault.message) for fault in caught.value.faults] == [says]
 
 
 @pytest.mark.parametrize(("kind", "game", "match"), [("single", True, True), ("scored", True, False)])
