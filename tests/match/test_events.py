@@ -15,6 +15,7 @@ from referee import Die, Referee, attachment
 from pbem.games import Refused
 from pbem.match import advance_orders, progress, stored_orders, submissions
 from pbem.match.changed import replace
+from pbem.match.clock import Calendar, Stop
 from pbem.match.events import (
     agreed,
     agreements,
@@ -649,15 +650,17 @@ def test_evidence_is_filed_beside_the_letter() -> None:
         step = table.step()
         submissions.setup(step, seat, table.form(seat, setup), letter)
         table.done(step)
-    assert [paper.path for paper in step.papers if paper.content == b"evidence"] == [
-        "evidence/game-1-setup-seat-2.txt"
+    assert [(paper.path, paper.game, paper.seat) for paper in step.papers if paper.content == b"evidence"] == [
+        ("evidence/game-1-setup-seat-2.txt", 1, 2)
     ]
     step = table.step()
     assert submissions.order(step, 2, table.form(2, ""), mailbox).level == "mailbox"
     resigned.resign(step, 2, here(table.match, 2, 1), mailbox, whole_match=False)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
-    assert "evidence/resign-3-seat-2.txt" in [paper.path for paper in step.papers]
+    filed = {paper.path: (paper.content, paper.game, paper.seat) for paper in step.papers}
+    assert filed["letters/resign-3-seat-2.eml"] == (b"letter", 1, 2)
+    assert filed["evidence/resign-3-seat-2.txt"] == (b"evidence", 1, 2)
 
 
 # What happens by the server's word where no clock runs, or stands already.
@@ -912,6 +915,29 @@ class TestClocks:
         assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
         assert _set_aside(replace(step.match, missed=frozenset({1}), stored={place: illegal}), at_end=False) == []
 
+    def test_a_vacation_that_was_announced_before_stops_the_clock(self) -> None:
+        away = Stop(START + self.DAY, START + 3 * self.DAY, "vacation")
+        calendars = {"ann": Calendar("Europe/Berlin", (away,)), "bob": Calendar()}
+        table = Table(pace="3d")
+        step = Step(table.match, Environment(START, table.die, "pbem 0", "00" * 32, calendars.__getitem__))
+        agreed.agree(step, table.players, [signed(player.name.encode()) for player in table.players])
+        clocks = step.match.clocks
+        assert {seat: (clock.zone, clock.stops) for seat, clock in clocks.items()} == {
+            1: ("Europe/Berlin", (away,)),
+            2: (Calendar().zone, ()),
+        }
+        assert clocks[2].deadline == START + 3 * self.DAY
+        assert clocks[1].deadline == START + 5 * self.DAY
+
+    def test_who_loses_by_silence(self) -> None:
+        """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
+        silent = {"missed": frozenset({1, 2}), "silent": {2: 2}}
+        found = {
+            miss: forfeited.lost(replace(Table(miss=miss).agree().begin().match, **silent))
+            for miss in ("pass", "forfeit", "wait", "default")
+        }
+        assert found == {"pass": [2], "forfeit": [1, 2], "wait": [], "default": []}
+
 
 class TestPauses:
     def test_a_restore_stops_a_clock_that_stands_no_second_time(self) -> None:
@@ -1147,6 +1173,13 @@ class TestWhoIsOut:
         assert table.match.position is not None
         assert table.match.position.remaining == (1, 2)
         return table
+
+    def test_orders_nothing(self, table: Table) -> None:
+        with pytest.raises(Refused) as caught:
+            table.order(3, "G: MFF")
+        assert [(fault.rule, str(fault.message)) for fault in caught.value.faults] == [
+            ("orders", "you have nothing to order in turn 2")
+        ]
 
     def test_orders_nothing_in_advance(self, table: Table) -> None:
         form = table.form(3, "G: MFF", turn=3)

@@ -150,6 +150,11 @@ def test_a_letter_that_came_after_its_effect_is_named(found: Bundle, paper: str,
     fails(rewritten(found, paper, later.encode()), f"{letter}: was received after its effect")
 
 
+@pytest.mark.parametrize("path", ["evidence/game-1-setup-seat-2.txt", "evidence/game-1-turn-1-seat-2.txt"])
+def test_evidence_that_is_none_is_named(path: str) -> None:
+    fails(rewritten(good("mailbox"), path, b"x"), f"{path}: cannot be read")
+
+
 def test_no_clock_stands_when_all_is_over() -> None:
     found = good("resignation")
     halted = replace(found.entries[-1], type="halted", body={"seat": 1, "reason": "unreachable"})
