@@ -16,6 +16,7 @@ from pbem.games import Refused
 from pbem.match import advance_orders, progress, stored_orders, submissions
 from pbem.match.changed import replace
 from pbem.match.clock import Calendar, Stop
+from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
     agreed,
     agreements,
@@ -40,7 +41,7 @@ from pbem.match.signed import Signed, SignedForm, here
 from pbem.match.state import Match, seated
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
-from pbem.match.transcript import Entry, follow, sha256_hex
+from pbem.match.transcript import Entry, TranscriptError, follow, sha256_hex
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 
@@ -729,6 +730,28 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     assert step.match.unreachable.get(2, START + timedelta(days=1)) == START + timedelta(days=1)
 
 
+def test_after_the_end_only_a_match_of_version_1_has_words_about_clocks() -> None:
+    """What was entered then is read as it was."""
+    table = Table().agree().begin()
+    table.resign(1, match=True)
+    source: Any = None
+    for version in (1, 2):
+        match = replace(table.match, bundle=version)
+        entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
+        replay = TranscriptReplay(match, entry, source, [entry], {})
+        if version == 1:
+            assert [made.type for made in halted.remake(replay).entries] == ["halted"]
+        else:
+            with pytest.raises(TranscriptError, match="`halted` does not follow here"):
+                halted.remake(replay)
+
+
+def test_how_long_the_others_wait_for_who_is_out_of_reach() -> None:
+    """Pace and grace, at least a week; a month where there are no deadlines."""
+    for pace, grace, days in (("3d", "1d", 7), ("6d", "2d", 8), ("none", "0", 30), ("none", "90d", 30)):
+        assert halted.long_enough(Table(pace=pace, grace=grace).match.terms) == timedelta(days=days)
+
+
 class TestSubstitutes:
     """Carl takes Ann's seat: what was hers is given up, and what is Bob's stays."""
 
@@ -793,6 +816,19 @@ class TestSubstitutes:
         match = self.taken(table)
         assert (set(match.orders), match.resolve_at) == ({2}, None)
         assert table.kinds == [("welcome", 1), ("substituted", 2)]
+
+    def test_the_paper_about_the_newcomers_mailbox_is_filed(self) -> None:
+        table = Table().agree()
+        for by in (1, 2):
+            table.nominate(by, 1)
+        pinned = NamedMailbox("play.example", "m1", 1, "carl", "carl@mail.example", "ab" * 32)
+        carl = Player("carl", (), mailbox=sha256_hex(pinned.text().encode()), named=pinned)
+        step = table.step()
+        substituted.take_over(step, 1, carl, here(seated(table.match, 1, carl), 1, 1), signed(b"take"))
+        assert {paper.path: (paper.content, paper.seat) for paper in step.papers} == {
+            "letters/substituted-4-seat-1.eml": (b"take", 1),
+            "evidence/mailbox-4-seat-1.txt": (pinned.text().encode(), 1),
+        }
 
     def test_who_is_named_for_another_seat(self) -> None:
         table = Table("shoot-em-up", *THREE).agree()
@@ -998,7 +1034,7 @@ class TestSentencesOutOfPlace:
     def test_nobody_takes_a_seat_before_all_agree(self) -> None:
         table = Table().agree()
         table.nominate(1, 1)
-        assert refused(table.take, 1) == ["substitute"]
+        assert faults(table.take, 1) == [("substitute", "m1")]
 
     def test_nobody_takes_a_seat_for_which_nobody_was_named(self) -> None:
         table = Table().agree()
