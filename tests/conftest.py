@@ -5,6 +5,7 @@ With `--accused` each test of the desk asks at its end whether the letters that 
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import os
@@ -104,7 +105,7 @@ def _available() -> int:
 def pytest_configure(config: pytest.Config) -> None:
     if remove := files_in_memory(MEMORY, os.environ):
         tempfile.tempdir = None  # to be asked for anew
-        config.add_cleanup(remove)
+        atexit.register(remove)  # multiprocessing has files there until this process ends
     gc.disable()  # until all is collected: what is imported is no garbage
     folder = config.getoption("corpora")
     if folder is not None and not _foreign(config):

@@ -379,9 +379,9 @@ class Referee:
             del person.letters[-1]
             self.deliver(self.raw(person, self.signed(person, whole)), person.address, to)
 
-    def deliver(self, raw: bytes, sender: str, to: str = f"pbem@{SERVER}") -> None:
+    def deliver(self, raw: bytes, sender: str, to: str = f"pbem@{SERVER}", network: str = "") -> None:
         """A letter as the intake stores it, and all that the desk makes of it."""
-        self.inbox.put(Envelope(sender, (to,)), raw, self.now)
+        self.inbox.put(Envelope(sender, (to,), network), raw, self.now)
         self.work()
 
     def work(self) -> None:

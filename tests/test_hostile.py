@@ -456,7 +456,7 @@ class Beside(Table):
 
     def _waiting(self, database: Database) -> int:
         """How many letters of others wait; their answers may still be under way."""
-        of_others = "state = 'waiting' AND attempts = 0 AND suspect = 0 AND round IS NULL"
+        of_others = "state = 'waiting' AND attempts = 0 AND suspect = 0 AND network <> ''"
         count = int(database.scalar(f"SELECT count(*) FROM inbox WHERE {of_others}"))
         self.most_waiting = max(self.most_waiting, count)
         return count
@@ -497,7 +497,7 @@ def family(process: int) -> list[int]:
 def write_heavily(server: Server, replies: Counter[int]) -> None:
     """The heaviest letter of each kind in turn, each from another address in another network, as fast as can be.
 
-    Every other one is in a player's name.
+    Every other one is in a player's name, half of these by the envelope, too.
     """
     letters = [letter.raw for _, letter in hostile_letters()] + [plain(SHEETS)] * 20
     for number in range(HEAVY):
@@ -505,6 +505,8 @@ def write_heavily(server: Server, replies: Counter[int]) -> None:
         sender, client = f"evil{number}@x{number}.example", f"10.{number // 250}.{number % 250}.1"
         if number % 2:
             raw = raw.replace(b"From: ann@mail.example", b"From: " + sender.encode())
+        elif number % 4:
+            sender = "ann@mail.example"
         replies[deliver(server.port, raw, sender, client=client)[0]] += 1
 
 

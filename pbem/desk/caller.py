@@ -60,6 +60,15 @@ class Caller:
     """Why the date of the letter cannot be true: then it proves nothing later."""
 
     @property
+    def new(self) -> bool:
+        """Whether this is proved to be by its sender, and nobody else could have sent it before."""
+        # By a key that is not the player's yet anybody can sign what the player is going to say.
+        signed = self.verdict.kind == "valid" and not self.waits and bool(self.words)
+        return (signed and self.seen is None) or (
+            self.proof is not None and self.proof.holds and self.proof.again is None
+        )
+
+    @property
     def signed(self) -> Signed:
         """The letter as one that counts for its player, at the caller's level."""
         if self.verdict.kind == "valid":

@@ -80,15 +80,13 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
             one for one in mailing_lists.asked_by_subject(subject) if mailing_lists.may_leave(caller.tokens, one)
         ]
         reading = msgspec.structs.replace(reading, commands=asked or asked_by_subject(subject))
-    # By a key that is not the player's yet anybody can sign what the player is going to say.
     signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
     seen = caller.seen
     again = seen.time if seen and seen.effect else None
     proof = caller.proof if caller.proof and caller.proof.holds else None
     # What was here before may be sent by anybody who saw it.
-    new = bool((signed and seen is None) or (proof and proof.again is None))
-    reached = bool(caller.player and new and bounces.heard(desk, caller.player, caller.received, caller.now))
-    if reading.optout and not stop(desk, caller, reading.place, new=new):
+    reached = bool(caller.player and caller.new and bounces.heard(desk, caller.player, caller.received, caller.now))
+    if reading.optout and not stop(desk, caller, reading.place, new=caller.new):
         return "stop, unproved"
     wanted, left_out = (enough(reading.commands), []) if caller.short else to_answer(reading)
     beyond = _beyond(wanted)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from pbem.desk.caller import Caller
     from pbem.desk.reading import Found
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
@@ -193,7 +194,8 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
             letter = sort(desk, row, read.letter, now)
             found = letter if isinstance(letter, str) else authenticate(desk, letter, row, ahead, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
-            desk.inbox.done(row.id, outcome)
+            proved = not isinstance(found, str) and _is_by_sender(found[0], row)
+            desk.inbox.done(row.id, outcome, proved=proved)
             desk.points("effects written")
     except StoreError:
         raise
@@ -209,6 +211,12 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
     else:
         return outcome
     return ""
+
+
+def _is_by_sender(caller: Caller, row: InboxRow) -> bool:
+    """Whether the player whose address the envelope names proved to have written the letter, just now."""
+    own = caller.player is not None and caller.address.lower() == row.envelope.sender.lower()
+    return own and caller.new
 
 
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:

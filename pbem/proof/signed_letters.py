@@ -405,7 +405,7 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
 def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
     """Why the signed bytes are not the same text for everybody, if so."""
     # A text signature of OpenPGP holds whether lines end in CR or LF (RFC 9580 5.2.1.2), in the headers, too.
-    around = verdict.signed.decode("latin-1") if entity else ""
+    around = verdict.signed.decode("latin-1")
     text: str | None = ""
     if entity is None:
         text = _strictly(verdict.signed)

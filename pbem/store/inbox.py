@@ -6,7 +6,8 @@ An attempt counts if it fails because of the letter. The death of the whole proc
 only makes the letters in hand suspect. A suspect is worked on alone, and a death after it was read is blamed on it.
 Then it rests for a while, because no host dies three times at exactly that moment.
 Letters from players' addresses come in rounds, one per sender in each. So somebody who sends many letters, or writes
-in another's name, delays only that address; other letters have separate places beside them.
+in another's name, delays only that address; other letters have separate places beside them. The envelope is anybody's
+to write, but not the network: from where that player proved to have written before, letters have rounds of their own.
 Several desks may work at once. While one has a letter in hand, no other takes a letter of the same sender, or for the
 same match; and a letter that waits for this reason is not overtaken by later ones of that sender or match.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
@@ -42,6 +43,12 @@ REST = timedelta(minutes=1)
 
 IN_SIGHT = 4
 """Among how many times as many letters as it takes a desk looks for those that are its own."""
+
+APART = 4
+"""How many rounds a letter waits at most for those that came from elsewhere in the same sender's name."""
+
+ALONE = 4
+"""Every so many times a desk takes first what failed or is suspect: however many others come, it has its turn."""
 
 ANYBODY = 8
 """Every so many times a desk takes what comes first, whosever it is: no letter waits for a desk that is gone."""
@@ -97,19 +104,24 @@ _LEASE = f"""
 """
 """Letters as they were chosen: one that failed meanwhile in another's hands is to come alone."""
 
-_ROUND = f"""
-    SELECT max(next) FROM (
-        SELECT coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0) AS next
-        UNION ALL
-        SELECT coalesce((
-            SELECT max(round) + 1 FROM inbox
-            WHERE sender = :sender COLLATE NOCASE AND round >= 0 AND state IN ('waiting', 'leased')
-        ), 0)
-    ) AS rounds
+_IN_NAME = """
+    SELECT coalesce(max(round) + 1, 0) FROM inbox
+    WHERE sender = :sender COLLATE NOCASE AND familiar = {} AND round >= 0 AND state IN ('waiting', 'leased')
+"""
+_ROUNDS = f"""
+    SELECT
+        (SELECT count(*) FROM (
+            SELECT 1 FROM inbox
+            WHERE sender = :sender COLLATE NOCASE AND network = :network AND proved = 1 LIMIT 1
+        ) AS proofs) AS familiar,
+        coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0) AS present,
+        ({_IN_NAME.format(0)}) AS of_others,
+        ({_IN_NAME.format(1)}) AS of_familiar
     WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender COLLATE NOCASE)
        OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender COLLATE NOCASE AND confirmed IS NOT NULL)
 """
-"""The round of a new letter from a player's address: the present one, or the next after that address's last."""
+"""Of a new letter from a player's address: whether that player is known to write from its network; and the rounds:
+the present one, and the next after the last letters in that name, from networks of either kind."""
 
 
 _OF_MATCH = re.compile(r"[+=_-](m[0-9]{1,9})(?=[.@])")
@@ -179,6 +191,8 @@ class Inbox:
         self._share = share
         """Which of how many desks of a server this is: each has matches and senders of its own, if both have work."""
         self._leases = 0
+        self._turns = 0
+        """How often letters were leased, and how often not only fresh ones."""
         self._day = ""
         self._sent: dict[str, int] = {}
         """How many letters of each client network were kept on this day, of those that were asked for."""
@@ -223,8 +237,8 @@ class Inbox:
                         sent[tally] += 1
                     known = self._database.insert(
                         "INSERT INTO inbox"
-                        " (fingerprint, sender, recipients, match, size, raw, received, network, round)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                        " (fingerprint, sender, recipients, match, size, raw, received, network, familiar, round)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                         (
                             fingerprint,
                             envelope.sender,
@@ -234,7 +248,7 @@ class Inbox:
                             self._vault.seal(raw, f"inbox {fingerprint}"),
                             time,
                             _tally(envelope),
-                            self._database.scalar(_ROUND, {"sender": envelope.sender}),
+                            *self._turn(envelope),
                         ),
                     )
                 rows.append(int(known or 0))
@@ -242,6 +256,20 @@ class Inbox:
             if tally in self._sent:
                 self._sent[tally] += more
         return rows
+
+    def _turn(self, envelope: Envelope) -> tuple[int, int | None]:
+        """Whether the sender is known to write from there, and the letter's round; none if nobody's here.
+
+        One sender's letters stay in order; but for what comes in that name from elsewhere no more than some rounds
+        are waited.
+        """
+        values = {"sender": envelope.sender, "network": envelope.network}
+        if (found := self._database.row(_ROUNDS, values)) is None:
+            return 0, None
+        ours, others = found["of_others"], found["of_familiar"]
+        if found["familiar"]:
+            ours, others = others, ours
+        return found["familiar"], max(found["present"], ours, min(others, found["present"] + APART))
 
     def _sent_today(self, tally: str) -> int:
         """How many letters of this client network were kept today, before this transaction."""
@@ -267,15 +295,20 @@ class Inbox:
         Letters of players come first, in their rounds, and with them always some others, in the order in which they
         were kept; of each kind no more octets together than a `LOT`, so that nobody waits for long.
 
-        A letter that failed, or is suspect, comes alone, so that it takes no other down with it, after all others,
-        and never among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
-        waits for the DNS (`Lookups`) is not given either. One that cannot be unsealed has failed.
+        A letter that failed, or is suspect, comes alone, so that it takes no other down with it, when it has its turn
+        or nothing else waits, and never among `fresh` ones; one that failed three times is not given again: see
+        `stranded`. A letter that waits for the DNS (`Lookups`) is not given either. One that cannot be unsealed has
+        failed.
         """
         taken: list[Row] = []
         self._leases += 1
+        self._turns += not fresh
+        turn = not fresh and self._turns % ALONE == 0
         for queries in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
             # Who only looks keeps no writer waiting.
-            chosen = self._fresh(queries, most) or ([] if fresh else self._tried(now))
+            chosen = (self._tried(now) if turn else []) or self._fresh(queries, most)
+            if not (chosen or fresh or turn):
+                chosen = self._tried(now)
             if not chosen:
                 return []
             with self._database.transaction():
@@ -376,14 +409,17 @@ class Inbox:
                 (owner,),
             ).rowcount
 
-    def done(self, row_id: int, outcome: str) -> None:
+    def done(self, row_id: int, outcome: str, *, proved: bool = False) -> None:
         """Record the outcome of a leased letter, in the caller's transaction; raises `LostError` and RuntimeError.
 
-        It is lost if it was taken out of the owner's hands. The second call for a row fails on purpose: a letter
-        has its effect exactly once.
+        It is `proved` if its sender proved to have written it, and nobody could have sent it before. It is lost if it
+        was taken out of the owner's hands. The second call for a row fails on purpose: a letter has its effect
+        exactly once.
         """
-        sql = "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state = 'leased' AND owner = ?"
-        if self._database.write(sql, (outcome, row_id, self._owner)).rowcount != 1:
+        sql = (
+            "UPDATE inbox SET state = 'done', outcome = ?, proved = ? WHERE id = ? AND state = 'leased' AND owner = ?"
+        )
+        if self._database.write(sql, (outcome, int(proved), row_id, self._owner)).rowcount != 1:
             found = self._database.row("SELECT state, owner FROM inbox WHERE id = ?", (row_id,))
             if found and (found["owner"] != self._owner or found["state"] == "waiting"):
                 raise LostError(f"inbox row {row_id} was given back, as its owner was silent")

@@ -574,6 +574,15 @@ CREATE TABLE witness_requests (
 ) STRICT, WITHOUT ROWID;
 """
 
+FAMILIAR = """
+ALTER TABLE inbox ADD COLUMN familiar INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inbox ADD COLUMN proved INTEGER NOT NULL DEFAULT 0;
+DROP INDEX inbox_rounds;
+CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, familiar, round)
+    WHERE round >= 0 AND state IN ('waiting', 'leased');
+CREATE INDEX inbox_proved ON inbox (sender COLLATE NOCASE, network) WHERE proved = 1;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -608,5 +617,6 @@ MIGRATIONS: tuple[str, ...] = (
     SEALED,
     ROLES,
     WITNESS_REQUESTS,
+    FAMILIAR,
 )
 """The scripts in their order."""

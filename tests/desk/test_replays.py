@@ -98,6 +98,30 @@ def test_a_proposal_begins_one_match(referee: Referee) -> None:
     assert referee.database.scalar("SELECT count(*) FROM matches") == 1
 
 
+def test_only_where_new_words_came_from_is_their_writers_home(referee: Referee) -> None:
+    """What others can send as well, or send in another's name, makes no network one that is known as a player's."""
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    said = referee.raw(ann, referee.signed(ann, "status\n"))
+    before = referee.database.scalar("SELECT count(*) FROM inbox")
+    for number, (raw, sender) in enumerate(
+        [
+            (said, ann.address),
+            (said.replace(b"Message-ID: <", b"Message-ID: <again."), ann.address),
+            (referee.raw(ann, "status\n"), ann.address),
+            (referee.raw(ann, referee.signed(ann, "help\n").replace("help", "rules")), ann.address),
+            (referee.raw(ann, referee.signed(ann, "# of Ann\nstatus\n")), bob.address),
+            (referee.raw(ann, referee.signed(bob, "status\n")), ann.address),
+        ]
+    ):
+        referee.deliver(raw, sender, network=f"network {number}")
+    proved = [row["proved"] for row in referee.database.rows("SELECT proved FROM inbox ORDER BY id")][before:]
+    assert proved == [1, 0, 0, 0, 0, 0]
+    known = "SELECT familiar FROM inbox ORDER BY id DESC LIMIT 1"
+    for number, familiar in ((0, 1), (1, 0)):
+        referee.deliver(referee.raw(ann, f"rules {number}\n"), ann.address.upper(), network=f"network {number}")
+        assert referee.database.scalar(known) == familiar
+
+
 class TestOtherPlaces:
     def test_case_42_another_match_of_the_same_players(self, referee: Referee) -> None:
         """m2 is just like m1, and its orders, signed, reach it by every address: those of m1 are not taken."""

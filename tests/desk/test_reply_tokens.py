@@ -329,6 +329,14 @@ def test_the_same_letter_again_is_answered_again_and_changes_nothing(post: Post)
     assert post.standing(2) is None
 
 
+def test_where_an_answer_came_from_is_known_as_its_players_and_where_it_came_from_again_is_not(post: Post) -> None:
+    _, bob = post.begun()
+    asked, text = reply_to(bob.last), bob.filled("orders", "bOy3Oy5")
+    for proved in (1, 0):
+        post.reply(bob, text, to=asked)
+        assert post.referee.database.scalar("SELECT proved FROM inbox ORDER BY id DESC LIMIT 1") == proved
+
+
 def test_a_refused_letter_does_not_use_the_token_up(post: Post) -> None:
     _, bob = post.begun()
     asked, form = reply_to(bob.last), bob.form("orders")

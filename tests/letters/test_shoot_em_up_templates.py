@@ -288,3 +288,14 @@ def test_one_line_tells_of_a_hit_that_sank_nothing() -> None:
 def test_the_ships_left_are_named_as_such() -> None:
     view: Any = VIEW
     assert position(view, THREE).left.label == "Ships left"
+
+
+def test_what_the_small_boards_show_is_told_to_who_wants_words() -> None:
+    told = call("events", "events", REPORTS, 1, THREE, True)
+    assert [line for line in told.splitlines() if line.startswith("  S")] == [
+        "  Ships: A c4 N, B b1 E, E d9 S, G c2 N",
+        "  Shields: A 1, B 2",
+        "  Ships: A c5 N, B c1 E, E d8 S, G b2 W",
+        "  Shields: A 1, B 2",
+        "  Ships: B d1 E, E c6 W, G b2 S",
+    ]

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.match.documents import Evidence, NamedMailbox, NotADocument, Opening, Receipt, Withdrawal, mailbox_before
+from pbem.match.documents import (
+    Evidence,
+    NamedMailbox,
+    NotADocument,
+    Opening,
+    Receipt,
+    Withdrawal,
+    mailbox_before,
+    salt_in,
+)
 from pbem.match.step import Document
 from pbem.match.traces import Trace
 
@@ -87,6 +96,17 @@ def test_the_receipt_names_place_revision_level_and_key() -> None:
         "pbem receipt 1\nserver play.example\nmatch m17\ngame 2\nturn 5\nseat 1\nplayer anna\nrev 3\n"
         f"level key\nkey SHA256:x+/\nmail {'77' * 32}\nsalt {'ab' * 32}\n"
     )
+
+
+@pytest.mark.parametrize("paper", [*BEFORE, *LATER, WITHDRAWAL, MAILBOX])
+def test_the_salt_of_a_paper_is_found_unread(paper: Opening | Receipt | Withdrawal | NamedMailbox) -> None:
+    assert salt_in(paper.text().encode()) == "ab" * 32
+
+
+def test_what_a_setup_or_a_report_says_is_no_salt() -> None:
+    salted = replace(OPENING, setup=f"LG Rv1\nsalt {'0' * 64}\nend")
+    assert salt_in(salted.text().encode()) == "ab" * 32
+    assert salt_in(b'{"reports":[{"salt":"00"}],"salt":"abab"}') == "abab"
 
 
 @given(OPENINGS)

@@ -15,6 +15,8 @@ from referee import Die, Referee, attachment
 from pbem.games import Refused
 from pbem.match import advance_orders, progress, stored_orders, submissions
 from pbem.match.changed import replace
+from pbem.match.clock import Calendar, Stop
+from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
     agreed,
     agreements,
@@ -33,24 +35,24 @@ from pbem.match.events.claimed import silent
 from pbem.match.events.missed import came, miss
 from pbem.match.events.step import take
 from pbem.match.keys import KeyChange, Player
+from pbem.match.replay import TranscriptReplay
 from pbem.match.set_aside import _set_aside
 from pbem.match.signed import Signed, SignedForm, here
 from pbem.match.state import Match, seated
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
-from pbem.match.transcript import follow, sha256_hex
+from pbem.match.transcript import Entry, TranscriptError, follow, sha256_hex
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from referee import Mailbox
 
     from pbem.match.state import Submission
     from pbem.match.step import Document
-    from pbem.match.transcript import Entry
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ANN = "MD Rv1 Rv2 Rv3"
@@ -649,15 +651,17 @@ def test_evidence_is_filed_beside_the_letter() -> None:
         step = table.step()
         submissions.setup(step, seat, table.form(seat, setup), letter)
         table.done(step)
-    assert [paper.path for paper in step.papers if paper.content == b"evidence"] == [
-        "evidence/game-1-setup-seat-2.txt"
+    assert [(paper.path, paper.game, paper.seat) for paper in step.papers if paper.content == b"evidence"] == [
+        ("evidence/game-1-setup-seat-2.txt", 1, 2)
     ]
     step = table.step()
     assert submissions.order(step, 2, table.form(2, ""), mailbox).level == "mailbox"
     resigned.resign(step, 2, here(table.match, 2, 1), mailbox, whole_match=False)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
-    assert "evidence/resign-3-seat-2.txt" in [paper.path for paper in step.papers]
+    filed = {paper.path: (paper.content, paper.game, paper.seat) for paper in step.papers}
+    assert filed["letters/resign-3-seat-2.eml"] == (b"letter", 1, 2)
+    assert filed["evidence/resign-3-seat-2.txt"] == (b"evidence", 1, 2)
 
 
 # What happens by the server's word where no clock runs, or stands already.
@@ -698,6 +702,149 @@ class TestWithoutClocks:
         table.take(1)
         assert table.match.names == ("carl", "bob")
         assert not table.match.clocks
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "unreachable"),
+    [
+        ("halted", {"seat": 2, "reason": "unreachable"}, {1, 2}),
+        ("halted", {"seat": 2, "reason": "delivery"}, {1}),
+        ("moved", {"seats": [1], "reason": "unreachable"}, set()),
+        ("moved", {"seats": [2], "reason": "unreachable"}, {1}),
+        ("moved", {"seats": [1, 2], "reason": "delivery"}, {1}),
+        ("moved", {"seats": [1, 2], "reason": "outage"}, {1}),
+    ],
+)
+def test_who_can_be_reached_is_remade_from_the_servers_word(
+    kind: str, body: dict[str, Any], unreachable: set[int]
+) -> None:
+    """Or the others could give away the seat of somebody who is there again."""
+    match = replace(Table().agree().begin().match, unreachable={1: START})
+    time = "2026-03-02T12:00:00Z"
+    entry = Entry(match.seq + 1, match.head, time, kind, body)
+    source: Any = None
+    step = halted.remake(TranscriptReplay(match, entry, source, [entry], {}))
+    assert [(made.type, made.body) for made in step.entries] == [(kind, body)]
+    assert set(step.match.unreachable) == unreachable
+    assert step.match.unreachable.get(1, START) == START
+    assert step.match.unreachable.get(2, START + timedelta(days=1)) == START + timedelta(days=1)
+
+
+def test_after_the_end_only_a_match_of_version_1_has_words_about_clocks() -> None:
+    """What was entered then is read as it was."""
+    table = Table().agree().begin()
+    table.resign(1, match=True)
+    source: Any = None
+    for version in (1, 2):
+        match = replace(table.match, bundle=version)
+        entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
+        replay = TranscriptReplay(match, entry, source, [entry], {})
+        if version == 1:
+            assert [made.type for made in halted.remake(replay).entries] == ["halted"]
+        else:
+            with pytest.raises(TranscriptError, match="`halted` does not follow here"):
+                halted.remake(replay)
+
+
+def test_how_long_the_others_wait_for_who_is_out_of_reach() -> None:
+    """Pace and grace, at least a week; a month where there are no deadlines."""
+    for pace, grace, days in (("3d", "1d", 7), ("6d", "2d", 8), ("none", "0", 30), ("none", "90d", 30)):
+        assert halted.long_enough(Table(pace=pace, grace=grace).match.terms) == timedelta(days=days)
+
+
+class TestSubstitutes:
+    """Carl takes Ann's seat: what was hers is given up, and what is Bob's stays."""
+
+    def table(self, **lines: str) -> Table:
+        table = Table(**lines).agree()
+        table.setup(2, BOB)
+        return table
+
+    def taken(self, table: Table, **before: Any) -> Match:
+        """The match afterwards, of which this was so before."""
+        for by in (1, 2):
+            table.nominate(by, 1, rev=table.match.said.get((by, "substitute"), 0) + 1)
+        table.match = replace(table.match, **before)
+        table.take(1)
+        return table.match
+
+    def say(self, table: Table, seat: int, word: str) -> None:
+        step = table.step()
+        form = here(table.match, seat, table.match.said.get((seat, "draw"), 0) + 1)
+        agreements.agree(step, "draw", seat, word, form, signed(word.encode()))
+        table.done(step)
+
+    def test_an_offer_is_not_the_newcomers(self) -> None:
+        table = Table().agree().begin()
+        self.say(table, 1, "offer")
+        assert self.taken(table).offers == {"draw": frozenset()}
+        assert refused(self.say, table, 2, "accept") == ["draw"]
+
+    def test_an_offer_to_the_newcomer_stands(self) -> None:
+        table = Table().agree().begin()
+        self.say(table, 2, "offer")
+        assert self.taken(table).offers == {"draw": frozenset({2})}
+        self.say(table, 1, "accept")
+        assert [ended.reason for ended in table.match.games] == ["agreement"]
+
+    def test_who_was_late_or_out_of_reach(self) -> None:
+        match = self.taken(
+            self.table(),
+            missed=frozenset({1, 2}),
+            silent={1: 2, 2: 1},
+            unreachable={1: START, 2: START},
+            banks={1: 5, 2: 7},
+        )
+        assert match.missed == {2}
+        assert match.silent == {2: 1}
+        assert match.unreachable == {2: START}
+        assert match.banks == {2: 7}
+
+    def test_what_was_said(self) -> None:
+        """Revisions of the newcomer begin with 1."""
+        assert self.taken(self.table()).said == {(2, "substitute"): 1}
+
+    def test_what_was_sent(self) -> None:
+        table = self.table()
+        assert set(self.taken(table).setups) == {2}
+        assert table.kinds == [("welcome", 1), ("substituted", 2), ("setup", 1)]
+        table = self.table(settle="10m")
+        table.setup(1, ANN)
+        for seat in (1, 2):
+            table.order(seat, "")
+        assert table.match.resolve_at
+        match = self.taken(table)
+        assert (set(match.orders), match.resolve_at) == ({2}, None)
+        assert table.kinds == [("welcome", 1), ("substituted", 2)]
+
+    def test_the_paper_about_the_newcomers_mailbox_is_filed(self) -> None:
+        table = Table().agree()
+        for by in (1, 2):
+            table.nominate(by, 1)
+        pinned = NamedMailbox("play.example", "m1", 1, "carl", "carl@mail.example", "ab" * 32)
+        carl = Player("carl", (), mailbox=sha256_hex(pinned.text().encode()), named=pinned)
+        step = table.step()
+        substituted.take_over(step, 1, carl, here(seated(table.match, 1, carl), 1, 1), signed(b"take"))
+        assert {paper.path: (paper.content, paper.seat) for paper in step.papers} == {
+            "letters/substituted-4-seat-1.eml": (b"take", 1),
+            "evidence/mailbox-4-seat-1.txt": (pinned.text().encode(), 1),
+        }
+
+    def test_who_is_named_for_another_seat(self) -> None:
+        table = Table("shoot-em-up", *THREE).agree()
+        step = table.step()
+        nominated.nominate(step, 2, 2, "dora", here(table.match, 2, 1), signed(b"substitute"))
+        table.done(step)
+        for by, rev in ((1, 1), (2, 2), (3, 1)):
+            table.nominate(by, 1, rev)
+        table.take(1)
+        assert {seat: found.name for seat, found in table.match.nominated.items()} == {2: "dora"}
+
+    def test_the_clock_of_the_others_runs_on(self) -> None:
+        table = Table(pace="3d").agree()
+        table.now += timedelta(days=1)
+        match = self.taken(table)
+        assert {seat: clock.since for seat, clock in match.clocks.items()} == {1: table.now, 2: START}
 
 
 class TestClocks:
@@ -804,6 +951,29 @@ class TestClocks:
         assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
         assert _set_aside(replace(step.match, missed=frozenset({1}), stored={place: illegal}), at_end=False) == []
 
+    def test_a_vacation_that_was_announced_before_stops_the_clock(self) -> None:
+        away = Stop(START + self.DAY, START + 3 * self.DAY, "vacation")
+        calendars = {"ann": Calendar("Europe/Berlin", (away,)), "bob": Calendar()}
+        table = Table(pace="3d")
+        step = Step(table.match, Environment(START, table.die, "pbem 0", "00" * 32, calendars.__getitem__))
+        agreed.agree(step, table.players, [signed(player.name.encode()) for player in table.players])
+        clocks = step.match.clocks
+        assert {seat: (clock.zone, clock.stops) for seat, clock in clocks.items()} == {
+            1: ("Europe/Berlin", (away,)),
+            2: (Calendar().zone, ()),
+        }
+        assert clocks[2].deadline == START + 3 * self.DAY
+        assert clocks[1].deadline == START + 5 * self.DAY
+
+    def test_who_loses_by_silence(self) -> None:
+        """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
+        silent = {"missed": frozenset({1, 2}), "silent": {2: 2}}
+        found = {
+            miss: forfeited.lost(replace(Table(miss=miss).agree().begin().match, **silent))
+            for miss in ("pass", "forfeit", "wait", "default")
+        }
+        assert found == {"pass": [2], "forfeit": [1, 2], "wait": [], "default": []}
+
 
 class TestPauses:
     def test_a_restore_stops_a_clock_that_stands_no_second_time(self) -> None:
@@ -864,7 +1034,7 @@ class TestSentencesOutOfPlace:
     def test_nobody_takes_a_seat_before_all_agree(self) -> None:
         table = Table().agree()
         table.nominate(1, 1)
-        assert refused(table.take, 1) == ["substitute"]
+        assert faults(table.take, 1) == [("substitute", "m1")]
 
     def test_nobody_takes_a_seat_for_which_nobody_was_named(self) -> None:
         table = Table().agree()
@@ -901,6 +1071,116 @@ class TestSentencesOutOfPlace:
         assert faults(take, table.step(), 1, table.form(1, ""), signed(b"step")) == [("step", "m1")]
 
 
+def draw(table: Table, word: str) -> None:
+    step = table.step()
+    form = here(table.match, 1, table.match.said.get((1, "draw"), 0) + 1)
+    agreements.agree(step, "draw", 1, word, form, signed(b"draw"))
+    table.done(step)
+
+
+def named(table: Table, by: int, seat: int, name: str = "carl") -> None:
+    step = table.step()
+    form = here(table.match, by, table.match.said.get((by, "substitute"), 0) + 1)
+    nominated.nominate(step, by, seat, name, form, signed(b"substitute"))
+    table.done(step)
+
+
+def given(table: Table, seconds: int) -> None:
+    extended.extend(table.step(), 1, seconds, here(table.match, 1, 1), signed(b"extend"))
+
+
+def store(table: Table, turn: int) -> None:
+    advance_orders.store(table.step(), 1, table.form(1, "", turn=turn), signed(b"orders"))
+
+
+def withdraw(table: Table, turn: int) -> None:
+    advance_orders.withdraw(table.step(), 1, turn, table.form(1, "", turn=turn), signed(b"clear"))
+
+
+def closed() -> Table:
+    table = begun()
+    table.resign(1, match=True)
+    return table
+
+
+def begun(**lines: str) -> Table:
+    return Table(**lines).agree().begin()
+
+
+def offered() -> Table:
+    table = begun()
+    draw(table, "offer")
+    return table
+
+
+def paused() -> Table:
+    table = begun()
+    step = table.step()
+    operator.pause(step, "x")
+    table.done(step)
+    return table
+
+
+def nominating() -> Table:
+    table = Table().agree()
+    table.nominate(1, 1)
+    return table
+
+
+WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
+    (
+        begun,
+        lambda table: draw(table, "accept"),
+        "there is no such offer; it may have lapsed when the turn was resolved",
+    ),
+    (offered, lambda table: draw(table, "offer"), "you have already made this offer; the others have yet to answer"),
+    (lambda: Table().agree(), lambda table: draw(table, "offer"), "no game has begun, so there is nothing to draw"),
+    (lambda: begun(pace="none"), lambda table: given(table, 3600), "your opponent has no running deadline"),
+    (begun, lambda table: given(table, 3599), "give at least 1h and at most 30d"),
+    (begun, lambda table: given(table, 30 * 86400 + 1), "give at least 1h and at most 30d"),
+    (
+        lambda: Table().agree(),
+        lambda table: table.resign(1),
+        "no game has begun; `resign m1 match` resigns the whole match",
+    ),
+    (begun, lambda table: forfeited.forfeit(table.step(), [1]), "nobody was silent for that long"),
+    (begun, lambda table: table.take(1), "carl was not asked to take this seat"),
+    (nominating, lambda table: table.take(1), "no longer does everybody agree to it"),
+    (nominating, lambda table: named(table, 1, 1), "you have already said so; others have yet to agree"),
+    (nominating, lambda table: named(table, 2, 2), "carl is named for another seat of this match"),
+    (begun, lambda table: named(table, 1, 1, "bob"), "bob already has a seat in this match"),
+    (begun, lambda table: named(table, 1, 2, "none"), "nobody was named for bob's seat"),
+    (
+        begun,
+        lambda table: named(table, 1, 2),
+        (
+            "bob plays on: only a player who hands the seat over, has missed the deadline or has been out of reach"
+            " for long may be replaced"
+        ),
+    ),
+    (begun, lambda table: take(table.step(), 1, table.form(1, ""), signed(b"step")), "this match is not sealed"),
+    (closed, lambda table: operator.pause(table.step(), "x"), "the match is closed, not under way"),
+    (paused, lambda table: operator.pause(table.step(), "x"), "the match is paused"),
+    (begun, lambda table: operator.resume(table.step(), "x"), "the match is not paused"),
+    (begun, lambda table: table.agree(), "this match is playing and waits for no agreement"),
+    (
+        begun,
+        lambda table: store(table, stored_orders.DEFAULT),
+        "you agreed on `miss: wait`; default orders are only played with `miss: default`",
+    ),
+    (begun, lambda table: store(table, 32), "that is more than 30 turns ahead"),
+    (begun, lambda table: withdraw(table, 2), "you have stored nothing for turn 2"),
+    (begun, lambda table: withdraw(table, stored_orders.DEFAULT), "you have stored no default orders"),
+]
+
+
+@pytest.mark.parametrize(("table", "event", "says"), WORDS, ids=[says for _, _, says in WORDS])
+def test_why_it_is_refused_is_said(table: Callable[[], Table], event: Callable[[Table], object], says: str) -> None:
+    with pytest.raises(Refused) as caught:
+        event(table())
+    assert [str(fault.message) for fault in caught.value.faults] == [says]
+
+
 @pytest.mark.parametrize(("kind", "game", "match"), [("single", True, True), ("scored", True, False)])
 def test_others_play_on_where_a_game_is_resigned(kind: str, *, game: bool, match: bool) -> None:
     """Or the match, if it has but one game; a match of several games needs all its players."""
@@ -929,6 +1209,13 @@ class TestWhoIsOut:
         assert table.match.position is not None
         assert table.match.position.remaining == (1, 2)
         return table
+
+    def test_orders_nothing(self, table: Table) -> None:
+        with pytest.raises(Refused) as caught:
+            table.order(3, "G: MFF")
+        assert [(fault.rule, str(fault.message)) for fault in caught.value.faults] == [
+            ("orders", "you have nothing to order in turn 2")
+        ]
 
     def test_orders_nothing_in_advance(self, table: Table) -> None:
         form = table.form(3, "G: MFF", turn=3)

@@ -161,6 +161,46 @@ def test_structure_and_options_are_errors_of_turn_0_and_no_seat(text: str) -> No
     assert refused(text)[:2] == (0, None)
 
 
+RESULT = "\n[result]\nwinner = 1\nscores = [1, 1]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "says"),
+    [
+        (GAME.replace("record = 1", "record = 2"), None, "`record` is 1, the version of the format"),
+        (f"rules = 2\n{GAME}", None, "there is no edition 2 of the rulings of spaceships"),
+        (f"round = 0\n{GAME}", None, "`round` is a number from 1"),
+        (f"colour = 1\n{GAME}", "colour", "the record has no key 'colour'"),
+        (f"note = 1\n{GAME}", None, "`note` is not a text"),
+        (f"round = 'one'\n{GAME}", None, "`round` is not a whole number"),
+        (f"options = 1\n{HEAD}{SEATS}", None, "`options` is not a table"),
+        (f"turn = 1\n{GAME}", None, "`turn` is not a list"),
+        (f"turn = [1]\n{GAME}", None, "`[[turn]]` is a list of tables"),
+        (GAME.replace('name = "Ann"', 'name = "Ann"\nage = 9'), "age", "a seat has no key 'age'"),
+        (GAME + TURN + "3 = ''", "3", "turn 1 has no key '3'"),
+        (GAME + TURN + TURN + "comment = ''", "comment", "turn 2 has no key 'comment'"),
+        (GAME + TURN + "note = 1", None, "`note` is not a text"),
+        (f"resigned = [{{seat = 1, turn = 1, note = 'why'}}]\n{GAME}", "note", "a resignation has no key 'note'"),
+        (f"resigned = [{{seat = 1}}]\n{GAME}", None, "a resignation needs `seat` and `turn`"),
+        (f"resigned = [{{seat = 3, turn = 1}}]\n{GAME}", None, "seat 3 is none of this game, or resigned twice"),
+        (GAME + RESULT + "why = 1", "why", "the result has no key 'why'"),
+        (GAME + "\n[result]\nwinner = 1", None, "the result needs `winner` and `scores`"),
+        (GAME + RESULT.replace("[1, 1]", "[true, 1.0]"), None, "`scores` are whole numbers"),
+        (
+            GAME + RESULT + 'reason = "boredom"',
+            None,
+            "`reason` is one of: rules, agreement, resignation, forfeit, abandoned",
+        ),
+        (GAME + "\n[extra]\na = " + "[" * 100 + "]" * 100, None, "[extra] is nested too deeply"),
+        (GAME + '\n[[seat]]\nname = "Cem"\nsetup = "LG Rv1"', None, "Spaceships is not played by 3"),
+    ],
+)
+def test_what_is_wrong_with_the_structure_is_said(text: str, key: str | None, says: str) -> None:
+    with pytest.raises(Illegal) as illegal:
+        replay(read(text))
+    assert (illegal.value.order, illegal.value.message) == (key, says)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

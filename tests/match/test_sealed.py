@@ -18,6 +18,7 @@ from pbem.match.events.nominated import nominate
 from pbem.match.events.operator import pause, resume, stop
 from pbem.match.events.reveal import reveal
 from pbem.match.events.step import take
+from pbem.match.events.verdict import judge
 from pbem.match.record import read, replay
 from pbem.match.sealed import seal
 from pbem.match.signed import SignedForm, here
@@ -410,6 +411,17 @@ def test_while_the_reveals_are_due_nothing_else_is_decided() -> None:
     table.reveal(table.owners[0])
     assert "nobody has missed" in refused(lambda: claim(table.step(), 1, form, signed))
     assert "no step is due" in refused(lambda: table.take(table.owners[1], form, signed))
+
+
+def test_nothing_is_judged_before_all_have_revealed_or_missed_their_time() -> None:
+    one = over()
+    one.reveal(one.owners[0])
+    for table in (small(1), one):
+        with pytest.raises(Refused) as caught:
+            judge(table.step())
+        assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
+            ("verdict", "m1", "nothing is to be judged yet")
+        ]
 
 
 def test_no_reveal_is_claimed() -> None:

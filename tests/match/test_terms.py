@@ -209,6 +209,18 @@ def test_options_of_the_game(lines: dict[str, Any], options: dict[str, Any]) -> 
     assert terms.first_options() is not None
 
 
+@pytest.mark.parametrize(
+    ("game", "lines"),
+    [
+        ("spaceships", {"fleet": "cost:3", "allowed": "{MD = 1, LG = 2}", "additional": "[1, 0]"}),
+        ("dueling-masters", {"homes": "3", "mobile_home": "true"}),
+        ("shoot-em-up", {"board": "5x5", "max_turns": "9"}),
+    ],
+)
+def test_options_of_the_game_are_written_as_they_are_read(game: str, lines: dict[str, Any]) -> None:
+    assert propose(TWO, game, **lines).lines() == {"settle": "10m", **lines}
+
+
 @given(st.dictionaries(st.sampled_from([*OPTIONS, "fleet", "first", "additional", "x"]), st.text(max_size=12)))
 def test_no_proposal_raises_anything_else(lines: dict[str, str]) -> None:
     try:

@@ -80,7 +80,16 @@ def test_the_material_is_signed_by_the_key_of_the_bundle() -> None:
         (WHOLE, EXCHANGED, "broken", f"its {PAPER} is not what its own transcript names", None),
         (WHOLE, LONGER, "two stories", "it goes on where the match is closed, with entry 9", 9),
         (WHOLE, UNSIGNED, "later", "longer than this bundle, and begins with it", 8),
-        (WHOLE, retold(3), "two stories", "play.example signed two different entries 3 of m1: with the head", 3),
+        (
+            WHOLE,
+            retold(3),
+            "two stories",
+            (
+                f"play.example signed two different entries 3 of m1: with the head {retold(3).entries[2].head} in"
+                f" this letter, with the head {WHOLE.entries[2].head} in the bundle. It told two stories"
+            ),
+            3,
+        ),
         (WHOLE, cut(retold(3), 2), "agrees", "", 2),
     ],
     ids=[

@@ -18,6 +18,7 @@ from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
+from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.logged import latest
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved, verify
@@ -136,6 +137,10 @@ class TestLettersThatWereKept:
     def test_what_was_not_read(self) -> None:
         said = (Finding("open", "letter", "the letter cannot be read: too long"),)
         assert findings(against("ed25519"), unread="the letter cannot be read: too long") == said
+
+    def test_a_letter_that_cannot_be_read_tells_nothing_else(self) -> None:
+        reason = f"the letter cannot be read: more than {LIMITS.headers} headers"
+        assert kept("a.eml", b"X: y\n" * (LIMITS.headers + 1) + b"\n") == Kept("a.eml", None, "", unread=reason)
 
     def test_reports_that_the_server_signed_otherwise(self) -> None:
         """With the server's signature they convince everybody; in a letter that names another file, nobody."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from forgers import fails, holds, index, proof, signed_again, with_entry, with_papers
 from make_vectors import SETUPS, SMALL, VECTORS
+from mutations import rewritten
 from referee import Referee, body, form_in
 
 from pbem.match import record, submissions
@@ -132,6 +134,25 @@ def test_sentences(name: str, kind: str, lie: Callable[[dict[str, Any]], None], 
     found = good(name)
     at = next(at for at, entry in enumerate(found.entries) if entry.type == kind)
     fails(signed_again(with_entry(found, at, lie), at), word)
+
+
+@pytest.mark.parametrize(
+    ("paper", "letter"),
+    [
+        ("openings/game-1-seat-1.txt", "letters/game-1-setup-seat-1.eml"),
+        ("receipts/game-1-turn-1-seat-2.txt", "letters/game-1-turn-1-seat-2.eml"),
+        (WITHDRAWN, f"letters/{TURN}-withdrawn-seat-1-rev-2.eml"),
+    ],
+)
+def test_a_letter_that_came_after_its_effect_is_named(found: Bundle, paper: str, letter: str) -> None:
+    said = found.papers[paper].decode()
+    later = re.sub("received .*", "received 2026-12-24T12:00:00Z", said)
+    fails(rewritten(found, paper, later.encode()), f"{letter}: was received after its effect")
+
+
+@pytest.mark.parametrize("path", ["evidence/game-1-setup-seat-2.txt", "evidence/game-1-turn-1-seat-2.txt"])
+def test_evidence_that_is_none_is_named(path: str) -> None:
+    fails(rewritten(good("mailbox"), path, b"x"), f"{path}: cannot be read")
 
 
 def test_no_clock_stands_when_all_is_over() -> None:

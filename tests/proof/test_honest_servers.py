@@ -45,8 +45,8 @@ class Told(Referee):
         self.people[patient.address] = patient
         return patient
 
-    def deliver(self, raw: bytes, sender: str, to: str = "pbem@play.example") -> None:
-        super().deliver(raw, sender, to)
+    def deliver(self, raw: bytes, sender: str, to: str = "pbem@play.example", network: str = "") -> None:
+        super().deliver(raw, sender, to, network)
         if self.watched or not self.database.rows("SELECT match FROM entries WHERE match = 1"):
             return
         self.watched = True

@@ -20,6 +20,7 @@ from simulation.disk import Disk, Faults
 from simulation.loop import Event
 from simulation.mailers import INTAKE, SMARTHOST
 from simulation.players import SERVER
+from stores import connection
 
 from pbem.config import mail
 from pbem.config.mail import Listener
@@ -30,6 +31,7 @@ from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_opening import opened
 from pbem.store.database import Database
 from pbem.store.errors import StoreError
+from pbem.store.inbox import ATTEMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -184,7 +186,7 @@ class Machine:
 
     def _is_time(self) -> bool:
         self._passings -= 1
-        if self._passings > 0 or self.deaths <= 0:
+        if self._passings > 0 or self.deaths <= 0 or any(place.would_be_blamed() for place in self._places):
             return False
         self.deaths -= 1
         self._passings = self._next_death()
@@ -351,6 +353,10 @@ class Place:
         for desk in self._desks:
             desk.close()
 
+    def would_be_blamed(self) -> bool:
+        """Whether a letter would be set aside for a death now."""
+        return any(desk.would_be_blamed() for desk in self._desks)
+
     def die(self) -> None:
         """The machine is no more."""
         for desk in self._desks:
@@ -446,11 +452,20 @@ class Desk:
         """Let others run before this desk goes on; perhaps for so long that it is declared dead."""
         machine, draw = self._machine, self._machine.draw
         chance = draw.random()
-        if chance < IN_HAND.get(point, STALLS) and machine.deaths > 0:
+        if chance < IN_HAND.get(point, STALLS) and machine.deaths > 0 and not self.would_be_blamed():
             self._stall(point)
         elif chance < 0.2:
             self._loop.pause(draw.random() * (20 if chance < 0.03 else 0.2))
             self._look()
+
+    def would_be_blamed(self) -> bool:
+        """Whether its death would be the third during work on one letter alone: that would be the letter's fault."""
+        if self._database is None or self.over:
+            return False
+        # Asked past the database: no decision stands on it. In a transaction the letter may be done already.
+        query = "SELECT count(*) FROM inbox WHERE owner = ? AND state <> 'waiting' AND alone = 1 AND attempts >= ?"
+        (found,) = connection(self._database).execute(query, (self.owner, ATTEMPTS - 1)).fetchone()
+        return bool(found)
 
     def _stall(self, point: str) -> None:
         """Hang until others declare this desk dead, and then go on."""

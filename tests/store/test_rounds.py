@@ -11,7 +11,19 @@ import pytest
 from stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
-from pbem.store.inbox import _MATTERS, _NEXT_FREE, ANYBODY, IN_SIGHT, LOT, Envelope, Inbox, _chosen, _if_free
+from pbem.store.inbox import (
+    _MATTERS,
+    _NEXT_FREE,
+    ALONE,
+    ANYBODY,
+    APART,
+    IN_SIGHT,
+    LOT,
+    Envelope,
+    Inbox,
+    _chosen,
+    _if_free,
+)
 from pbem.store.schema import MIGRATIONS, ROUNDS
 from pbem.store.vault import Vault
 
@@ -36,13 +48,20 @@ class Queue:
             for name in PLAYERS:
                 database.write("INSERT INTO players VALUES (?, ?, '2026')", (name, f"{name}@mail.example"))
 
-    def put(self, names: str, size: int = 10) -> None:
+    def put(self, names: str, size: int = 10, network: str = "") -> None:
         """Keep letters of these senders; `ann` and the other players are written by their first letters."""
         for letter in names:
-            name = next((player for player in PLAYERS if player[0] == letter), letter)
+            name = next((player for player in PLAYERS if player[0] == letter.lower()), letter)
             number = len(self.names) + 1
-            envelope = Envelope(f"{name}@mail.example", ("pbem@play.example",))
+            envelope = Envelope(f"{name}@mail.example", ("pbem@play.example",), network)
             self.names[self.inbox.put(envelope, (b"%d" % number).ljust(size), NOW)] = letter
+
+    def prove(self, name: str, network: str) -> None:
+        """A letter comes from there, and is done, and it is proved whose it is."""
+        self.put(name, network=network)
+        (row,) = self.inbox.lease_some(1, NOW)
+        with self.database.transaction():
+            self.inbox.done(row.id, "ok", proved=True)
 
     def next(self, most: int = 8) -> str:
         """Whose letters are given, in order."""
@@ -96,6 +115,51 @@ def test_letters_of_one_sender_stay_in_the_order_in_which_they_came(queue: Queue
     assert len(rows) == 6
 
 
+@pytest.mark.parametrize("networks", [1, 60])
+def test_many_letters_in_a_name_from_elsewhere_delay_nobody_who_writes_from_where_he_wrote_before(
+    queue: Queue, networks: int
+) -> None:
+    queue.prove("a", "home")
+    queue.prove("b", "")
+    for number in range(120):
+        queue.put("ab", network=f"elsewhere {number % networks}")
+    for _ in range(3):
+        queue.next()
+    queue.put("A", network="home")
+    queue.put("B")
+    queue.put("c")
+    given = queue.next() + queue.next()
+    assert given.index("c") < 3
+    assert given.index("A") < 2 * (APART + 1) + 3
+    assert given.index("B") < 2 * (APART + 1) + 3
+
+
+def test_where_a_letter_came_from_whose_sender_was_not_proved_is_nobodys_home(queue: Queue) -> None:
+    queue.put("a", network="elsewhere")
+    (row,) = queue.inbox.lease_some(1, NOW)
+    with queue.database.transaction():
+        queue.inbox.done(row.id, "ok")
+    queue.prove("b", "elsewhere")
+    queue.put("a" * 20 + "A", network="elsewhere")
+    assert "".join(queue.next() for _ in range(3)) == "a" * 20 + "A"
+
+
+def test_a_few_letters_of_one_sender_stay_in_order_wherever_they_came_from(queue: Queue) -> None:
+    queue.prove("a", "home")
+    queue.put("a" * (APART - 1), network="phone")
+    queue.put("A", network="home")
+    queue.put("a", network="phone")
+    assert queue.next() == "a" * (APART - 1) + "Aa"
+
+
+def test_a_letter_that_failed_has_its_turn_while_others_pour_in(queue: Queue) -> None:
+    queue.put("a")
+    (row,) = queue.inbox.lease_some(1, NOW)
+    queue.inbox.release(row.id)
+    queue.put("b" * 8 * ALONE)
+    assert [queue.next() for _ in range(ALONE)].count("a") == 1
+
+
 def test_what_is_worked_on_together_is_no_more_than_a_lot(queue: Queue) -> None:
     queue.put("x" * 4, LOT // 2)
     queue.put("x" * 2, LOT)
@@ -146,9 +210,10 @@ def test_nobody_looks_at_all_that_wait(queue: Queue) -> None:
     ]
     waiting = "inbox_waiting (state=? AND attempts=? AND suspect=? AND round"
     found = [step for step in steps if step.startswith("SEARCH inbox")]
-    assert len(found) == 4
+    assert len(found) == 6
     assert sum(waiting in step for step in found) == 3
-    assert sum("inbox_rounds (sender=? AND round>?)" in step for step in found) == 1
+    assert sum("inbox_rounds (sender=? AND familiar=? AND round>?)" in step for step in found) == 2
+    assert sum("inbox_proved (sender=? AND network=?)" in step for step in found) == 1
     assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith("SCAN inbox")]
 
 

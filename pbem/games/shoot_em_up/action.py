@@ -107,7 +107,6 @@ class _Space:
         self.facing = {ship.letter: ship.facing for ship in ships}
         self.shields = {ship.letter: 0 for ship in ships}
         self.reports: list[Report] = []
-        self.action = 0
 
     def ships(self) -> tuple[Ship, ...]:
         facing, shields = self.facing, self.shields

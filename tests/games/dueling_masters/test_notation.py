@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,7 @@ def messages(judge: Callable[..., object], *arguments: Any) -> list[str]:
     [
         ("* I2", "* A1", "A1 is not in your half"),
         ("* I2", "* J10", "J10: asteroids and home planets must stand alone"),
+        ("* I2", "I2 *", "I2 comes before the first piece"),
         ("* I2", "* F2 I2", "F1: there are only 7 asteroids"),
         ("* I2", "*", "place 7 asteroids, not 6"),
         ("J6 J7", "J6 J7 F5", "F5 is one square too many for X"),
@@ -107,6 +109,8 @@ def test_what_is_wrong_with_a_setup_is_said(old: str, new: str, says: str) -> No
         ("Z1 D2-D3 now", "8", "a turn is one order"),
         ("Z5 D2-D3", "36", "there is no piece `Z5`"),
         ("Z1 D3-D4", "9", "Z1 does not stand on D3"),
+        ("* B1-B2", "4", "asteroids do not move"),
+        (" ; # well", "25", "a player with a legal move may not pass"),
         ("H A1-A2", "4", "H does not move"),
         ("Z1 D2-J10", "4", "Z1 does not move from D2 to J10"),
         ("X1 A6-A1", "5", "A1: no move passes over or ends on your own home planet"),
@@ -117,6 +121,16 @@ def test_what_is_wrong_with_an_order_is_said(order: str, rule: str, says: str) -
     with pytest.raises(Refused) as refused:
         JUDGE.order(start(), 1, order)
     assert (rule, says) in [(fault.rule, str(fault.message)) for fault in refused.value.faults]
+
+
+def test_what_a_destroyed_piece_and_a_home_planet_may_not_is_said() -> None:
+    options = JUDGE.options({"mobile_home": True}, 2)
+    state: Any = start(options)
+    own = state.sides[0]
+    assert messages(JUDGE.order, state, 1, "H A1-B1") == ["B1: a home planet never rams"]
+    gone = replace(state, sides=(own._replace(squares=(-1, *own.squares[1:])), state.sides[1]))
+    assert faults(JUDGE.order, gone, 1, "W A10-C9") == [("10", "W A10-C9", None)]
+    assert messages(JUDGE.order, gone, 1, "W A10-C9") == ["W is destroyed"]
 
 
 def test_an_order_for_a_later_turn_is_for_a_turn_of_ones_own_and_of_this_game() -> None:
@@ -142,6 +156,7 @@ def test_an_order_for_a_later_turn_is_for_a_turn_of_ones_own_and_of_this_game() 
 )
 def test_what_is_wrong_with_an_option_is_said(raw: Mapping[str, Any], says: str) -> None:
     assert messages(JUDGE.options, raw, 2) == [says]
+    assert messages(JUDGE.options, {}, 3) == ["Dueling Masters is a game for two"]
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,33 @@ def test_refused(raw: Mapping[str, Any]) -> None:
         RULES.options(raw, 2)
 
 
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        ({"colour": 1}, "there is no option colour"),
+        ({"fleet": "cost"}, 'option fleet: "standard" or "cost:" and a number'),
+        ({"first": "3"}, 'option first: "alternate", "1" or "2"'),
+        ({"additional": [1]}, "option additional: two numbers, one for each seat"),
+        ({"additional_allowed": 5}, "option additional_allowed: a table of types and their greatest numbers"),
+        ({"additional_allowed": {"XX": 1}}, "option additional_allowed: there is no type XX"),
+        (
+            {"additional_allowed": {"LG": -1}},
+            "option additional_allowed: the greatest number of LG must be a whole number",
+        ),
+        ({"allowed": {"LG": 3}}, "the option allowed works only with a cost fleet"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_said(raw: Mapping[str, Any], says: str) -> None:
+    with pytest.raises(Refused) as refused:
+        RULES.options(raw, 2)
+    assert [(fault.rule, str(fault.message)) for fault in refused.value.faults] == [(next(iter(raw)), says)]
+
+
 @pytest.mark.parametrize("seats", [0, 1, 3, True, 2.0])
 def test_spaceships_is_for_two(seats: int) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Refused) as refused:
         RULES.options({}, seats)
+    assert [str(fault.message) for fault in refused.value.faults] == ["Spaceships is a game for two"]
 
 
 def test_all_faults_are_named() -> None:

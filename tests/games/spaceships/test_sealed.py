@@ -331,3 +331,74 @@ def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_op
     for view in (SEALED.own_view(own, position), SEALED.view(position, 1)):
         assert view["over"]
         assert view["entitled"] is None
+
+
+STRUCK = "beam Rv1 Rv2 Rv3/strike Gx1/scan Gx2"
+TRUE = (
+    "beam Rv1 hit explodes Rv1 Rv2/beam Rv2 duplicate explodes Rv1 Rv2 Rv3 destroyed MD Rv1 Rv2 Rv3"
+    "/beam Rv3 duplicate explodes Rv2 Rv3/strike Gx1 hit/scan Gx2 ship"
+)
+
+
+def found_false(step: str, told: str) -> Falsehood | None:
+    """What is found of seat 1, which struck Gx1 in the first turn, where all its other steps are honest."""
+    options, setup, orders = RULES.options({"fleet": "cost:9"}, 2), "MD Rv1 Rv2 Rv3\nKC Gx1-Gy3", {1: "Gx1"}
+    position, steps = SEALED.begin(options), []
+    for seat, name, text in (
+        (1, "commit", ""),
+        (2, "open", STRUCK),
+        (1, "open", "strike Gx1"),
+        (1, "answers", TRUE),
+        (2, "answers", "strike Gx1 hit destroyed LG Gx1"),
+        (1, "flash", "flash Gx1 KC"),
+    ):
+        if seat == 1:
+            own = SEALED.own(options, 1, setup, orders, position)
+            assert SEALED.lines(own, position, name) == lines(text), "the honest line"
+        said = told if (seat, name) == (1, step) else text
+        steps.append(Step(1, seat, name, lines(said)))
+        if said != text:
+            break
+        position = SEALED.enter(position, seat, name, lines(said))
+    return SEALED.first_false(options, 1, setup, orders, steps)
+
+
+@pytest.mark.parametrize(
+    ("step", "old", "new", "ruling"),
+    [
+        ("open", "strike Gx1", "strike Gx2", "21"),
+        ("answers", "beam Rv1 hit explodes Rv1 Rv2", "beam Rv1 miss", "22"),
+        ("answers", "beam Rv1 hit explodes Rv1 Rv2", "beam Rv1 hit explodes Rv1", "23"),
+        ("answers", "beam Rv1 hit explodes Rv1 Rv2", "beam Rv1 hit", "23"),
+        ("answers", "Rv3 destroyed MD Rv1 Rv2 Rv3", "Rv3", "27"),
+        ("answers", "Rv3 destroyed MD Rv1 Rv2 Rv3", "Rv3 destroyed HS Rv1 Rv2", "27"),
+        ("answers", "strike Gx1 hit", "strike Gx1 miss", "22"),
+        ("answers", "strike Gx1 hit", "strike Gx1 hit explodes Gx1", "23"),
+        ("answers", "strike Gx1 hit", "strike Gx1 hit destroyed LG Gx1", "27"),
+        ("answers", "scan Gx2 ship", "scan Gx2 none", "25"),
+        ("answers", "strike Gx1 hit/scan Gx2 ship", "strike Gx1 miss/scan Gx2 none", "22"),
+        ("answers", "scan Gx2 ship", "scan Gx2 ship/over idle", "31"),
+        ("flash", "flash Gx1 KC", "flash Gx1 KC destroyed", "28"),
+        ("flash", "flash Gx1 KC", "flash Gx1 none", "28"),
+    ],
+)
+def test_the_ruling_that_the_first_false_line_breaks(step: str, old: str, new: str, ruling: str) -> None:
+    honest = {"open": "strike Gx1", "answers": TRUE, "flash": "flash Gx1 KC"}[step]
+    assert found_false(step, honest) is None
+    assert old in honest
+    assert found_false(step, honest.replace(old, new)) == Falsehood(1, step, ruling)
+
+
+def test_each_beam_whose_ends_both_hit_burns_out() -> None:
+    """Ruling 29; the owner knows which ships fired, and the table does not."""
+    options = RULES.options({"fleet": "cost:24"}, 2)
+    setups = {1: "DS1 Rv1-Ow2\nDS2 Gv1-Yw2\nDS3 Rx4-Oy5", 2: "KC1 Rx1-Ry3\nKC2 Ov1-Yv3\nKC3 Gv1-Bv3\nKC4 Rz1-Oz3"}
+    orders = {1: "bRx1Rx3(DS1) bRy1Ry3(DS2) bYx1Yx3(DS3)", 2: ""}
+    position = SEALED.begin(options)
+    while not position.played:
+        (seat,) = position.due
+        for step in SEALED.owed(position, seat):
+            own = SEALED.own(options, seat, setups[seat], {1: orders[seat]}, position)
+            position = SEALED.enter(position, seat, step, SEALED.lines(own, position, step))
+    own = SEALED.own(options, 1, setups[1], {1: orders[1]}, position)
+    assert [ship for ship, _ in own.side.entitled.beams] == [2], "DS3 hit nothing"
