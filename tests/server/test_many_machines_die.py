@@ -17,6 +17,8 @@ import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -32,7 +34,6 @@ from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = of_postgresql
 
@@ -150,8 +151,9 @@ class ManyServers(Table):
     def play(self) -> None:
         with ExitStack() as stack:
             stack.enter_context(self.smarthost.open())
+            near = Path(stack.enter_context(TemporaryDirectory()))  # the path of a socket is short
             self.lines = [
-                stack.enter_context(Line(self.folder / f"line{number}", self.database).open())
+                stack.enter_context(Line(near / f"line{number}", self.database).open())
                 for number in range(SERVERS + 1)
             ]
             *addresses, self.address = map(self._address, self.lines)
