@@ -82,8 +82,9 @@ class Somebody:
         if not self.page.locator("#load").evaluate("(load) => load.open"):
             self.page.locator("#load > summary").click()
         self.typed("pasted", linked(letter, "spaceships.html"))
+        self.page.evaluate("() => { document.getElementById('loaded').textContent = '' }")
         self.press("bring")
-        self.page.wait_for_selector("#work:not([hidden])")
+        until(self.page, "document.getElementById('loaded').textContent")
 
     def register(self, name: str) -> None:
         self.page.locator("#signing > summary").click()
