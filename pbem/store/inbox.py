@@ -60,6 +60,7 @@ OTHERS = 4
 """Where players' letters wait, one place in so many is for those of others, which else have them all."""
 
 _KNOWN = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
+_COUNTS = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
 FRESH = f"FROM inbox WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND {_KNOWN}"
 TRIED = (
     "FROM inbox WHERE state = 'waiting' AND attempts < :attempts AND (attempts > 0 OR suspect = 1)"
@@ -443,8 +444,8 @@ class Inbox:
         return row["state"], row["outcome"] or row["reference"]
 
     def heard_until(self) -> datetime | None:
-        """When the oldest unhandled letter was received; None if there is none."""
-        query = "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"
+        """When the oldest unhandled letter was received that may have an effect in a match; None if there is none."""
+        query = f"SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND {_COUNTS}"
         received = self._database.scalar(query)
         return from_db(received) if received else None
 

@@ -583,6 +583,10 @@ CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, familiar, round)
 CREATE INDEX inbox_proved ON inbox (sender COLLATE NOCASE, network) WHERE proved = 1;
 """
 
+EFFECTS = """
+ALTER TABLE lookups ADD COLUMN counts INTEGER NOT NULL DEFAULT 1;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -618,5 +622,6 @@ MIGRATIONS: tuple[str, ...] = (
     ROLES,
     WITNESS_REQUESTS,
     FAMILIAR,
+    EFFECTS,
 )
 """The scripts in their order."""
