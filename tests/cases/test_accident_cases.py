@@ -24,8 +24,9 @@ import pytest
 import structlog
 from click.testing import CliRunner
 from house import TEXT, House, configured, deliver, run
+from msgspec.structs import replace
 from referee import Referee
-from stores import file_of
+from stores import file_of, of_sqlite
 
 from pbem.cli import main
 from pbem.config.mail import Dkim, Listener
@@ -305,6 +306,16 @@ def test_case_39_a_hard_link(tmp_path: Path) -> None:
             Database(name)
     other.unlink()
     run(config, nothing_happens)
+
+
+@of_sqlite
+def test_case_40_a_folder_or_a_device_is_no_store(tmp_path: Path) -> None:
+    """It is not told of as a file with two names, of which one is to be removed."""
+    run(configured(tmp_path), nothing_happens)
+    file_of(configured(tmp_path)).unlink()
+    for store in (tmp_path, Path("/dev/null")):
+        with pytest.raises(StartError, match=f"{store} is no file"):
+            run(replace(configured(tmp_path), store=store), nothing_happens)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
