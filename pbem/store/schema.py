@@ -587,6 +587,11 @@ EFFECTS = """
 ALTER TABLE lookups ADD COLUMN counts INTEGER NOT NULL DEFAULT 1;
 """
 
+KINDS = """
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -623,5 +628,6 @@ MIGRATIONS: tuple[str, ...] = (
     WITNESS_REQUESTS,
     FAMILIAR,
     EFFECTS,
+    KINDS,
 )
 """The scripts in their order."""
