@@ -264,6 +264,7 @@ class Daemon:
             if own_keys.begun(database):
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
+                own_keys.check_name(database, config.server)
 
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store, self._disk))

@@ -128,6 +128,31 @@ def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> 
         assert database.meta("signing key") == referee.desk.server_key
 
 
+def test_case_37_another_name_while_a_match_runs(tmp_path: Path) -> None:
+    """Nobody's signature would count any more, and the clocks would go on."""
+    referee = Referee(tmp_path)
+    referee.begun()
+    referee.close()
+    config = replace(configured(tmp_path), store=tmp_path / "store.sqlite")
+    config.keys.mkdir()
+    for path in (config.store_key, config.signing_key):
+        path.touch(0o600)
+        path.write_text(bytes(32).hex())
+    with Database(config.store) as database:
+        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
+    renamed = replace(config, server="other.example")
+    run(config, nothing_happens)
+    before = everything(tmp_path)
+    with pytest.raises(StartError, match=r'm1 is a match of play\.example, .* write server = "play\.example" again'):
+        run(renamed, nothing_happens)
+    assert everything(tmp_path) == before
+    with Database(config.store) as database:
+        keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
+        assert not all(one.well for one in doctor.keys(database, keys, "other.example"))
+        database.execute("UPDATE entries SET entry = X'00' WHERE seq = 1")
+    run(renamed, nothing_happens)
+
+
 def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
     """A disk that is not mounted, or a slip in the configuration: no new server begins in its place."""
     config = configured(tmp_path)
