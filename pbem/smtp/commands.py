@@ -225,6 +225,7 @@ class SmtpSession(Session):
             return await self._shared.storing.store(envelope, raw)
         finally:
             self._storing = False
+            self.brought = self.loop.time()
             if self.transport is not None:
                 self._reset_timeout()
 
