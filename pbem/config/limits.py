@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
 from pbem.config.values import Count, Duration, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Limits"]
 
@@ -31,3 +37,11 @@ class Limits(Table, frozen=True):
     reading: Duration = Duration(seconds=20)
     reading_processor: Duration = Duration(seconds=5)
     reading_bytes: Count = 512 * 1024 * 1024
+
+    def faults(self) -> Iterator[str]:
+        """Limits under which no letter would be taken or read, or none would be remembered."""
+        for name in ("session", "idle", "reading"):
+            if not getattr(self, name):
+                yield f"limits: {name} is no time at all"
+        if self.letters_kept < timedelta(days=1):
+            yield "limits: letters_kept is shorter than a day: a letter that is sent again must be known"

@@ -129,6 +129,7 @@ class Config(Table, frozen=True):
         yield from account_faults(self.mailbox, self.smarthost)
         if not self.delimiter and not self.mailbox:
             yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
+        yield from self.limits.faults()
         yield from self.witness.faults(self.server)
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
             yield "dkim: selector and key_file are given together, or none of them"

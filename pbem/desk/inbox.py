@@ -203,7 +203,7 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
         forget(desk)  # the letters behind it are looked at, too: what they need is found out with it
     except NeedsDns as awaited:
         forget(desk)  # what is decided on the letters behind it stands on nothing that was undone
-        desk.lookups.ask(row.id, awaited.names, awaited.tries, now)
+        desk.lookups.ask(row.id, awaited.names, awaited.tries, now, counts=awaited.counts)
         desk.inbox.give_back(row.id)
         _LOG.info("letter waits for the DNS", inbox=row.id)
     except Exception as error:

@@ -45,12 +45,16 @@ _QUOTED = 20_000
 
 
 class NeedsDns(Exception):
-    """The letter cannot be judged before these names are looked up, at most this many times."""
+    """The letter cannot be judged before these names are looked up, at most this many times.
 
-    def __init__(self, names: Sequence[str], tries: int) -> None:
+    It `counts` if it may have an effect in a match then; otherwise they only tell how it may be answered.
+    """
+
+    def __init__(self, names: Sequence[str], tries: int, *, counts: bool = True) -> None:
         super().__init__(", ".join(names))
         self.names = names
         self.tries = tries
+        self.counts = counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +206,15 @@ class ReplyTokens:
     def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:
         """Who vouches for From; if it is enough that it was `sent` from there, the DNS need not be asked.
 
-        Raises `NeedsDns` while it is to be asked.
+        That is enough for how a letter is answered, and never for its effect in a match. Raises `NeedsDns` while the
+        DNS is to be asked.
         """
         known = self._lookups.found(row.id)
         told_by = "" if authres.is_unclear(letter) else self._config.identity.authserv_id
         found = self._vouch(letter, known, told_by, row.received)
         if found.wanted and not known and not (sent and found.sent):
             # With our own server's word at hand, the DNS need not be asked twice.
-            raise NeedsDns(found.wanted, 1 if found.told else TRIES)
+            raise NeedsDns(found.wanted, 1 if found.told else TRIES, counts=not sent)
         return found
 
     def use(self, token: Token, letter: Letter, now: datetime) -> None:

@@ -264,6 +264,7 @@ class Daemon:
             if own_keys.begun(database):
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
+                own_keys.check_name(database, config.server)
 
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store, self._disk))
@@ -317,6 +318,7 @@ class Daemon:
             systemd.notify(self._environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
+            tasks.append(asyncio.create_task(self._watch(), name="watch"))
             await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             log.info("stopping")
@@ -339,6 +341,17 @@ class Daemon:
             if isinstance(result, BaseException):
                 raise result
         log.info("stopped")
+
+    async def _watch(self) -> None:
+        """Look from time to time, and at the end, whether the store is where it was opened."""
+        while (in_place := self._post_base.in_place()) and not self._stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), self._longest_wait)
+        if not in_place:
+            raise StartError(
+                f"{self._config.store}, or the log beside it, was moved, exchanged or deleted while the server ran:"
+                ' bring it back as it was. See docs/operating.md, "The store is lost"'
+            )
 
     async def _listen(self, intake: Intake) -> list[Place]:
         places: list[Place] = []
@@ -480,6 +493,9 @@ class Daemon:
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; returns which, because some may exceed their network's limit today."""
+        if not self._post_base.in_place():
+            self.stop()
+            raise StoreError("the store is not where it was opened")
         room = self._post_base.room()
         if room is not None and room < self._config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")

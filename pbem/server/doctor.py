@@ -34,7 +34,6 @@ from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, latest, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
-from pbem.store.own_keys import ForeignKeysError
 from pbem.store.owners import at_work, roles_at_work
 from pbem.store.people import People
 from pbem.store.snapshots import SnapshotRows
@@ -246,9 +245,10 @@ def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Finding]:
     """Check that the server's keys belong to its store, and the players' keys to their fingerprints."""
     try:
         own_keys.check(database, own)
+        own_keys.check_name(database, server)
         log = VerifierKey(server, LOG, bytes.fromhex(own.public))
         yield Finding(True, "keys", f"those of this store; the key of its log is {log}")
-    except ForeignKeysError as error:
+    except StoreError as error:
         yield Finding(False, "keys", str(error))
     for row in database.rows("SELECT player, fingerprint, public FROM keys ORDER BY player, fingerprint"):
         try:

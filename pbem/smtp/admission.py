@@ -22,6 +22,7 @@ __all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol", "Admitte
 SHARES = 4  # networks among which connections are divided when all are taken
 LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
 PATIENCE = 1.0  # seconds of silence after which a connection makes room for another when all are taken
+BUSY = 10.0  # seconds without a letter after which it does so however much it says
 
 TOO_MANY = "421 4.7.0 too many connections"
 OTHERS_WAIT = "421 4.7.0 others wait, come again"
@@ -40,6 +41,10 @@ class Admitted(Protocol):
     @property
     def silent(self) -> float:
         """For how many seconds the client has been silent."""
+
+    @property
+    def without_letter(self) -> float:
+        """For how many seconds it has brought no letter: since it began, or since its last one was stored."""
 
     @property
     def may_be_ended(self) -> bool:
@@ -78,14 +83,19 @@ class Admission:
         """End the least important connection; returns whether there was one.
 
         First of a network that holds more than its share, then of those that have been silent for a while, the
-        longest silent one, so that nobody keeps others out by coming first, or with many addresses.
+        longest silent one; then the one that has been without a letter for longest, if that is long. So nobody keeps
+        others out by coming first, with many addresses, or by saying a little now and then.
         """
         held = Counter(session.network for session in self.sessions)
         share = max(self._limits.connections // SHARES, self._limits.connections_per_address)
         candidates = [session for session in self.sessions if session.may_be_ended]
         least = min(candidates, key=lambda one: (held[one.network] <= share, -one.silent), default=None)
-        if least is None or not (held[least.network] > share or least.silent > PATIENCE):
+        if least is None:
             return False
+        if not (held[least.network] > share or least.silent > PATIENCE):
+            least = max(candidates, key=lambda one: one.without_letter)
+            if least.without_letter <= BUSY:
+                return False
         self.turned_away("connection ended: others wait", least.address)
         self.sessions.discard(least)
         least.make_room()

@@ -120,7 +120,9 @@ class SmtpSession(Session):
         self._reader._buffer.clear()  # type: ignore[attr-defined] # noqa: SLF001 - asyncio has no other way to drop it
         try:
             await self._writer.start_tls(self._tls, ssl_handshake_timeout=self._timeout_duration)
-        except OSError as error:
+        except (OSError, AttributeError) as error:
+            # Where we ended the connection meanwhile, asyncio has set no transport in its place, and fails on that.
+            self._writer._transport = transport  # type: ignore[attr-defined] # noqa: SLF001 - or its end fails, too
             self._shared.admission.turned_away("connection ended: no TLS", self.address)
             transport.abort()
             self.connection_lost(None)  # which asyncio does not say of a handshake that failed
@@ -225,6 +227,7 @@ class SmtpSession(Session):
             return await self._shared.storing.store(envelope, raw)
         finally:
             self._storing = False
+            self.brought = self.loop.time()
             if self.transport is not None:
                 self._reset_timeout()
 

@@ -93,6 +93,8 @@ class Session(SMTP):
         self._called: Counter[str] = Counter()
         self._unknown = 0
         self._active = 0.0
+        self.brought = 0.0
+        """When its last letter was stored, or it began."""
         self._introducing = False
         self._shared = shared
         self._proxy = proxy
@@ -131,6 +133,11 @@ class Session(SMTP):
         return self.loop.time() - self._active
 
     @property
+    def without_letter(self) -> float:
+        """For how many seconds it has brought no letter: since it began, or since its last one was stored."""
+        return self.loop.time() - self.brought
+
+    @property
     def may_be_ended(self) -> bool:
         """Whether the client would lose only time, and is not our own mail server."""
         return bool(self.address) and not self._storing
@@ -141,7 +148,7 @@ class Session(SMTP):
         self.address = "" if self._proxy else address
         self.network = network_of(self.address)
         self._client = self.address
-        self._active = self.loop.time()
+        self._active = self.brought = self.loop.time()
         self._shared.admission.enter(self)
         self._deadline = self.loop.call_later(
             self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"

@@ -150,6 +150,10 @@ class Database:
         """How many octets are free on the disk under the store; None if that cannot be seen from here."""
         return self.engine.room()
 
+    def in_place(self) -> bool:
+        """Whether the store is still where it was opened; what is written to one that is not may be lost."""
+        return self.engine.in_place()
+
     def time(self, here: datetime) -> datetime:
         """The time for all who share the store, given the time of this machine."""
         return self.engine.time(here)

@@ -148,6 +148,9 @@ class Engine(Protocol):
     def room(self) -> int | None:
         """How many octets are free on the disk under the store; None if that cannot be seen from here."""
 
+    def in_place(self) -> bool:
+        """Whether the store is still where it was opened; what is written to one that is not may be lost."""
+
     def size(self) -> int:
         """How many octets the store has."""
 

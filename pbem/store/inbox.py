@@ -7,7 +7,8 @@ only makes the letters in hand suspect. A suspect is worked on alone, and a deat
 Then it rests for a while, because no host dies three times at exactly that moment.
 Letters from players' addresses come in rounds, one per sender in each. So somebody who sends many letters, or writes
 in another's name, delays only that address; other letters have separate places beside them. The envelope is anybody's
-to write, but not the network: from where that player proved to have written before, letters have rounds of their own.
+to write, but not the network: letters from where their player proved to have written before come first, in rounds of
+their own, so that nobody delays them who writes in however many names.
 Several desks may work at once. While one has a letter in hand, no other takes a letter of the same sender, or for the
 same match; and a letter that waits for this reason is not overtaken by later ones of that sender or match.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
@@ -45,7 +46,7 @@ IN_SIGHT = 4
 """Among how many times as many letters as it takes a desk looks for those that are its own."""
 
 APART = 4
-"""How many rounds a letter waits at most for those that came from elsewhere in the same sender's name."""
+"""Among how many letters from elsewhere, in players' names, one keeps its place behind those in its sender's name."""
 
 ALONE = 4
 """Every so many times a desk takes first what failed or is suspect: however many others come, it has its turn."""
@@ -57,9 +58,10 @@ LOT = 128 * 1024
 """How many octets of letters are worked on together, of players and of others each; one letter may have more."""
 
 OTHERS = 4
-"""Where players' letters wait, one place in so many is for those of others, which else have them all."""
+"""One place in so many is for each kind of letters that comes after one that waits: elsewhere's, and strangers'."""
 
 _KNOWN = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
+_COUNTS = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
 FRESH = f"FROM inbox WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND {_KNOWN}"
 TRIED = (
     "FROM inbox WHERE state = 'waiting' AND attempts < :attempts AND (attempts > 0 OR suspect = 1)"
@@ -91,12 +93,22 @@ One sender may have thousands of such letters, and a desk with nothing else to d
 """
 
 _COLUMNS = "id, size, sender, match, attempts, suspect"
-_OF_PLAYERS, _OF_OTHERS = "round >= 0 ORDER BY round, id", "round IS NULL ORDER BY id"
-_NEXT, _NEXT_FREE = (
-    [f"SELECT {_COLUMNS}, {free} AS free {FRESH}{matters} AND {those}{first}" for those in (_OF_PLAYERS, _OF_OTHERS)]
-    for free, matters, first in (("1 = 1", "", " LIMIT :most"), (_FREE, f" AND {_MATTERS}", ""))
+_KINDS = (
+    "familiar = 1 AND round >= 0 ORDER BY round, id",
+    "familiar = 0 AND round >= 0 ORDER BY round, id",
+    "familiar = 0 AND round IS NULL ORDER BY id",
 )
-"""Players' letters and others' in their order: the first, without a look at whether each is free; all that may be."""
+"""Letters in players' names, from where they wrote before and from elsewhere, and strangers', in their order."""
+
+_NEXT = " UNION ALL ".join(
+    f"SELECT * FROM (SELECT {_COLUMNS}, round, {kind} AS kind, 1 = 1 AS free {FRESH} AND {those} LIMIT :most)"
+    f" AS kind{kind}"
+    for kind, those in enumerate(_KINDS)
+)
+"""The first letters of each kind, in one look at all, without one at whether each is free."""
+
+_NEXT_FREE = [f"SELECT {_COLUMNS}, {_FREE} AS free {FRESH} AND {_MATTERS} AND {those}" for those in _KINDS]
+"""All letters of each kind that may be free."""
 
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner
@@ -104,9 +116,10 @@ _LEASE = f"""
 """
 """Letters as they were chosen: one that failed meanwhile in another's hands is to come alone."""
 
+_PRESENT = f"coalesce((SELECT round {FRESH} AND familiar = {{0}} AND round >= 0 ORDER BY round, id LIMIT 1), 0)"
 _IN_NAME = """
-    SELECT coalesce(max(round) + 1, 0) FROM inbox
-    WHERE sender = :sender COLLATE NOCASE AND familiar = {} AND round >= 0 AND state IN ('waiting', 'leased')
+    (SELECT coalesce(max(round) + 1, 0) FROM inbox
+    WHERE sender = :sender COLLATE NOCASE AND familiar = {0} AND round >= 0 AND state IN ('waiting', 'leased'))
 """
 _ROUNDS = f"""
     SELECT
@@ -114,14 +127,16 @@ _ROUNDS = f"""
             SELECT 1 FROM inbox
             WHERE sender = :sender COLLATE NOCASE AND network = :network AND proved = 1 LIMIT 1
         ) AS proofs) AS familiar,
-        coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0) AS present,
-        ({_IN_NAME.format(0)}) AS of_others,
-        ({_IN_NAME.format(1)}) AS of_familiar
+        (SELECT count(*) FROM (
+            SELECT 1 {FRESH} AND familiar = 0 AND round >= 0 LIMIT {APART + 1}
+        ) AS ahead) AS elsewhere,
+        {_PRESENT.format(0)} AS present_elsewhere, {_IN_NAME.format(0)} AS next_elsewhere,
+        {_PRESENT.format(1)} AS present_familiar, {_IN_NAME.format(1)} AS next_familiar
     WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender COLLATE NOCASE)
        OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender COLLATE NOCASE AND confirmed IS NOT NULL)
 """
-"""Of a new letter from a player's address: whether that player is known to write from its network; and the rounds:
-the present one, and the next after the last letters in that name, from networks of either kind."""
+"""Of a new letter from a player's address: whether that player is known to write from its network; how many letters
+from elsewhere wait, so far as it matters; and of either kind the present round, and the next in that name."""
 
 
 _OF_MATCH = re.compile(r"[+=_-](m[0-9]{1,9})(?=[.@])")
@@ -258,18 +273,16 @@ class Inbox:
         return rows
 
     def _turn(self, envelope: Envelope) -> tuple[int, int | None]:
-        """Whether the sender is known to write from there, and the letter's round; none if nobody's here.
+        """Whether the letter comes with those from where their players wrote before, and its round; none if nobody's.
 
-        One sender's letters stay in order; but for what comes in that name from elsewhere no more than some rounds
-        are waited.
+        One sender's letters stay in order, unless many come from elsewhere, in whichever names.
         """
         values = {"sender": envelope.sender, "network": envelope.network}
         if (found := self._database.row(_ROUNDS, values)) is None:
             return 0, None
-        ours, others = found["of_others"], found["of_familiar"]
-        if found["familiar"]:
-            ours, others = others, ours
-        return found["familiar"], max(found["present"], ours, min(others, found["present"] + APART))
+        if found["familiar"] and (found["elsewhere"] > APART or not found["next_elsewhere"]):
+            return 1, max(found["present_familiar"], found["next_familiar"])
+        return 0, max(found["present_elsewhere"], found["next_elsewhere"])
 
     def _sent_today(self, tally: str) -> int:
         """How many letters of this client network were kept today, before this transaction."""
@@ -292,8 +305,9 @@ class Inbox:
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
 
-        Letters of players come first, in their rounds, and with them always some others, in the order in which they
-        were kept; of each kind no more octets together than a `LOT`, so that nobody waits for long.
+        Letters from where their players wrote before come first, in their rounds, and with them always some in
+        players' names from elsewhere, and some of others, in the order in which they were kept; of each kind no more
+        octets together than a `LOT`, so that nobody waits for long.
 
         A letter that failed, or is suspect, comes alone, so that it takes no other down with it, when it has its turn
         or nothing else waits, and never among `fresh` ones; one that failed three times is not given again: see
@@ -304,9 +318,9 @@ class Inbox:
         self._leases += 1
         self._turns += not fresh
         turn = not fresh and self._turns % ALONE == 0
-        for queries in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
+        for waiting in (self._next, self._next_free):  # whether each is free is looked at only where one is not
             # Who only looks keeps no writer waiting.
-            chosen = (self._tried(now) if turn else []) or self._fresh(queries, most)
+            chosen = (self._tried(now) if turn else []) or self._fresh(waiting, most)
             if not (chosen or fresh or turn):
                 chosen = self._tried(now)
             if not chosen:
@@ -327,15 +341,25 @@ class Inbox:
         """Whether letters wait, after none could be leased, as others have one of their sender, or match, in hand."""
         return bool(self._database.rows(f"SELECT 1 {FRESH} LIMIT 1"))
 
-    def _fresh(self, queries: Sequence[str], most: int) -> list[Row]:
+    def _next(self, most: int) -> list[Iterable[Row]]:
+        """The first letters of each kind, each as if it were free."""
+        rows = self._database.rows(_NEXT, self._values(most=most))
+        rows.sort(key=lambda row: (row["round"] or 0, row["id"]))
+        return [[row for row in rows if row["kind"] == kind] for kind in range(len(_KINDS))]
+
+    def _next_free(self, _: int) -> list[Iterable[Row]]:
+        """The letters of each kind, one by one, with a look at whether each is free."""
+        return [self._database.each(query, self._values()) for query in _NEXT_FREE]
+
+    def _fresh(self, waiting: Callable[[int], list[Iterable[Row]]], most: int) -> list[Row]:
         """The letters to work on next, of those that may share a batch: this desk's own, or else anybody's."""
         if self._share[1] > 1 and self._leases % ANYBODY:
             seen = most * IN_SIGHT
-            waiting = [list(islice(self._database.each(query, self._values(most=seen)), seen)) for query in queries]
-            chosen = _chosen(waiting, self._if_own, most) or _chosen(waiting, _if_free, most)
-            if chosen or max(map(len, waiting)) < seen:
+            in_sight = [list(islice(rows, seen)) for rows in waiting(seen)]
+            chosen = _chosen(in_sight, self._if_own, most) or _chosen(in_sight, _if_free, most)
+            if chosen or max(map(len, in_sight)) < seen:
                 return chosen
-        return _chosen([self._database.each(query, self._values(most=most)) for query in queries], _if_free, most)
+        return _chosen(waiting(most), _if_free, most)
 
     def _if_own(self, row: Row) -> Row | None:
         """The letter if it is free, and this desk's: all of a match, or of a sender, come to the same one."""
@@ -457,8 +481,8 @@ class Inbox:
         return row["state"], row["outcome"] or row["reference"]
 
     def heard_until(self) -> datetime | None:
-        """When the oldest unhandled letter was received; None if there is none."""
-        query = "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"
+        """When the oldest unhandled letter was received that may have an effect in a match; None if there is none."""
+        query = f"SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND {_COUNTS}"
         received = self._database.scalar(query)
         return from_db(received) if received else None
 
@@ -503,10 +527,11 @@ def queues_of(sender: str, match: str) -> set[tuple[str, str]]:
 
 
 def _chosen(waiting: Sequence[Iterable[Row]], take: Callable[[Row], Row | None], most: int) -> list[Row]:
-    """Which letters of players, and of others, to take."""
-    of_players, of_others = (list(islice(_in_order(rows, take), most)) for rows in waiting)
-    of_others = of_others[: most // OTHERS if of_players else most]
-    return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
+    """Which letters to take: of the first kind that waits, and some of each that comes after it."""
+    kinds = [found for rows in waiting if (found := list(islice(_in_order(rows, take), most)))]
+    after = [rows[: most // OTHERS] for rows in kinds[1:]]
+    first = [rows[: most - sum(map(len, after))] for rows in kinds[:1]]
+    return [row for rows in (*first, *after) for row in _lot(rows)]
 
 
 def _if_free(row: Row) -> Row | None:

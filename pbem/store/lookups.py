@@ -39,11 +39,15 @@ class Lookups:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def ask(self, inbox: int, names: Iterable[str], tries: int, now: datetime) -> None:
-        """Request the TXT records of these names for a letter, with up to this many tries; part of a transaction."""
+    def ask(self, inbox: int, names: Iterable[str], tries: int, now: datetime, *, counts: bool = True) -> None:
+        """Request the TXT records of these names for a letter, with up to this many tries; part of a transaction.
+
+        If the letter `counts`, it may have an effect in a match once they are known, and clocks wait for it.
+        """
         for name in names:
             self._database.execute(
-                "INSERT INTO lookups (inbox, name, tries, due) VALUES (?, ?, ?, ?)", (inbox, name, tries, to_db(now))
+                "INSERT INTO lookups (inbox, name, tries, due, counts) VALUES (?, ?, ?, ?, ?)",
+                (inbox, name, tries, to_db(now), int(counts)),
             )
 
     def found(self, inbox: int) -> dict[str, str | None]:

@@ -1,7 +1,8 @@
-"""The two keys that a store belongs to: recorded in it when it is made, and checked at every start.
+"""The two keys that a store belongs to, recorded in it when it is made, and the name: checked at every start.
 
 Without store.key nothing in the store opens, and with another signing.key no running match could be proved. So a
-key is made only for a new store, and a start with other keys writes nothing. Implements reliability.md, case 37.
+key is made only for a new store, and a start with other keys writes nothing. What players sign names the server:
+under another name, no running match could go on. Implements reliability.md, case 37.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.disk import Disk
 
-__all__ = ["ForeignKeysError", "OwnKeys", "begun", "check", "load", "make", "note"]
+__all__ = ["ForeignKeysError", "OwnKeys", "begun", "check", "check_name", "load", "make", "note"]
 
 _SEALED = "key check"
 _SIGNED = "signing key"
@@ -82,13 +83,35 @@ def check(database: Database, keys: OwnKeys) -> None:
         raise ForeignKeysError(f"signing.key is not the key that this store signs with: {_BACK}")
 
 
+def check_name(database: Database, server: str) -> None:
+    """Make sure that matches are not continued under another name than that for which players sign."""
+    query = (
+        "SELECT number, entry FROM matches JOIN entries ON entries.match = matches.number AND seq = 1"
+        " WHERE phase IN ('setup', 'playing') ORDER BY number"
+    )
+    for row in database.each(query):
+        try:
+            named = _begun_by(row["entry"]).get("server", server)
+        except DamagedError:
+            continue  # one match that cannot be read stops no other
+        if named != server:
+            raise StoreError(
+                f"m{row['number']} is a match of {named}, and its players sign for that name:"
+                f' write server = "{named}" again, and end such matches before it becomes {server}'
+            )
+
+
 def _signed_by(database: Database) -> str | None:
     """The key that the latest transcript names: before it was noted, nothing else told."""
     entry: bytes | None = database.scalar("SELECT entry FROM entries WHERE seq = 1 ORDER BY match DESC LIMIT 1")
     if entry is None:
         return None
+    return _begun_by(entry).get("server_key")
+
+
+def _begun_by(entry: bytes) -> dict[str, str]:
+    """What the first entry of a transcript names."""
     try:
-        named: str | None = json.loads(entry)["body"].get("server_key")
-    except (ValueError, TypeError, LookupError, AttributeError):
-        raise DamagedError("the first entry of the latest transcript cannot be read: ask `pbem doctor`") from None
-    return named
+        return dict(json.loads(entry)["body"])
+    except (ValueError, TypeError, LookupError):
+        raise DamagedError("the first entry of a transcript cannot be read: ask `pbem doctor`") from None

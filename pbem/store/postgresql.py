@@ -344,6 +344,10 @@ class Postgresql:
     def room(self) -> None:
         """None: the disk is the server's, and cannot be seen from here."""
 
+    def in_place(self) -> bool:
+        """The server sees to its files."""
+        return True
+
     def size(self) -> int:
         """How many octets the tables of the store have, with their indexes."""
         return self._asked(

@@ -583,6 +583,15 @@ CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, familiar, round)
 CREATE INDEX inbox_proved ON inbox (sender COLLATE NOCASE, network) WHERE proved = 1;
 """
 
+EFFECTS = """
+ALTER TABLE lookups ADD COLUMN counts INTEGER NOT NULL DEFAULT 1;
+"""
+
+KINDS = """
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -618,5 +627,7 @@ MIGRATIONS: tuple[str, ...] = (
     ROLES,
     WITNESS_REQUESTS,
     FAMILIAR,
+    EFFECTS,
+    KINDS,
 )
 """The scripts in their order."""

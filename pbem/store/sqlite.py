@@ -61,6 +61,8 @@ class Sqlite:
         _look_at(self.place)
         with _translated():
             self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
+        self._files: dict[Path, tuple[int, int] | None] = {self.place: _file(self.place)}
+        """What is open: SQLite goes on with a file and its log when others have their names, or nobody."""
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -201,6 +203,13 @@ class Sqlite:
         """How many octets are free on the disk under the store."""
         return self._disk.room(self.place.parent)
 
+    def in_place(self) -> bool:
+        """Whether the names of the store and its log still name what is open."""
+        log = self.place.with_name(f"{self.place.name}-wal")
+        if found := _file(log):  # made at the first commit, and there until the last connection is closed
+            self._files.setdefault(log, found)
+        return all(_file(path) == known for path, known in self._files.items())
+
     def size(self) -> int:
         """How many octets the store has."""
         return self._asked("PRAGMA page_count") * self._asked("PRAGMA page_size")
@@ -327,6 +336,8 @@ def _statements(script: str) -> list[str]:
 
 def _look_at(path: Path) -> None:
     """Raise what is wrong with a store's file before SQLite opens it."""
+    if not path.is_file():
+        raise StoreError(f"{path} is no file: see `store` in the configuration")
     if path.stat().st_nlink > 1:
         raise StoreError(
             f"{path} has a second name (a hard link), and each name would have a log of its own: remove one of them."
@@ -335,6 +346,15 @@ def _look_at(path: Path) -> None:
     for place in (path, path.parent):
         if not os.access(place, os.R_OK | os.W_OK):
             raise FullError(f"{place} cannot be written by this user, or its disk is mounted read-only")
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file has this name, if any has."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _create(path: Path, disk: Disk) -> None:

@@ -24,8 +24,9 @@ import pytest
 import structlog
 from click.testing import CliRunner
 from house import TEXT, House, configured, deliver, run
+from msgspec.structs import replace
 from referee import Referee
-from stores import file_of
+from stores import file_of, of_sqlite
 
 from pbem.cli import main
 from pbem.config.mail import Dkim, Listener
@@ -125,6 +126,31 @@ def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> 
     run(config, nothing_happens)
     with Database(file_of(config)) as database:
         assert database.meta("signing key") == referee.desk.server_key
+
+
+def test_case_37_another_name_while_a_match_runs(tmp_path: Path) -> None:
+    """Nobody's signature would count any more, and the clocks would go on."""
+    referee = Referee(tmp_path)
+    referee.begun()
+    referee.close()
+    config = replace(configured(tmp_path), store=tmp_path / "store.sqlite")
+    config.keys.mkdir()
+    for path in (config.store_key, config.signing_key):
+        path.touch(0o600)
+        path.write_text(bytes(32).hex())
+    with Database(config.store) as database:
+        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
+    renamed = replace(config, server="other.example")
+    run(config, nothing_happens)
+    before = everything(tmp_path)
+    with pytest.raises(StartError, match=r'm1 is a match of play\.example, .* write server = "play\.example" again'):
+        run(renamed, nothing_happens)
+    assert everything(tmp_path) == before
+    with Database(config.store) as database:
+        keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
+        assert not all(one.well for one in doctor.keys(database, keys, "other.example"))
+        database.execute("UPDATE entries SET entry = X'00' WHERE seq = 1")
+    run(renamed, nothing_happens)
 
 
 def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
@@ -305,6 +331,16 @@ def test_case_39_a_hard_link(tmp_path: Path) -> None:
             Database(name)
     other.unlink()
     run(config, nothing_happens)
+
+
+@of_sqlite
+def test_case_40_a_folder_or_a_device_is_no_store(tmp_path: Path) -> None:
+    """It is not told of as a file with two names, of which one is to be removed."""
+    run(configured(tmp_path), nothing_happens)
+    file_of(configured(tmp_path)).unlink()
+    for store in (tmp_path, Path("/dev/null")):
+        with pytest.raises(StartError, match=f"{store} is no file"):
+            run(replace(configured(tmp_path), store=store), nothing_happens)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")

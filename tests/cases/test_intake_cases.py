@@ -23,6 +23,7 @@ import pytest
 from house import Echo, House, configured, run
 from lives import End, Server, Smarthost
 from office import HELLO, TEXT, Office, serve
+from structlog.testing import capture_logs
 
 from pbem.config.limits import Limits
 from pbem.config.mail import Listener
@@ -498,6 +499,30 @@ def test_case_15_plaintext_after_starttls(tmp_path: Path) -> None:
             assert b"354" not in await client.reader.read()
 
     assert [envelope.sender for envelope, _ in serve(scene, listener=listener).letters] == ["anna@example.org"]
+
+
+def test_case_33_half_a_tls_handshake_makes_room_without_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cert, key = certificate.make(tmp_path)
+    listener = Listener(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
+
+    async def scene(office: Office) -> None:
+        async with office.client("127.0.1.1") as half:
+            await half.reply()
+            await half.say(HELLO[0])
+            assert (await half.say(b"STARTTLS")).startswith("220")
+            half.writer.write(b"\x16\x03\x01\x02\x00\x01")
+            await asyncio.sleep(0.05)
+            async with office.client("127.0.2.1") as client:
+                await client.reply()
+                await client.open()
+                assert (await client.data(TEXT)).startswith("250")
+
+    monkeypatch.setattr("pbem.smtp.admission.PATIENCE", 0.01)
+    with capture_logs() as logs:
+        assert len(serve(scene, listener=listener, limits=Limits(connections=1)).letters) == 1
+    assert not [line for line in logs if line["log_level"] == "error"]
 
 
 @pytest.mark.parametrize(

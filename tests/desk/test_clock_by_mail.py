@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import icalendar
 import pytest
+from domains import Domain, rsa_key
 from golden import reads_like
-from referee import Referee, attachment, body
+from referee import SERVER, Referee, attachment, body
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
@@ -167,6 +168,21 @@ class TestMisses:
         found = proved(referee, bob)
         assert "seat 1 claimed from the silent seats [2], signed" in found
         assert "game 1 ended: winner 1, scores [3, 3], forfeit" in found
+
+    @pytest.mark.parametrize("sender", ["eve@elsewhere.example", "bob@mail.example"])
+    def test_strangers_whose_name_servers_say_nothing_stop_no_clock(self, referee: Referee, sender: str) -> None:
+        """What waits for the DNS only to learn how it may be answered has no effect in a match."""
+        ann, _ = begun(referee)
+        referee.turn((ann, "Rv1"))
+        referee.wait(10 * DAY - timedelta(minutes=1))
+        home = Domain(sender.partition("@")[2], key=rsa_key(1024))
+        referee.records[home.where] = None
+        letter = f"From: {sender}\r\nTo: pbem@{SERVER}\r\nMessage-ID: <1@elsewhere.example>\r\n\r\nhelp\r\n"
+        referee.deliver(home.sign(letter.encode(), referee.now), sender)
+        assert "missed" not in types(referee)
+        referee.wait(timedelta(minutes=2))
+        assert referee.inbox.count("waiting") == 1
+        assert types(referee)[-1] == "missed"
 
     def test_who_comes_late_plays_on(self, referee: Referee) -> None:
         ann, bob = begun(referee)

@@ -582,6 +582,20 @@ def test_a_name_server_that_stays_away_is_told_of(post: Post) -> None:
     assert post.standing(2) is None
 
 
+def test_a_reply_that_waits_for_the_dns_when_its_time_is_over_came_in_time(post: Post) -> None:
+    ann, bob = post.begun()
+    post.referee.turn((ann, ""))
+    post.referee.wait(timedelta(days=10, minutes=-1))
+    post.referee.records[HOME.where] = None
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
+    assert post.referee.inbox.count("waiting") == 1
+    post.referee.wait(timedelta(minutes=3))
+    post.referee.records[HOME.where] = HOME.record
+    post.referee.wait(timedelta(minutes=6))
+    assert "turn 1" in str(ann.last["Subject"])
+    assert not any("a deadline was missed" in str(letter["Subject"]) for letter in ann.letters)
+
+
 def test_what_the_dns_said_is_kept_beside_the_letter(post: Post) -> None:
     """After a restart, and whatever the DNS says by then, the same letter is judged by the same record."""
     _, bob = post.begun()

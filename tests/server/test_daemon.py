@@ -21,6 +21,7 @@ import pytest
 import structlog
 from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
+from stores import of_sqlite
 
 from pbem.config.limits import Limits
 from pbem.config.mail import Listener
@@ -37,7 +38,7 @@ from pbem.store.sqlite import Lock
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -256,6 +257,40 @@ def test_case_36_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp
         assert (await house.send(TEXT + b"2\r\n"))[0] == 250
 
     run(configured(tmp_path, limits=Limits(reserve_bytes=100)), scene)
+
+
+def exchanged(store: Path) -> None:
+    copy = store.with_name("copy")
+    copy.write_bytes(store.read_bytes())
+    copy.rename(store)
+
+
+ACCIDENTS: dict[str, Callable[[Path], object]] = {
+    "moved": lambda store: store.rename(store.with_name("moved")),
+    "deleted": lambda store: store.unlink(),
+    "exchanged": exchanged,
+    "log deleted": lambda store: store.with_name(f"{store.name}-wal").unlink(),
+}
+
+
+@of_sqlite
+@pytest.mark.parametrize("accident", ACCIDENTS)
+@pytest.mark.parametrize("letters", [True, False])
+def test_case_40_a_store_that_is_taken_away_while_the_server_runs_ends_it(
+    tmp_path: Path, accident: str, *, letters: bool
+) -> None:
+    """A letter that only a nameless file would hold is not answered with 250."""
+
+    async def scene(house: House) -> None:
+        assert (await house.send())[0] == 250
+        await house.until(lambda: bool(house.post.sent))
+        ACCIDENTS[accident](tmp_path / "pbem.sqlite")
+        if letters:
+            assert (await house.send(TEXT + b"2\r\n"))[0] == 451
+        await house.until(house.daemon._stop.is_set)
+
+    with pytest.raises(StartError, match="was moved, exchanged or deleted while the server ran: bring it back"):
+        run(configured(tmp_path), scene, longest_wait=60 if letters else 0.1)
 
 
 def test_case_34_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:

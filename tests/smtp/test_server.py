@@ -532,6 +532,28 @@ def test_case_33_many_silent_connections_keep_nobody_out(monkeypatch: pytest.Mon
     assert len(serve(scene, limits=Limits(connections=20)).letters) == 10
 
 
+def test_who_says_a_little_now_and_then_keeps_nobody_out_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who brings letters goes on."""
+
+    async def scene(office: Office) -> None:
+        async with office.client("127.0.1.1") as one, office.client("127.0.2.1") as two:
+            for client in (one, two):
+                await client.reply()
+                await client.open()
+            await asyncio.sleep(0.3)
+            assert (await one.data(TEXT)).startswith("250")
+            async with office.client("127.0.3.1") as three:
+                assert (await three.reply()).startswith("220")
+                assert await two.reply() == "421 4.7.0 others wait, come again"
+                async with office.client("127.0.4.1") as four:
+                    assert (await four.reply()).startswith("421 4.7.0 too many")
+                await three.open()
+                assert (await three.data(TEXT)).startswith("250")
+
+    monkeypatch.setattr("pbem.smtp.admission.BUSY", 0.25)
+    assert len(serve(scene, limits=Limits(connections=2)).letters) == 2
+
+
 def test_a_network_with_more_than_its_share_makes_room_though_it_is_not_silent() -> None:
     async def scene(office: Office) -> None:
         async with contextlib.AsyncExitStack() as stack:
