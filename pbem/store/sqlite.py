@@ -281,6 +281,7 @@ class Lock:
     def cover(self) -> None:
         """Lock the store's file, if it exists by now."""
         if self._store.exists():
+            _must_be_a_file(self._store)  # a pipe would be waited for
             self._hold(os.open(self._store, os.O_RDONLY | os.O_CLOEXEC))
 
     def _hold(self, file: int) -> None:
@@ -334,10 +335,14 @@ def _statements(script: str) -> list[str]:
     return [*found, begun] if begun.strip() else found
 
 
-def _look_at(path: Path) -> None:
-    """Raise what is wrong with a store's file before SQLite opens it."""
+def _must_be_a_file(path: Path) -> None:
     if not path.is_file():
         raise StoreError(f"{path} is no file: see `store` in the configuration")
+
+
+def _look_at(path: Path) -> None:
+    """Raise what is wrong with a store's file before SQLite opens it."""
+    _must_be_a_file(path)
     if path.stat().st_nlink > 1:
         raise StoreError(
             f"{path} has a second name (a hard link), and each name would have a log of its own: remove one of them."

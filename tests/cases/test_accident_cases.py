@@ -334,11 +334,12 @@ def test_case_39_a_hard_link(tmp_path: Path) -> None:
 
 
 @of_sqlite
-def test_case_40_a_folder_or_a_device_is_no_store(tmp_path: Path) -> None:
+def test_case_40_a_folder_or_a_pipe_is_no_store(tmp_path: Path) -> None:
     """It is not told of as a file with two names, of which one is to be removed."""
     run(configured(tmp_path), nothing_happens)
     file_of(configured(tmp_path)).unlink()
-    for store in (tmp_path, Path("/dev/null")):
+    os.mkfifo(tmp_path / "pipe")
+    for store in (tmp_path, tmp_path / "pipe"):
         with pytest.raises(StartError, match=f"{store} is no file"):
             run(replace(configured(tmp_path), store=store), nothing_happens)
 
