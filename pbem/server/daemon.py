@@ -46,7 +46,7 @@ from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, Place
 from pbem.smtp.storing import Refusal
-from pbem.store import own_keys
+from pbem.store import high_water, own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, LockedError, StoreError
@@ -265,6 +265,8 @@ class Daemon:
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
                 own_keys.check_name(database, config.server)
+                if isinstance(config.store, Path):
+                    high_water.check(config.store, database)
 
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store, self._disk))
@@ -343,15 +345,26 @@ class Daemon:
         log.info("stopped")
 
     async def _watch(self) -> None:
-        """Look from time to time, and at the end, whether the store is where it was opened."""
+        """Look from time to time, and at the end, where the store is, and how far it has come."""
         while (in_place := self._post_base.in_place()) and not self._stop.is_set():
+            await self._note_high_water()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), self._longest_wait)
-        if not in_place:
+        if in_place:
+            await self._note_high_water()
+        else:
             raise StartError(
                 f"{self._config.store}, or the log beside it, was moved, exchanged or deleted while the server ran:"
                 ' bring it back as it was. See docs/operating.md, "The store is lost"'
             )
+
+    async def _note_high_water(self) -> None:
+        """Note how far a store in a file has come; a disk without room changes nothing else."""
+        if isinstance(self._config.store, Path):
+            try:
+                await self._post(high_water.note, self._config.store, self._post_base, self._disk)
+            except (StoreError, OSError) as error:
+                log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 
     async def _listen(self, intake: Intake) -> list[Place]:
         places: list[Place] = []

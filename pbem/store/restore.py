@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pbem.store import own_keys
+from pbem.store import high_water, own_keys
 from pbem.store.database import Database
 from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS
@@ -51,6 +51,7 @@ def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime, di
         disk.sync(draft)
         _note(store, generation, disk)
         aside = _put_aside(store, generation, disk)
+        high_water.forget(store)
         draft.replace(store)
         disk.sync(store.parent)
     except sqlite3.DatabaseError as error:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.digest_queue import DigestQueue
 from pbem.store.errors import DamagedError, FullError, LockedError, StoreError
+from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
@@ -167,6 +168,45 @@ def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="is empty, and was not"):
         run(config, nothing_happens)
     assert file_of(config).stat().st_size == 0
+
+
+async def a_letter(house: House) -> None:
+    assert (await house.send(f"Message-ID: <{os.urandom(8).hex()}@x.example>\r\n".encode() + TEXT))[0] == 250
+
+
+@of_sqlite
+def test_case_37_a_backup_is_copied_over_the_store(tmp_path: Path) -> None:
+    """It would sign other heads than players were mailed: only a restore makes it a store to go on from."""
+    config = configured(tmp_path)
+    store, backup = file_of(config), tmp_path / "backup"
+    run(config, a_letter)
+    shutil.copyfile(store, backup)
+    run(config, a_letter)
+    run(config, nothing_happens)
+    newest = store.read_bytes()
+    shutil.copyfile(backup, store)
+    before = everything(tmp_path)
+    with pytest.raises(StartError, match=r"pbem\.sqlite is older than the store that was here.*`pbem restore`"):
+        run(config, nothing_happens)
+    assert everything(tmp_path) == before
+    keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
+    with Database(store) as database:
+        assert "older than the store" in next(doctor.store(database, keys.vault)).found
+    store.write_bytes(newest)
+    run(config, nothing_happens)
+    with Lock(store):
+        restore(backup, store, keys, "operator", datetime.now(UTC))
+    run(config, a_letter)
+    # How far it had come is lost with a file that cannot be read; a server that begins anew has come nowhere.
+    numbers = store.with_name("pbem.sqlite.numbers")
+    for text in ("", "[1]", '{"inbox": "x"}', "\0"):
+        numbers.write_text(text, "ascii")
+        run(config, nothing_happens)
+        assert json.loads(numbers.read_text("ascii"))["inbox"] > 1
+    for path in (store, config.store_key, config.signing_key):
+        path.unlink()
+    run(config, nothing_happens)
+    run(config, nothing_happens)
 
 
 def test_case_37_a_first_start_that_broke_off_goes_on(tmp_path: Path) -> None:

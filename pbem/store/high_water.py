@@ -1,0 +1,61 @@
+"""How far a store in a file had come, noted beside it: one that has come less far is an older one in its place.
+
+Nothing in a backup that was copied over the store tells that it is one. The server would play on from it, sign other
+heads than players were mailed, and be convicted by them. `pbem restore` begins a new generation instead. Implements
+reliability.md, cases 30 and 37; docs/operating.md, "Restore".
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pbem.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pbem.store.database import Database
+    from pbem.store.disk import Disk
+
+__all__ = ["check", "forget", "note"]
+
+
+def note(store: Path, database: Database, disk: Disk) -> None:
+    """Note the highest numbers that the store ever gave out; they only grow."""
+    numbers = database.engine.last_numbers()
+    if numbers == _noted(store):
+        return
+    draft = store.with_name(f".{_beside(store).name}")
+    draft.write_text(f"{json.dumps(numbers)}\n", "ascii")
+    disk.sync(draft)
+    draft.replace(_beside(store))
+
+
+def check(store: Path, database: Database) -> None:
+    """Make sure that the store has come as far as was noted; raises `StoreError`."""
+    numbers = database.engine.last_numbers()
+    if less := [name for name, number in _noted(store).items() if numbers.get(name, 0) < number]:
+        raise StoreError(
+            f"{store} is older than the store that was here: it has come less far in {', '.join(less)}. A backup is"
+            ' put in its place by `pbem restore`: see docs/operating.md, "Restore". If you know that nothing was'
+            f" mailed since, delete {_beside(store)}"
+        )
+
+
+def forget(store: Path) -> None:
+    """Expect nothing of the store that comes here."""
+    _beside(store).unlink(missing_ok=True)
+
+
+def _beside(store: Path) -> Path:
+    store = store.resolve()
+    return store.with_name(f"{store.name}.numbers")
+
+
+def _noted(store: Path) -> dict[str, int]:
+    try:
+        noted = json.loads(_beside(store).read_text("ascii"))
+        return {name: int(number) for name, number in noted.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
