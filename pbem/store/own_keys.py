@@ -84,14 +84,15 @@ def check(database: Database, keys: OwnKeys) -> None:
 
 
 def check_name(database: Database, server: str) -> None:
-    """Make sure that matches are not continued under another name than that for which players sign."""
-    query = (
-        "SELECT number, entry FROM matches JOIN entries ON entries.match = matches.number AND seq = 1"
-        " WHERE phase IN ('setup', 'playing') ORDER BY number"
-    )
-    for row in database.each(query):
+    """Make sure that matches are not continued under another name than that for which players sign.
+
+    The latest one tells: earlier versions let a server with running matches go on under another name.
+    """
+    running = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number DESC"
+    for row in database.each(running):
+        entry = database.scalar("SELECT entry FROM entries WHERE match = ? AND seq = 1", (row["number"],))
         try:
-            named = _begun_by(row["entry"]).get("server", server)
+            named = _begun_by(entry).get("server", server)
         except DamagedError:
             continue  # one match that cannot be read stops no other
         if named != server:
@@ -99,6 +100,7 @@ def check_name(database: Database, server: str) -> None:
                 f"m{row['number']} is a match of {named}, and its players sign for that name:"
                 f' write server = "{named}" again, and end such matches before it becomes {server}'
             )
+        return
 
 
 def _signed_by(database: Database) -> str | None:
