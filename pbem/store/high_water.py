@@ -8,6 +8,7 @@ reliability.md, cases 30 and 37; docs/operating.md, "Restore".
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pbem.store.errors import StoreError
@@ -34,8 +35,9 @@ def note(store: Path, database: Database, disk: Disk) -> None:
 
 def check(store: Path, database: Database) -> None:
     """Make sure that the store has come as far as was noted; raises `StoreError`."""
+    noted = _noted(store)  # first: a server that runs may come further, and note it, between the two
     numbers = database.engine.last_numbers()
-    if less := [name for name, number in _noted(store).items() if numbers.get(name, 0) < number]:
+    if less := [name for name, number in noted.items() if numbers.get(name, 0) < number]:
         raise StoreError(
             f"{store} is older than the store that was here: it has come less far in {', '.join(less)}. A backup is"
             ' put in its place by `pbem restore`: see docs/operating.md, "Restore". If you know that nothing was'
@@ -43,9 +45,11 @@ def check(store: Path, database: Database) -> None:
         )
 
 
-def forget(store: Path) -> None:
-    """Expect nothing of the store that comes here."""
-    _beside(store).unlink(missing_ok=True)
+def forget(store: Path, disk: Disk) -> None:
+    """Expect nothing of the store that comes here, not even after a power cut."""
+    with suppress(FileNotFoundError):
+        _beside(store).unlink()
+        disk.sync(store.parent)
 
 
 def _beside(store: Path) -> Path:

@@ -51,7 +51,7 @@ def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime, di
         disk.sync(draft)
         _note(store, generation, disk)
         aside = _put_aside(store, generation, disk)
-        high_water.forget(store)
+        high_water.forget(store, disk)
         draft.replace(store)
         disk.sync(store.parent)
     except sqlite3.DatabaseError as error:

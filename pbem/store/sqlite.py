@@ -20,6 +20,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
+from pbem.store import high_water
 from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS, Ran
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
@@ -367,6 +368,7 @@ def _create(path: Path, disk: Disk) -> None:
     if path.exists():
         return
     disk.make_folder(path.parent)
+    high_water.forget(path, disk)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     disk.sync(path.parent)
 

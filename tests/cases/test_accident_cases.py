@@ -37,10 +37,11 @@ from pbem.match.transcript import Entry
 from pbem.server import complaints as of
 from pbem.server import doctor
 from pbem.server.daemon import StartError
-from pbem.store import own_keys
+from pbem.store import high_water, own_keys
 from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.digest_queue import DigestQueue
+from pbem.store.disk import THIS_DISK
 from pbem.store.errors import DamagedError, FullError, LockedError, StoreError
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
@@ -223,6 +224,40 @@ def test_case_37_a_backup_is_copied_over_the_store(tmp_path: Path) -> None:
         path.unlink()
     run(config, nothing_happens)
     run(config, nothing_happens)
+
+
+@of_sqlite
+def test_case_37_how_far_another_store_had_come_is_not_expected_of_one_that_begins(tmp_path: Path) -> None:
+    """The first start of a new server may break off before it has noted anything itself."""
+    config = configured(tmp_path)
+    run(config, a_letter)
+    for path in (file_of(config), config.store_key, config.signing_key):
+        path.unlink()
+    with Database(file_of(config)) as database:
+        own_keys.note(database, own_keys.make(config.store_key, config.signing_key, os.urandom))
+    run(config, nothing_happens)
+
+
+@of_sqlite
+def test_what_a_server_notes_while_it_is_examined_is_not_held_against_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "pbem.sqlite"
+    with Database(store) as database, Database(store) as server:
+        last_numbers = database.engine.last_numbers
+
+        def slowly() -> dict[str, int]:
+            found = last_numbers()
+            with server.transaction():
+                server.engine.number_from("inbox", 7)
+            high_water.note(store, server, THIS_DISK)
+            return found
+
+        monkeypatch.setattr(database.engine, "last_numbers", slowly)
+        high_water.check(store, database)
+        monkeypatch.undo()
+        high_water.check(store, database)
+        assert json.loads(store.with_name("pbem.sqlite.numbers").read_text("ascii")) == {"inbox": 7}
 
 
 def test_case_37_a_first_start_that_broke_off_goes_on(tmp_path: Path) -> None:
