@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from deaths import Killed
 from simulation.disk import Disk, Faults, Process
 
-from pbem.store import own_keys
+from pbem.store import high_water, own_keys
 from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.errors import FullError, StoreError
@@ -294,8 +294,12 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
                 database.backup(backup)
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     seen, steps = set(), 0
-    for seed in range(50):
+    for seed in range(200):
         with of_seed(tmp_path, seed, old.read_bytes()) as (disk, path):
+            numbers = path.with_name("store.db.numbers")
+            numbers.write_text('{"inbox": 1000000}', "ascii")
+            for one in (numbers, path.parent):
+                disk.sync(one)
             # Mostly near the end, where names are moved.
             disk.fails_after = 1000 if not steps else steps - disk.random.randrange(4 ** disk.random.randrange(1, 4))
             done = None
@@ -311,6 +315,8 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
                 with Database(path, disk=disk.process()) as database:
                     assert not database.damage()
                     found = str(database.meta("which")), Generation(database).number
+                    if found[0] == "backup":
+                        high_water.check(path, database)
             except StoreError as error:
                 assert "restore again" in str(error)  # noqa: PT017 - mostly there is none
                 found = "again", 1
