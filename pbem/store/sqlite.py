@@ -207,9 +207,12 @@ class Sqlite:
     def in_place(self) -> bool:
         """Whether the names of the store and its log still name what is open."""
         log = self.place.with_name(f"{self.place.name}-wal")
-        if found := _file(log):  # made at the first commit, and there until the last connection is closed
-            self._files.setdefault(log, found)
-        return all(_file(path) == known for path, known in self._files.items())
+        try:
+            if found := _file(log):  # made at the first commit, and there until the last connection is closed
+                self._files.setdefault(log, found)
+            return all(_file(path) == known for path, known in self._files.items())
+        except OSError:
+            return True  # nothing tells that they do not: of a disk that fails, a commit will tell
 
     def size(self) -> int:
         """How many octets the store has."""
@@ -358,7 +361,7 @@ def _file(path: Path) -> tuple[int, int] | None:
     """Which file has this name, if any has."""
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino
 

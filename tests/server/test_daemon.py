@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,7 +41,6 @@ from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -291,6 +292,29 @@ def test_case_40_a_store_that_is_taken_away_while_the_server_runs_ends_it(
 
     with pytest.raises(StartError, match="was moved, exchanged or deleted while the server ran: bring it back"):
         run(configured(tmp_path), scene, longest_wait=60 if letters else 0.1)
+
+
+@of_sqlite
+def test_case_40_a_store_that_cannot_be_looked_at_for_a_moment_is_not_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Path] = []
+    stat = Path.stat
+
+    def failing(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.name.startswith("pbem.sqlite"):
+            looks.append(path)
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))
+        return stat(path, follow_symlinks=follow_symlinks)
+
+    async def scene(house: House) -> None:
+        monkeypatch.setattr(Path, "stat", failing)
+        await house.until(lambda: len(looks) > 4)
+        assert (await house.send())[0] == 250
+        monkeypatch.undo()
+        assert (await house.send(TEXT + b"2\r\n"))[0] == 250
+
+    run(configured(tmp_path), scene, longest_wait=0.02)
 
 
 def test_case_34_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
