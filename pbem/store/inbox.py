@@ -93,9 +93,17 @@ One sender may have thousands of such letters, and a desk with nothing else to d
 """
 
 _COLUMNS = "id, size, sender, match, attempts, suspect"
+_LATER = f"""EXISTS (
+        SELECT 1 FROM inbox AS earlier
+        WHERE earlier.sender = inbox.sender COLLATE NOCASE AND earlier.familiar = 1 AND earlier.round >= 0
+        AND earlier.state = 'waiting' AND earlier.attempts = 0 AND earlier.suspect = 0 AND earlier.id < inbox.id
+        AND {_KNOWN.replace("inbox = inbox.id", "inbox = earlier.id")}
+    )"""
+"""Whether a letter from elsewhere would overtake one of its sender's that came before, and can be worked on."""
+
 _KINDS = (
     "familiar = 1 AND round >= 0 ORDER BY round, id",
-    "familiar = 0 AND round >= 0 ORDER BY round, id",
+    f"familiar = 0 AND round >= 0 AND NOT {_LATER} ORDER BY round, id",
     "familiar = 0 AND round IS NULL ORDER BY id",
 )
 """Letters in players' names, from where they wrote before and from elsewhere, and strangers', in their order."""

@@ -159,6 +159,17 @@ def test_a_few_letters_of_one_sender_stay_in_order_wherever_they_came_from(queue
     assert queue.next() == "a" * (APART - 1) + "Aa"
 
 
+def test_a_letter_from_elsewhere_does_not_overtake_one_from_where_its_sender_wrote_before(queue: Queue) -> None:
+    for name in "abc":
+        queue.prove(name, "home")
+    queue.put("bcabcabcabcaba", network="home")
+    queue.put("A", network="phone")
+    queue.put("x")
+    given = [queue.next() for _ in range(3)]
+    assert "".join(given).replace("x", "").endswith("aA")
+    assert "x" in given[0]
+
+
 def test_a_letter_that_failed_has_its_turn_while_others_pour_in(queue: Queue) -> None:
     queue.put("a")
     (row,) = queue.inbox.lease_some(1, NOW)
