@@ -46,7 +46,8 @@ IN_SIGHT = 4
 """Among how many times as many letters as it takes a desk looks for those that are its own."""
 
 APART = 4
-"""Among how many letters from elsewhere, in players' names, one keeps its place behind those in its sender's name."""
+"""Among how many letters from elsewhere, in players' names, and behind how many rounds of theirs, one keeps its place
+behind those in its sender's name."""
 
 ALONE = 4
 """Every so many times a desk takes first what failed or is suspect: however many others come, it has its turn."""
@@ -288,7 +289,8 @@ class Inbox:
         values = {"sender": envelope.sender, "network": envelope.network}
         if (found := self._database.row(_ROUNDS, values)) is None:
             return 0, None
-        if found["familiar"] and (found["elsewhere"] > APART or not found["next_elsewhere"]):
+        behind = found["next_elsewhere"] - found["present_elsewhere"]  # what waits for the DNS has a round, too
+        if found["familiar"] and (found["elsewhere"] > APART or behind > APART or not found["next_elsewhere"]):
             return 1, max(found["present_familiar"], found["next_familiar"])
         return 0, max(found["present_elsewhere"], found["next_elsewhere"])
 

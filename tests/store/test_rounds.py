@@ -24,6 +24,7 @@ from pbem.store.inbox import (
     _chosen,
     _if_free,
 )
+from pbem.store.lookups import Lookups
 from pbem.store.schema import MIGRATIONS, ROUNDS
 from pbem.store.vault import Vault
 
@@ -128,6 +129,22 @@ def test_many_letters_in_a_name_from_elsewhere_delay_nobody_who_writes_from_wher
     queue.put("A", network="home")
     queue.put("B")
     assert queue.next()[:2] == "AB"
+
+
+def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_where_he_wrote_before(
+    queue: Queue,
+) -> None:
+    queue.prove("a", "home")
+    queue.put("a" * 24, network="elsewhere")
+    lookups = Lookups(queue.database)
+    for _ in range(3):
+        for row in queue.inbox.lease_some(8, NOW):
+            lookups.ask(row.id, ["slow.example"], 3, NOW)
+            queue.inbox.give_back(row.id)
+    queue.put("c" * APART, network="elsewhere")
+    queue.put("A", network="home")
+    queue.put("c" * 20, network="elsewhere")
+    assert queue.next()[0] == "A"
 
 
 def test_letters_from_elsewhere_have_places_while_players_write_from_where_they_wrote_before(queue: Queue) -> None:
