@@ -95,7 +95,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\n[clock]\nsettle = 10', "a text in quotes is expected"),
         ('server = "a"\n[clock]\nsettle = "ten"', '"ten" is no duration'),
         ('server = "a"\n[limits]\nparts = 0', "(at limits.parts)"),
-        ('server = "a"\n[limits]\nletters_kept = "36501d"', '"36501d" is longer than a hundred years'),
+        ('server = "a"\n[limits]\nletters_kept = "365001d"', '"365001d" is longer than a thousand years'),
         ('server = "a"\n[limits]\nletters_kept = "23h"', "letters_kept is shorter than a day"),
         ('server = "a"\n[limits]\nreading = "0s"', "reading is no time at all"),
         ('server = "a"\n[limits]\nidle = "0m"', "idle is no time at all"),

@@ -11,7 +11,7 @@ import msgspec
 
 __all__ = ["DOMAIN", "LOOPBACK", "Count", "Duration", "Listen", "Port", "Table"]
 
-LONGEST = timedelta(days=36_500)  # what is subtracted from a time must leave a date
+LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
@@ -33,7 +33,7 @@ class Duration(timedelta):
             raise ValueError(f'"{text}" is no duration: write a number and one of s, m, h, d, such as "10m"')
         duration = cls(**{UNITS[match[2]]: int(match[1])})
         if duration > LONGEST:
-            raise ValueError(f'"{text}" is longer than a hundred years')
+            raise ValueError(f'"{text}" is longer than a thousand years')
         return duration
 
 
