@@ -97,10 +97,14 @@ _COLUMNS = "id, size, sender, match, attempts, suspect"
 _LATER = f"""EXISTS (
         SELECT 1 FROM inbox AS earlier
         WHERE earlier.sender = inbox.sender COLLATE NOCASE AND earlier.familiar = 1 AND earlier.round >= 0
-        AND earlier.state = 'waiting' AND earlier.attempts = 0 AND earlier.suspect = 0 AND earlier.id < inbox.id
+        AND earlier.state IN ('waiting', 'leased') AND earlier.state = 'waiting'
+        AND +earlier.attempts = 0 AND +earlier.suspect = 0 AND earlier.id < inbox.id
         AND {_KNOWN.replace("inbox = inbox.id", "inbox = earlier.id")}
     )"""
-"""Whether a letter from elsewhere would overtake one of its sender's that came before, and can be worked on."""
+"""Whether a letter from elsewhere would overtake one of its sender's that came before, and can be worked on.
+
+Repeated conditions and signs lead SQLite to the index of rounds, where the letters of one sender stand together.
+"""
 
 _KINDS = (
     "familiar = 1 AND round >= 0 ORDER BY round, id",
