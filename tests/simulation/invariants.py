@@ -198,7 +198,9 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
             other = world.people.get(taken.recipient)
             if other is not None and other is not player:
                 for match, secret in secrets:
-                    if secret in taken.raw and not world.is_over(match, taken.at):
+                    # Two small fleets may be the same: then each reads of its own.
+                    told = secret in taken.raw and (match, secret) not in other.secrets(match)
+                    if told and not world.is_over(match, taken.at):
                         yield f"{taken.recipient} read of {match} what is {player.name}'s"
 
 
