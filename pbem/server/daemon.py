@@ -362,7 +362,7 @@ class Daemon:
         """Note how far a store in a file has come; a disk without room changes nothing else."""
         if isinstance(self._config.store, Path):
             try:
-                await self._post(high_water.note, self._config.store, self._post_base, self._disk)
+                await self._post(high_water.note, self._config.store, self._post_base)
             except (StoreError, OSError) as error:
                 log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 

@@ -11,6 +11,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pbem import durable
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -22,26 +23,23 @@ if TYPE_CHECKING:
 __all__ = ["check", "forget", "note"]
 
 
-def note(store: Path, database: Database, disk: Disk) -> None:
+def note(store: Path, database: Database) -> None:
     """Note the highest numbers that the store ever gave out; they only grow."""
     numbers = database.engine.last_numbers()
-    if numbers == _noted(store):
-        return
-    draft = store.with_name(f".{_beside(store).name}")
-    draft.write_text(f"{json.dumps(numbers)}\n", "ascii")
-    disk.sync(draft)
-    draft.replace(_beside(store))
+    if numbers != _noted(store):
+        durable.replace(_beside(store), f"{json.dumps(numbers)}\n".encode("ascii"))
 
 
 def check(store: Path, database: Database) -> None:
     """Make sure that the store has come as far as was noted; raises `StoreError`."""
     noted = _noted(store)  # first: a server that runs may come further, and note it, between the two
     numbers = database.engine.last_numbers()
-    if less := [name for name, number in noted.items() if numbers.get(name, 0) < number]:
+    less = {name: number for name, number in noted.items() if numbers.get(name, 0) < number}
+    if less:
+        told = ", ".join(f"{name} ends with {numbers.get(name, 0)}, not {number}" for name, number in less.items())
         raise StoreError(
-            f"{store} is older than the store that was here: it has come less far in {', '.join(less)}. A backup is"
-            ' put in its place by `pbem restore`: see docs/operating.md, "Restore". If you know that nothing was'
-            f" mailed since, delete {_beside(store)}"
+            f"{store} is older than the store that was here ({told}). A backup is put in its place by `pbem restore`:"
+            f' see docs/operating.md, "Restore". If you know that nothing was mailed since, delete {_beside(store)}'
         )
 
 
@@ -49,7 +47,7 @@ def forget(store: Path, disk: Disk) -> None:
     """Expect nothing of the store that comes here, not even after a power cut."""
     with suppress(FileNotFoundError):
         _beside(store).unlink()
-        disk.sync(store.parent)
+        disk.sync(_beside(store).parent)
 
 
 def _beside(store: Path) -> Path:

@@ -276,7 +276,7 @@ class Inbox:
                             self._vault.seal(raw, f"inbox {fingerprint}"),
                             time,
                             _tally(envelope),
-                            *self._turn(envelope),
+                            *self._round_of(envelope),
                         ),
                     )
                 rows.append(int(known or 0))
@@ -285,7 +285,7 @@ class Inbox:
                 self._sent[tally] += more
         return rows
 
-    def _turn(self, envelope: Envelope) -> tuple[int, int | None]:
+    def _round_of(self, envelope: Envelope) -> tuple[int, int | None]:
         """Whether the letter comes with those from where their players wrote before, and its round; none if nobody's.
 
         One sender's letters stay in order, unless many come from elsewhere, in whichever names.

@@ -56,8 +56,11 @@ class Lookups:
         return {row["name"]: row["record"] for row in rows}
 
     def due(self, now: datetime, most: int, *, of_players: bool) -> list[Lookup]:
-        """The lookups that are due now for letters from players' addresses, in their rounds, or for all others."""
-        kind, first = ("round >= 0", "round, ") if of_players else ("round IS NULL", "")
+        """The lookups that are due now for letters from players' addresses, or for all others.
+
+        Of the former those come first that are from where their players wrote before, then each kind in its rounds.
+        """
+        kind, first = ("round >= 0", "familiar DESC, round, ") if of_players else ("round IS NULL", "")
         rows = self._database.rows(
             "SELECT lookups.inbox, lookups.name, lookups.tries, inbox.sender"
             " FROM lookups JOIN inbox ON inbox.id = lookups.inbox"

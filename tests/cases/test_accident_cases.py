@@ -41,7 +41,6 @@ from pbem.store import high_water, own_keys
 from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.digest_queue import DigestQueue
-from pbem.store.disk import THIS_DISK
 from pbem.store.errors import DamagedError, FullError, LockedError, StoreError
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
@@ -250,7 +249,7 @@ def test_what_a_server_notes_while_it_is_examined_is_not_held_against_it(
             found = last_numbers()
             with server.transaction():
                 server.engine.number_from("inbox", 7)
-            high_water.note(store, server, THIS_DISK)
+            high_water.note(store, server)
             return found
 
         monkeypatch.setattr(database.engine, "last_numbers", slowly)
@@ -258,6 +257,29 @@ def test_what_a_server_notes_while_it_is_examined_is_not_held_against_it(
         monkeypatch.undo()
         high_water.check(store, database)
         assert json.loads(store.with_name("pbem.sqlite.numbers").read_text("ascii")) == {"inbox": 7}
+
+
+@of_sqlite
+def test_case_37_how_far_a_store_has_come_is_noted_beside_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not beside a link to it, which may be on another disk: from there nothing takes its place at once."""
+    replaced = Path.replace
+
+    def on_one_disk(draft: Path, place: Path) -> Path:
+        assert draft.parent == Path(place).parent
+        return replaced(draft, place)
+
+    config = configured(tmp_path / "disk")
+    link = tmp_path / "pbem.sqlite"
+    file_of(config).parent.mkdir()
+    link.symlink_to(file_of(config))
+    run(config, a_letter)
+    noted = file_of(config).with_name("pbem.sqlite.numbers")
+    noted.unlink()
+    monkeypatch.setattr(Path, "replace", on_one_disk)
+    run(replace(config, store=link), nothing_happens)
+    assert noted.exists()
 
 
 def test_case_37_a_first_start_that_broke_off_goes_on(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from referee import Mailbox, Referee, body, sent_from
 
 from pbem import identity
 from pbem.config.limits import Limits
+from pbem.config.server import Config
 from pbem.desk.reading import InProcess
 from pbem.identity import parse_key, ssh
 from pbem.letters.render import Templates
@@ -315,10 +317,6 @@ def test_case_27_what_strangers_write_into_headers(referee: Referee, hostile: st
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_case_27_what_reaches_an_smtp_command(hostile: str) -> None:
-    import asyncio  # noqa: PLC0415
-
-    from pbem.config.server import Config  # noqa: PLC0415
-
     smarthost = Smarthost(Config(server="play.example").smarthost, server="play.example")
     with pytest.raises(Permanent, match="no plain address"):
         asyncio.run(smarthost.send("pbem@play.example", f"ann@mail.example{hostile}", b"x"))

@@ -115,7 +115,7 @@ def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missin
             await house.until(lambda: len(processes) > 2)
         assert (await house.send(LETTER % (1, 1)))[0] == 250
         await house.until(lambda: len(house.post.sent) == 1)
-        assert [bool(process.poll() is None) for process in processes].count(True) == 1  # type: ignore[attr-defined]
+        assert [bool(process.poll() is None) for process in processes].count(True) == 1  # type: ignore[attr-defined]  # of Popen
 
     run(configured(tmp_path), scene, desk=open_desk, place=partial(OwnProcess, start=begun), reader=InProcess)
 

@@ -158,6 +158,17 @@ def test_letters_from_elsewhere_have_places_while_players_write_from_where_they_
     assert queue.next(1) == "a"
 
 
+def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue: Queue) -> None:
+    queue.prove("a", "home")
+    queue.put("bc", network="elsewhere")
+    queue.put("a", network="home")
+    lookups = Lookups(queue.database)
+    for row in queue.inbox.lease_some(8, NOW):
+        lookups.ask(row.id, ["silent.example"], 1, NOW)
+        queue.inbox.give_back(row.id)
+    assert [one.sender[0] for one in lookups.due(NOW, 3, of_players=True)] == ["a", "b", "c"]
+
+
 def test_where_a_letter_came_from_whose_sender_was_not_proved_is_nobodys_home(queue: Queue) -> None:
     queue.put("a", network="elsewhere")
     (row,) = queue.inbox.lease_some(1, NOW)
