@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from simulation.invariants import Broken, check
@@ -27,14 +27,16 @@ from simulation.world import Figures, Week, World
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Outcome", "Plant", "outcomes", "read", "run", "said", "shrunk"]
+__all__ = ["Outcome", "Plant", "on_cores", "outcomes", "read", "run", "said", "shrunk"]
+
+T = TypeVar("T")
 
 TRIES = 60
 """How many smaller weeks are tried at most."""
 
 SHORTEST = 0.25  # days
 
-A_CHILD = 200  # weeks that one process runs before it is replaced
+A_CHILD = 200  # weeks that one process runs, about, before another goes on
 
 MEMORY = Path("/dev/shm")
 """Where files are in memory, on Linux."""
@@ -98,9 +100,16 @@ def outcomes(seeds: range, week: Week, jobs: int | None = None, *, story: bool =
     if len(seeds) == 1 or jobs == 1:
         yield from map(one, seeds)
         return
+    yield from on_cores(one, seeds, jobs or os.cpu_count() or 1, A_CHILD)
+
+
+def on_cores(call: Callable[[int], T], each: range, jobs: int, a_child: int) -> Iterator[T]:
+    """What the call gives for each, in order; so many processes make about so many calls, and then others go on."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs or os.cpu_count(), context, max_tasks_per_child=A_CHILD) as pool:
-        yield from pool.map(one, seeds)
+    # Not by `max_tasks_per_child`: with that, no other process goes on, and all waits for ever (python/cpython#115634).
+    for lot in (each[begin : begin + jobs * a_child] for begin in range(0, len(each), jobs * a_child)):
+        with ProcessPoolExecutor(jobs, context) as pool:
+            yield from pool.map(call, lot)
 
 
 def shrunk(found: Outcome, again: Callable[[Week], Outcome]) -> Outcome:

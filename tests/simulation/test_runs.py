@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from simulation.runs import Outcome, read, said, shrunk
 from simulation.world import Figures, Week
@@ -36,3 +41,11 @@ def test_a_week_is_read_as_it_was_said(week: Week) -> None:
 
 def test_a_week_as_usual_says_nothing() -> None:
     assert said(Week()) == "{}"
+
+
+def test_others_go_on_where_a_process_has_made_its_calls() -> None:
+    """Python's own way to replace a process left all waiting for ever, after some hundreds of weeks."""
+    asked = "from simulation.runs import on_cores; print(*on_cores(abs, range(-9, 1), jobs=2, a_child=2))"
+    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    told = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, timeout=60, env=here)
+    assert told.stdout.split() == [b"%d" % number for number in range(9, -1, -1)]
