@@ -36,7 +36,7 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 38
+STATEMENTS = 34
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other.
 
 Whether anybody else wrote is asked when it is decided and when it is written. Players' letters and others' are looked

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CONTESTANTS", "absent", "folder", "free_port", "postfix", "running", "sink"]
+__all__ = ["CONTESTANTS", "absent", "folder", "free_port", "postfix", "processor_time", "running", "sink"]
 
 HERE = Path(__file__).parent
 SBIN = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
@@ -108,6 +108,21 @@ def running(command: list[str], port: int, **more: object) -> Iterator[int]:
             process.wait()
 
 
+def processor_time(process: int) -> float:
+    """The processor seconds that a process and all that it started have taken so far."""
+    parents, taken = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            fields = stat.read_text().rpartition(") ")[2].split()
+            number = int(stat.parent.name)
+            parents[number] = int(fields[1])
+            taken[number] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    ours = {process}
+    while more := {number for number, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(taken.get(number, 0.0) for number in ours)
+
+
 def _wait(port: int, process: subprocess.Popen[bytes] | None = None) -> None:
     for _ in range(600):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as talk:
@@ -122,10 +137,17 @@ def _wait(port: int, process: subprocess.Popen[bytes] | None = None) -> None:
 @contextlib.contextmanager
 def stock() -> Iterator[int]:
     """aiosmtpd as it comes, with its handler that does nothing; gives the port."""
+    with stock_process() as (port, _):
+        yield port
+
+
+@contextlib.contextmanager
+def stock_process() -> Iterator[tuple[int, int]]:
+    """The same; gives the port and the number of its process."""
     port = free_port()
     command = [sys.executable, "-m", "aiosmtpd", "-n", "-c", "aiosmtpd.handlers.Sink", "-l", f"127.0.0.1:{port}"]
-    with running(command, port):
-        yield port
+    with running(command, port) as process:
+        yield port, process
 
 
 @contextlib.contextmanager

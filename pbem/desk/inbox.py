@@ -48,6 +48,9 @@ __all__ = ["handle_next"]
 _IN_ONE_GO = 4
 """How many times in a row letters are handled while the next few are read, before their answers are sent."""
 
+_SMALL = 16 * 1024
+"""At most how many octets are read and answered sooner than others are read meanwhile."""
+
 _ASIDE = 10
 """At most how often a day the operator is told that a letter was set aside: strangers may send many such."""
 
@@ -114,13 +117,18 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
             desk.inbox.begin_alone(one.row.id, now)
     desk.points("letter read")
     # Who failed before comes alone: it may take everything down with it that is in hand.
-    more = more and not any(one.row.alone for one in taken)
+    more = more and not any(one.row.alone for one in taken) and not _is_soon_answered(taken)
     following = _take_in_hand(desk, now, fresh=True) if more else []
     desk.before.forget()
     outcomes = _give_effect(desk, list(zip(taken, found, strict=True)), now)
     desk.points("effects committed")
     _tell_of(outcomes)
     return following
+
+
+def _is_soon_answered(taken: Sequence[_Taken]) -> bool:
+    """Whether it is one small letter: it is answered before anybody looks for more to read meanwhile."""
+    return len(taken) == 1 and len(taken[0].row.raw) <= _SMALL
 
 
 def _tell_of(outcomes: Mapping[int, str]) -> None:

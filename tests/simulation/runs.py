@@ -106,7 +106,7 @@ def outcomes(seeds: range, week: Week, jobs: int | None = None, *, story: bool =
 def on_cores(call: Callable[[int], T], each: range, jobs: int, a_child: int) -> Iterator[T]:
     """What the call gives for each, in order; so many processes make about so many calls, and then others go on."""
     context = multiprocessing.get_context("spawn")
-    # Not by `max_tasks_per_child`: with that, no other process goes on, and all waits for ever (python/cpython#115634).
+    # Not by `max_tasks_per_child`: no other process would go on, and all would wait for ever (python/cpython#115634).
     for lot in (each[begin : begin + jobs * a_child] for begin in range(0, len(each), jobs * a_child)):
         with ProcessPoolExecutor(jobs, context) as pool:
             yield from pool.map(call, lot)
