@@ -85,17 +85,10 @@ def authenticate(
     `ahead` is its reading by the keys that probably signed it.
     """
     sender = letter.sender or ""
-    judged = row.received
-    row = replace(row, received=min(row.received, now))  # the clock may have been set back in between
     player = desk.players.by_address(sender)
-    offered = keys.offered(desk, sender, player)
-    # They may have changed, or be another sender's than the envelope says.
-    if sender.lower() == row.envelope.sender.lower():
-        _note_keys(desk, row.envelope.sender, offered)
-    if ahead is not None and (ahead.keys, judged) == (offered, row.received):
-        understood = ahead.understood
-    else:
-        understood = desk.before.understand(letter, offered, desk.config.server, row.received)
+    if row.received > now:  # the clock was set back in between
+        row, ahead = replace(row, received=now), None
+    understood = _understood(desk, letter, row, ahead, keys.offered(desk, sender, player))
     said, reading = understood.heard, understood.reading
     verdict = said.verdict
     found = desk.mailboxes.tokens_of(letter, row)
@@ -104,8 +97,7 @@ def authenticate(
         # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
         verdict = Verdict("none", verdict.reason)
     if verdict.kind not in {"none", "valid"}:
-        vouched = bool(tokens) or desk.strangers.vouched_for(letter, row)
-        return _refuse_signature(desk, letter, sender, player, verdict, tokens, now, vouched=vouched)
+        return _refuse_signature(desk, letter, row, player, verdict, tokens, now)
     player, waits = keys.writer(desk, sender, player, verdict)
     if player is not None:
         received = _came(desk, player, to_answer(reading)[0], row.received, now)
@@ -118,11 +110,8 @@ def authenticate(
     short = False
     if anybodys and not (tokens or keys.told(desk, sender, player, reading)):
         short = not desk.strangers.vouched_for(letter, row)
-        if short and not desk.strangers.may_be_answered(sender, now):
-            return UNVOUCHED
-        count = 0 if short or reading.optout else desk.today(f"unsigned {sender.lower()}", now)
-        if count > _UNSIGNED:
-            return _leave_unread(desk, letter, sender, player, now, tell=count == _UNSIGNED + 1)
+        if outcome := _left_unread(desk, letter, player, reading, now, short=short):
+            return outcome
     # Others have seen what was said before, and can send it.
     seen = _handled(desk, player, said.words, verdict) if player and not anybodys and said.words else None
     repeated = seen is not None and not tokens and not desk.strangers.vouched_for(letter, row)
@@ -147,6 +136,16 @@ def authenticate(
         misdated(letter, row.received),
     )
     return caller, reading
+
+
+def _understood(desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, offered: list[Key]) -> Understood:
+    """What a letter says, judged by the keys that are offered now; ahead of its turn it was, if by the same."""
+    # They may have changed, or be another sender's than the envelope says.
+    if (letter.sender or "").lower() == row.envelope.sender.lower():
+        _note_keys(desk, row.envelope.sender, offered)
+    if ahead is not None and ahead.keys == offered:
+        return ahead.understood
+    return desk.before.understand(letter, offered, desk.config.server, row.received)
 
 
 def _prove(
@@ -186,18 +185,18 @@ def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> Han
     return desk.players.handled(player.name, words, sha256_hex(verdict.signed))
 
 
-def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
+def _refuse_signature(
     desk: Desk,
     letter: Letter,
-    sender: str,
+    row: InboxRow,
     player: PlayerRow | None,
     verdict: Verdict,
     tokens: tuple[Token, ...],
     now: datetime,
-    *,
-    vouched: bool,
 ) -> str:
     """Do nothing and tell nothing, except for a notice to the registered address, a few a day."""
+    sender = letter.sender or ""
+    vouched = bool(tokens) or desk.strangers.vouched_for(letter, row)
     outcome = f"signature {verdict.kind}"
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"
@@ -225,11 +224,17 @@ def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
     return f"{outcome}, noticed"
 
 
-def _leave_unread(
-    desk: Desk, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
+def _left_unread(
+    desk: Desk, letter: Letter, player: PlayerRow | None, reading: Reading, now: datetime, *, short: bool
 ) -> str:
-    """One unsigned letter too many, perhaps by somebody else: say once how to get a letter read anyway."""
-    if tell:
+    """The outcome of an unsigned letter too many, perhaps by somebody else; empty if it is read."""
+    sender = letter.sender or ""
+    if short:
+        return "" if desk.strangers.may_be_answered(sender, now) else UNVOUCHED
+    count = 0 if reading.optout else desk.today(f"unsigned {sender.lower()}", now)
+    if count <= _UNSIGNED:
+        return ""
+    if count == _UNSIGNED + 1:  # say once how to get a letter read anyway
         out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=_UNSIGNED))
         out.language = desk.letters.language_of(desk.players.by_address(sender), letter)
         out.reply_to = desk.mailboxes.write_back(sender, player, now)

@@ -19,6 +19,7 @@ from pbem.phrase import Phrase, Span
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pbem.letters.draft import Facts
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
 
@@ -93,7 +94,7 @@ def stage_of(match: Match) -> tuple[object, ...]:
     return match.phase, match.game, match.turn, len(match.games)
 
 
-def standing_orders(submission: Submission | None) -> dict[str, Any] | None:
+def standing_orders(submission: Submission | None) -> Facts | None:
     """The orders already there when a turn begins, because they came in advance."""
     if submission is None or not submission.standing:
         return None
@@ -149,7 +150,7 @@ def duration(seconds: int) -> Phrase:
     return Span(seconds) if seconds else Phrase("none")
 
 
-def time_of(match: Match, seat: int) -> dict[str, Any]:
+def time_of(match: Match, seat: int) -> Facts:
     """What a letter to this seat says about its own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
     deadline, patience = (clock.deadline, clock.patience) if clock else (None, None)
@@ -183,7 +184,7 @@ def time_of(match: Match, seat: int) -> dict[str, Any]:
     }
 
 
-def outcome_of_game(match: Match, ended: Ended) -> dict[str, Any]:
+def outcome_of_game(match: Match, ended: Ended) -> Facts:
     """How a game ended: who won, why, and after how many turns."""
     return {
         "winner": match.name(ended.winner) if ended.winner else None,
@@ -192,7 +193,7 @@ def outcome_of_game(match: Match, ended: Ended) -> dict[str, Any]:
     }
 
 
-def outcome_of_match(match: Match) -> dict[str, Any]:
+def outcome_of_match(match: Match) -> Facts:
     """How a match ended: who won, and why."""
     outcome = match.outcome or {}
     winner = outcome.get("winner")

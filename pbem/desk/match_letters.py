@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import Enclosed, TemplateText
+    from pbem.letters.draft import Enclosed, Facts, TemplateText
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.events.step import Entered
     from pbem.match.state import Match
@@ -120,7 +120,8 @@ class MatchLetters:
 
     def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
         """A notice as observers read it: the public view, and never a fact of the seat that it was for."""
-        match, facts = notice.match, dict[str, Any]()
+        match = notice.match
+        facts: Facts = {}
         if notice.kind == "turn":
             turn = notice.facts["turn"]
             facts = {"turn": turn, "reports": match.show(None, match.turns[turn - 1].reports)}
@@ -157,7 +158,7 @@ class MatchLetters:
                 out.mailing = mailing_lists.observers_of(match.id)
                 self._writer.send(player.address, out, now)
 
-    def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
+    def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
         last = latest or match
         return {
@@ -242,7 +243,7 @@ class MatchLetters:
             self._show(notice, game, facts, wanted, out)
         return out
 
-    def _show(self, notice: Notice, game: Drawn, facts: dict[str, Any], wanted: str, out: OutgoingLetter) -> None:
+    def _show(self, notice: Notice, game: Drawn, facts: Facts, wanted: str, out: OutgoingLetter) -> None:
         """Give a letter its HTML part, with the boards that its reader may see."""
         match = notice.match
         facts["picture"] = None
@@ -295,7 +296,7 @@ class MatchLetters:
         entry = self._archive.entry(row.number, match.seq)
         return entry.signature.hex() if entry else ""
 
-    def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
+    def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> Facts:
         """What every letter of a match may say to this seat: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
         keys = self._players.keys(match.name(seat))
@@ -331,7 +332,7 @@ class MatchLetters:
         )
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
-    def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> dict[str, Any]:
+    def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> Facts:
         """The facts for the report of a turn; its reports are attached as the file that the transcript hashes."""
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
         out.attachments.append((name, "application/json", facts["file"]))
@@ -368,7 +369,7 @@ class MatchLetters:
         name = f"{match.id}-game-{match.game}-{what}.json"
         return [*out.attachments, (name, "application/json", canonical(whole))]
 
-    def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
+    def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts of a letter about a sealed match: steps, what is due, or that somebody revealed everything."""
         match, seat = notice.match, notice.seat
         if notice.kind == "revealed":
@@ -376,7 +377,7 @@ class MatchLetters:
         if match.phase == "setup":
             self._files.setup(match, row, seat, out)
             return {**notice.facts, "composer": ""}
-        facts: dict[str, Any] = {"view": match.view(seat), "composer": ""}
+        facts: Facts = {"view": match.view(seat), "composer": ""}
         reports: list[Mapping[str, Any]] = []
         if notice.kind in _ASK_AGAIN:
             facts |= notice.facts
@@ -388,7 +389,7 @@ class MatchLetters:
         self._files.position(match, row, seat, facts["view"], out, reports)
         return facts
 
-    def steps(self, match: Match, seat: int, told: Entered) -> tuple[dict[str, Any], list[Attachment]]:
+    def steps(self, match: Match, seat: int, told: Entered) -> tuple[Facts, list[Attachment]]:
         """The result of a letter with steps, as a seat is told; with the reports of each turn that it finished."""
         turns: list[dict[str, object]] = []
         files: list[Attachment] = []
@@ -401,7 +402,7 @@ class MatchLetters:
         facts = {"by": match.name(told.seat), "turn": told.turn, "steps": [one.step for one in told.steps]}
         return {**facts, "turns": turns, "over": is_over(match)}, files
 
-    def _of_seats(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> dict[str, Any]:
+    def _of_seats(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts about a seat that changes hands: for the newcomer, its setup and all that it knows."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind == "substitute":
@@ -414,7 +415,7 @@ class MatchLetters:
         submission = match.setups[seat]
         name = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt"
         out.attachments.append((name, "text/plain", submission.paper.encode()))
-        welcome: dict[str, Any] = {
+        welcome: Facts = {
             "view": match.view(seat),
             "commitments": commitments_of(match),
             "levels": levels_of(match),
@@ -424,15 +425,13 @@ class MatchLetters:
         hashed = sha256_hex(submission.paper.encode())
         return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 
-    def _rematch(self, match: Match, seat: int) -> dict[str, Any]:
+    def _rematch(self, match: Match, seat: int) -> Facts:
         """A proposal of the same match to the same players, with this player in the first seat."""
         name = match.name(seat)
         others = [match.name(other) for other in match.seats if other != seat]
         return {"players": others, "lines": match.terms.lines(), "rev": self._players.said(name) + 1}
 
-    def _reveal(
-        self, match: Match, row: MatchRow, seat: int, facts: Mapping[str, Any], out: OutgoingLetter
-    ) -> dict[str, Any]:
+    def _reveal(self, match: Match, row: MatchRow, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> Facts:
         game = drawn(match.terms.game)
         truth, view = truth_of(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pbem.mail.commands import masked
 from pbem.phrase import Phrase
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
 
-__all__ = ["Composing", "Drawing", "OutgoingLetter", "TemplateText"]
+__all__ = ["Composing", "Drawing", "Facts", "OutgoingLetter", "TemplateText"]
+
+Facts = dict[str, Any]
+"""What a template is told, by the names under which it knows it."""
 
 
 _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
