@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DESKS = (1, 2, 4, 8)
-WAITS = (0.0025, 0.025)
-"""What a letter with orders takes of its desk and its reader here; and on a machine of a tenth of the speed."""
+WAITS = {0.0025: 300, 0.025: 120}
+"""What a letter with orders takes of its desk and its reader here, and on a machine of a tenth of the speed; and how
+many letters there are for each desk: many times as many as it takes at once."""
 
-SECONDS = 0.75
-"""How long a desk waits in a round, in all."""
+SENDERS = 64
 
 LOOK = 0.01
 
 
 def measure(rounds: int) -> list[Part]:
-    """Letters by as many senders as there are letters."""
+    """Letters by 64 senders, one after the other."""
     parts = []
     with servers.folder() as folder, ExitStack() as stack:
         folder.chmod(0o755)  # whose database's user is another
@@ -65,20 +65,24 @@ def _handled(url: str, desks: int, wait: float, seen: Counter[str]) -> Callable[
     """What gives the letters a second of so many desks, and adds to what their connections were seen doing."""
     rounds = itertools.count()
     address = PostgresqlAddress(url)
-    count = int(SECONDS / wait) * desks
+    count = WAITS[wait] * desks
 
     def handled() -> float:
         with Database(address) as database:
             inbox, here = Inbox(database, VAULT), next(rounds)
             before = inbox.count("done")
             letters = [
-                (Envelope(f"p{number}.{here}.{desks}.{wait}@mail.example", ("pbem@play.example",)), b"orders" * 300)
+                (
+                    Envelope(f"p{number % SENDERS}@mail.example", ("pbem@play.example",)),
+                    f"{number} of {count}, {here}, {wait}\n".encode() * 100,
+                )
                 for number in range(count)
             ]
             inbox.put_all(letters, datetime.now(UTC))
         command = [sys.executable, "-m", "bench.servers.waiting", url, str(wait), str(before + count)]
+        shares = [[str(desk), str(desks)] for desk in range(desks)]
         with ExitStack() as stack:
-            lines = [_begun(stack, command) for _ in range(desks)]
+            lines = [_begun(stack, command + share) for share in shares]
             for _, said in lines:
                 said.readline()
             stack.enter_context(_Watch(url, seen))

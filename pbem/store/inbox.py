@@ -64,10 +64,10 @@ OTHERS = 4
 _KNOWN = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
 _COUNTS = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
 FRESH = f"FROM inbox WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND {_KNOWN}"
-TRIED = (
-    "FROM inbox WHERE state = 'waiting' AND attempts < :attempts AND (attempts > 0 OR suspect = 1)"
-    f" AND (tried IS NULL OR tried <= :rested) AND {_KNOWN}"
-)
+_TRIED = [
+    f"FROM inbox WHERE state = 'waiting' AND {those} AND (tried IS NULL OR tried <= :rested) AND {_KNOWN}"
+    for those in ("attempts > 0 AND attempts < :attempts", "attempts = 0 AND suspect = 1")
+]
 """The letters that can be worked on: several at once, and one by one."""
 
 _FREE = """NOT EXISTS (
@@ -109,7 +109,7 @@ Repeated conditions and signs lead SQLite to the index of rounds, where the lett
 _KINDS = (
     "familiar = 1 AND round >= 0 ORDER BY round, id",
     f"familiar = 0 AND round >= 0 AND NOT {_LATER} ORDER BY round, id",
-    "familiar = 0 AND round IS NULL ORDER BY id",
+    "familiar = 0 AND round IS NULL ORDER BY round, id",  # by both: PostgreSQL takes them from the index then
 )
 """Letters in players' names, from where they wrote before and from elsewhere, and strangers', in their order."""
 
@@ -122,6 +122,9 @@ _NEXT = " UNION ALL ".join(
 
 _NEXT_FREE = [f"SELECT {_COLUMNS}, {_FREE} AS free {FRESH} AND {_MATTERS} AND {those}" for those in _KINDS]
 """All letters of each kind that may be free."""
+
+_NEXT_TRIED = " UNION ALL ".join(f"SELECT {_COLUMNS} {those} AND {_FREE}" for those in _TRIED)
+_NEXT_TRIED += " ORDER BY attempts, id LIMIT 1"
 
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner
@@ -383,8 +386,7 @@ class Inbox:
 
     def _tried(self, now: datetime) -> list[Row]:
         """The letter to work on alone, if there is one."""
-        query = f"SELECT {_COLUMNS} {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
-        return self._database.rows(query, self._values(attempts=ATTEMPTS, rested=to_db(now - REST)))
+        return self._database.rows(_NEXT_TRIED, self._values(attempts=ATTEMPTS, rested=to_db(now - REST)))
 
     def _take(self, chosen: Sequence[Row]) -> list[Row]:
         """Lease those of these letters that are still free."""

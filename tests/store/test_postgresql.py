@@ -302,3 +302,17 @@ def test_what_is_no_store_of_ours_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no store"):
         Database(place(tmp_path / "nothing"), migrate=False)
     assert POSTGRESQL
+
+
+def test_the_next_letters_of_strangers_are_found_without_a_look_at_all_of_them(database: Database) -> None:
+    """PostgreSQL knows the order of an index whose first columns equal something, and not where one is NULL."""
+    inbox = Inbox(database, VAULT)
+    letters = [(Envelope(f"{number}@mail.example", ("pbem@play.example",)), b"%d" % number) for number in range(400)]
+    inbox.put_all(letters, NOW)
+    asked = heard(database)
+    assert [row.id for row in inbox.lease_some(8, NOW)] == list(range(1, 9))
+    (query,) = (statement for statement in asked if "UNION ALL" in statement)
+    line: Any = database.engine
+    plan = [row[0] for row in line.connection.execute(f"EXPLAIN (ANALYZE, TIMING OFF) {query}", {"most": 8})]
+    assert [step for step in plan if "rows=8 " in step.partition("actual")[2]]
+    assert not [step for step in plan if "rows=392 " in step.partition("actual")[2]], "\n".join(plan)

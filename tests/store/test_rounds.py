@@ -263,6 +263,23 @@ def test_nobody_looks_at_all_that_wait(queue: Queue) -> None:
     assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith("SCAN inbox")]
 
 
+@of_sqlite
+def test_who_looks_for_what_was_tried_passes_over_all_that_was_not(queue: Queue) -> None:
+    queue.put("ab" * 5)
+    heard: list[str] = []
+    line = connection(queue.database)
+    line.set_trace_callback(heard.append)
+    while queue.next():
+        pass
+    line.set_trace_callback(None)
+    query = next(statement for statement in heard if "attempts > 0" in statement)
+    steps = [step[3] for step in line.execute(f"EXPLAIN QUERY PLAN {query}")]
+    assert [step for step in steps if step.startswith("SEARCH inbox")] == [
+        "SEARCH inbox USING INDEX inbox_waiting (state=? AND attempts>? AND attempts<?)",
+        "SEARCH inbox USING INDEX inbox_waiting (state=? AND attempts=? AND suspect=?)",
+    ]
+
+
 class Shared(Queue):
     """The same for two desks of one server: letters of Ann, x and m4 are the first one's, others the second's."""
 
