@@ -87,6 +87,19 @@ class TestAMatch:
         assert playing.letters.order("m1", "Gx4", referee.now).raw == other.raw
         assert playing.letters.outbox.unsent() == []
 
+    def test_a_letter_is_answered_whose_words_came_before_under_another_name(
+        self, playing: Side, referee: Referee
+    ) -> None:
+        """As when a copy overtakes it: the answer is in no thread then, and its bulletin names the letter."""
+        sent = playing.letters.order("m1", "Gx3", referee.now)
+        copy = sent.raw.replace(sent.message_id.encode(), b"<again@mail.example>")
+        referee.deliver(copy, playing.person.address, sent.to)
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        events = playing.post(sent)
+        assert b"In-Reply-To" not in playing.person.letters.came[-1]
+        assert [event.said for event in events if event.kind == "answer"] == ["done"]
+        assert not playing.memory.in_state("ready", "sent")
+
     def test_what_stands_is_replaced_as_long_as_the_turn_waits(self, playing: Side, referee: Referee) -> None:
         playing.post(playing.letters.order("m1", "Gx3", referee.now))
         assert not playing.letters.matches.standing("m1")["asked"]

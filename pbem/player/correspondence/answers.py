@@ -14,6 +14,8 @@ from pbem.match.transcript import sha256_hex
 from pbem.player.correspondence.event import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
     from pbem.player.bulletin import Heard
@@ -39,7 +41,14 @@ class Answers:
         found = [sent for known in letter.in_reply_to if (sent := self._memory.by_message_id(known))]
         found += self._asked()
         found += self._memory.prepared("confirm", "")
-        return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
+        return _named(found, item)
+
+    def _told_of(self, letter: Letter, item: JsonObject) -> Sent | None:
+        """The letter of ours that an item of its server answers, in its thread or outside.
+
+        Outside are also answers to words that came before under another Message-ID.
+        """
+        return self.answered(letter, item) or _named(self._memory.in_state("ready", "sent"), item)
 
     def is_asked(self, item: JsonObject) -> bool:
         """Whether an item answers our registration, which holds a secret of ours."""
@@ -65,7 +74,7 @@ class Answers:
         """Record the server's answers to letters of ours."""
         events = []
         for item in heard.items:
-            ours = self.answered(letter, item) if item.get("about") == "command" else None
+            ours = self._told_of(letter, item) if item.get("about") == "command" else None
             if ours is None:
                 continue
             outcome, faults = str(item.get("outcome")), item.get("faults")
@@ -77,6 +86,11 @@ class Answers:
             ours = ours._replace(state=state)
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
         return events
+
+
+def _named(found: Sequence[Sent], item: JsonObject) -> Sent | None:
+    """The letter whose Message-ID an item names by its hash."""
+    return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
 
 
 def _failed(letter: Letter) -> bool:
