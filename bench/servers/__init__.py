@@ -17,7 +17,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CONTESTANTS", "absent", "folder", "free_port", "postfix", "processor_time", "running", "sink"]
+__all__ = [
+    "CONTESTANTS",
+    "absent",
+    "folder",
+    "free_port",
+    "postfix",
+    "processor_time",
+    "running",
+    "sink",
+    "stock",
+    "stock_process",
+]
 
 HERE = Path(__file__).parent
 SBIN = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"

@@ -137,7 +137,7 @@ def _items(message_id: str | None, command: Command, reply: Reply, write: Callab
     found = reply.facts.get("faults") if reply.outcome == "refused" else ()
     faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
     return [
-        bulletin.of_answer(command.name, command.match, reply.outcome, faults, message_id),
+        bulletin.of_answer(command, reply.outcome, faults, message_id),
         *_challenge(command, reply),
         *_account(reply),
         *reply.items,

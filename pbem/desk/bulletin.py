@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.mail.commands import words_hash
 from pbem.match.events import claimed
 from pbem.match.transcript import canonical, sha256_hex, written
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.json_object import JsonObject
+    from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
@@ -97,15 +99,15 @@ def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: s
     return told | {"free": list(free), "programs": list(programs)}
 
 
-def of_answer(
-    command: str, match: str | None, outcome: str, faults: Sequence[str], message_id: str | None
-) -> JsonObject:
+def of_answer(command: Command, outcome: str, faults: Sequence[str], message_id: str | None) -> JsonObject:
     """The outcome of a command of the letter that is answered; the faults are in the reader's language.
 
     The letter is named by the hash of its Message-ID: nobody else knows that at first, and a hash carries no message.
+    Who saw the letter since can write under its Message-ID: so the hash of the words is there, too.
     """
-    told = {"about": "command", "command": command, "match": match, "outcome": outcome, "faults": list(faults)}
-    return told | {"answers": sha256_hex(message_id.encode("utf-8", "replace")) if message_id else None}
+    told = {"about": "command", "command": command.name, "match": command.match, "outcome": outcome}
+    answers = sha256_hex(message_id.encode("utf-8", "replace")) if message_id else None
+    return told | {"faults": list(faults), "words": command.words, "answers": answers}
 
 
 def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
@@ -113,8 +115,8 @@ def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
 
     Some mail programs replace a letter's Message-ID, so that its writer does not know it.
     """
-    asked = sha256_hex(" ".join(words.split()).encode("utf-8", "replace"))
-    return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge, "asked": asked}
+    told = {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge}
+    return told | {"asked": words_hash(words)}
 
 
 def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:

@@ -68,10 +68,11 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     assert match(bob)["asked"]
     assert match(bob)["deadline"]
     for person, setup in ((ann, ANN), (bob, BOB)):
-        referee.send(person, person.filled("setup", setup))
+        referee.send(person, sent := person.filled("setup", setup))
     answered = hashlib.sha256(str(bob.last["In-Reply-To"]).encode()).hexdigest()
     done = {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
-    assert items(bob.last, "command") == [done | {"answers": answered}]
+    words = hashlib.sha256(" ".join(sent.split()).encode()).hexdigest()
+    assert items(bob.last, "command") == [done | {"answers": answered, "words": words}]
     before = match(ann)
     assert (before["phase"], before["turn"], before["asked"], before["rev"]) == ("playing", 1, True, 1)
     referee.send(ann, ann.filled("orders", "Rv1"))

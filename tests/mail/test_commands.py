@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING
 
@@ -625,3 +626,16 @@ def test_what_is_written_is_read_again_in_lines_that_no_program_breaks() -> None
     step = only(f"step m17 game 2 turn 5\n{block}\nend")
     assert step.faults == ()
     assert step.sections == sections
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("orders m1\n  Gx3   Gx4\nend\n", "orders m1 Gx3 Gx4 end"),
+        ("recover 3f2a-91bc-3f2a-91bc-3f2a-91bc-3f2a-91bc\n" + KEY, "recover ..."),
+        ("seal m1 game 1\nwhat it commits to\nend\n", "seal m1 game 1 what it commits to end"),
+    ],
+)
+def test_words_are_known_by_their_hash_and_secret_ones_by_none(text: str, said: str) -> None:
+    command = only(text)
+    assert command.words == hashlib.sha256(said.encode()).hexdigest()

@@ -100,6 +100,40 @@ class TestAMatch:
         assert [event.said for event in events if event.kind == "answer"] == ["done"]
         assert not playing.memory.in_state("ready", "sent")
 
+    def test_so_is_one_that_seemed_to_have_come_back(self, playing: Side, referee: Referee) -> None:
+        sent = playing.letters.order("m1", "Gx3", referee.now)
+        playing.letters.outbox.has_left(sent)
+        copy = sent.raw.replace(sent.message_id.encode(), b"<again@mail.example>")
+        referee.deliver(copy, playing.person.address, sent.to)
+        playing.memory.settle(sent.id, "bounced")
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+        assert not playing.memory.in_state("bounced")
+
+    @pytest.mark.parametrize("words", ["help", "register bobby", "recover abc", "the same"])
+    def test_what_others_write_under_a_letters_message_id_settles_nothing(
+        self, playing: Side, referee: Referee, words: str
+    ) -> None:
+        """They read it on its way, and are answered in short; the letter itself may still come, or be lost."""
+        sent = playing.letters.order("m1", "Gx3", referee.now)
+        playing.letters.outbox.has_left(sent)
+        to = "pbem@play.example"
+        head = f"From: {playing.person.address}\r\nTo: {to}\r\nSubject: x\r\nMessage-ID: {sent.message_id}\r\n\r\n"
+        said = sent.form if words == "the same" else words  # that is not signed
+        referee.deliver(f"{head}{said}\r\n".encode(), "eve@evil.example")
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
+
+    def test_older_words_of_ours_under_its_message_id_settle_nothing(self, playing: Side, referee: Referee) -> None:
+        first = playing.letters.order("m1", "Gx3", referee.now)
+        playing.post(first)
+        second = playing.letters.order("m1", "Gx4", referee.now)
+        playing.letters.outbox.has_left(second)
+        copy = first.raw.replace(first.message_id.encode(), second.message_id.encode())
+        referee.deliver(copy, "eve@evil.example")
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [second.id]
+
     def test_what_stands_is_replaced_as_long_as_the_turn_waits(self, playing: Side, referee: Referee) -> None:
         playing.post(playing.letters.order("m1", "Gx3", referee.now))
         assert not playing.letters.matches.standing("m1")["asked"]

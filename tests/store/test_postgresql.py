@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -313,6 +314,6 @@ def test_the_next_letters_of_strangers_are_found_without_a_look_at_all_of_them(d
     assert [row.id for row in inbox.lease_some(8, NOW)] == list(range(1, 9))
     (query,) = (statement for statement in asked if "UNION ALL" in statement)
     line: Any = database.engine
-    plan = [row[0] for row in line.connection.execute(f"EXPLAIN (ANALYZE, TIMING OFF) {query}", {"most": 8})]
-    assert [step for step in plan if "rows=8 " in step.partition("actual")[2]]
-    assert not [step for step in plan if "rows=392 " in step.partition("actual")[2]], "\n".join(plan)
+    plan = "\n".join(row[0] for row in line.connection.execute(f"EXPLAIN (ANALYZE, TIMING OFF) {query}", {"most": 8}))
+    found = {float(rows) for rows in re.findall(r"actual rows=([\d.]+)", plan)}  # from 18 on with two decimals
+    assert max(found) == 8, plan

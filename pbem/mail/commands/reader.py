@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands.sections import Read
     from pbem.mail.commands.table import CommandSpec
 
-__all__ = ["Command", "Reading", "parse", "without_effect"]
+__all__ = ["Command", "Reading", "parse", "without_effect", "words_hash"]
 
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
@@ -46,6 +47,11 @@ _LINE_OF_END = re.compile(r"^ *(end) *$", re.I | re.M)
 _PARAGRAPH_END = re.compile(r"\n *\n")
 _COMMENT = re.compile(r"#[^\n]*")
 _SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
+
+
+def words_hash(text: str) -> str:
+    """The SHA-256 of a command's words, with one blank between them, in hex digits: docs/attachments.md."""
+    return sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -72,6 +78,8 @@ class Command(msgspec.Struct, frozen=True):
     block_line: int = 0
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
+    words: str = ""
+    """Their `words_hash`; of a command that no answer repeats, that of the echo."""
 
     @property
     def same(self) -> Hashable:
@@ -242,9 +250,14 @@ def _command(words: Words, spec: CommandSpec) -> Command:
     line = words.line(start)
     faults = tuple(Fault(spec.name, token, message, line) for token, message in wrong)
     echo = masked(words.text[start : words.passed])
-    if spec.secret or spec.body == "sections":  # of a note to oneself nothing can be read
-        echo = f"{spec.name} ..." if spec.secret else head
-    return Command(spec.name, echo, head, line, given, fields, options, block, unclosed, sections, block_line, faults)
+    if spec.secret:
+        echo = f"{spec.name} ..."
+    hashed = words_hash(echo)
+    if spec.body == "sections" and not spec.secret:  # of a note to oneself nothing can be read
+        echo = head
+    return Command(
+        spec.name, echo, head, line, given, fields, options, block, unclosed, sections, block_line, faults, hashed
+    )
 
 
 def _read_slots(words: Words, spec: CommandSpec, given: Arguments) -> list[_Wrong]:

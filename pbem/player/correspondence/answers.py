@@ -10,6 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from pbem.mail.commands import words_hash
 from pbem.match.transcript import sha256_hex
 from pbem.player.correspondence.event import Event
 
@@ -46,13 +47,17 @@ class Answers:
     def _told_of(self, letter: Letter, item: JsonObject) -> Sent | None:
         """The letter of ours that an item of its server answers, in its thread or outside.
 
-        Outside are also answers to words that came before under another Message-ID.
+        Outside are answers to words that came before under another Message-ID. There it must be these very words:
+        whoever read our letter can write others under its Message-ID, and is answered outside its thread, too.
         """
-        return self.answered(letter, item) or _named(self._memory.in_state("ready", "sent"), item)
+        if (ours := self.answered(letter, item)) is not None:
+            return ours
+        open_yet = self._memory.in_state("ready", "sent", "asked", "refused", "bounced")
+        return _named([sent for sent in open_yet if words_hash(sent.form) == item.get("words")], item)
 
     def is_asked(self, item: JsonObject) -> bool:
         """Whether an item answers our registration, which holds a secret of ours."""
-        words = [sha256_hex(" ".join(sent.form.split()).encode()) for sent in self._asked()]
+        words = [words_hash(sent.form) for sent in self._asked()]
         return item.get("about") == "challenge" and item.get("asked") in words
 
     def _asked(self) -> list[Sent]:
