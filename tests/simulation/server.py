@@ -351,7 +351,7 @@ class Place:
 
     async def close(self) -> None:
         for desk in self._desks:
-            desk.close()
+            desk.unwind()  # one that hangs is ended by the daemon before that ends itself
 
     def would_be_blamed(self) -> bool:
         """Whether a letter would be set aside for a death now."""
@@ -418,7 +418,7 @@ class Desk:
         self._process.kill()
 
     def unwind(self) -> None:
-        """It was killed with the machine: let its frames end."""
+        """It was killed: let its frames end."""
         if self._thread and not self._thread.dead:
             self._thread.throw(Killed("the machine"))
         self.close()
