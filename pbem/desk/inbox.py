@@ -129,7 +129,7 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
 def _is_soon_answered(taken: Sequence[_Taken]) -> bool:
     """Whether it is one small letter: it is answered before anybody looks for more to read meanwhile.
 
-    Of letters that wait it comes alone where the next one is large, too, and is soon answered all the same.
+    It comes alone, too, where the next one is large; that is read after its answer.
     """
     return len(taken) == 1 and len(taken[0].row.raw) <= _SMALL
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.letters.draft import Facts, OutgoingLetter, TemplateText
+    from pbem.json_object import JsonObject
+    from pbem.letters.draft import OutgoingLetter, TemplateText
     from pbem.mail.compose import Composer
     from pbem.match.state import Match
     from pbem.store.matches import Matches, MatchRow
@@ -79,7 +80,7 @@ class PositionFiles:
 
     def position_document(
         self, match: Match, row: MatchRow, seat: int, view: Mapping[str, Any] | None, out: OutgoingLetter
-    ) -> Facts:
+    ) -> JsonObject:
         """How a game stands for a seat; to a letter about a sealed match, adds what the others signed."""
         submission = match.orders.get(seat)
         assert match.options is not None
@@ -103,7 +104,7 @@ class PositionFiles:
             **self._sealed(match, row, seat, out),
         }
 
-    def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
+    def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The additional data of a sealed match; what the others signed comes as files."""
         if not match.terms.sealed:
             return {}
@@ -118,7 +119,7 @@ class PositionFiles:
         """The requested setup, for programs: docs/attachments.md."""
         self._compose_with(match, seat, "setup", self.setup_document(match, row, seat, out), {}, out)
 
-    def setup_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
+    def setup_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """What a seat is asked to set up; to a letter about a sealed match, adds what the others signed."""
         assert match.options is not None
         submission = match.setups.get(seat) if match.terms.sealed else None

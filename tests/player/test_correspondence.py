@@ -110,7 +110,7 @@ class TestAMatch:
         assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
         assert not playing.memory.in_state("bounced")
 
-    @pytest.mark.parametrize("words", ["help", "register bobby", "recover abc", "the same"])
+    @pytest.mark.parametrize("words", ["help", "register bobby"])
     def test_what_others_write_under_a_letters_message_id_settles_nothing(
         self, playing: Side, referee: Referee, words: str
     ) -> None:
@@ -119,8 +119,7 @@ class TestAMatch:
         playing.letters.outbox.has_left(sent)
         to = "pbem@play.example"
         head = f"From: {playing.person.address}\r\nTo: {to}\r\nSubject: x\r\nMessage-ID: {sent.message_id}\r\n\r\n"
-        said = sent.form if words == "the same" else words  # that is not signed
-        referee.deliver(f"{head}{said}\r\n".encode(), "eve@evil.example")
+        referee.deliver(f"{head}{words}\r\n".encode(), "eve@evil.example")
         assert not [event for event in playing.receive() if event.kind == "answer"]
         assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
 

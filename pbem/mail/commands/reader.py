@@ -79,7 +79,7 @@ class Command(msgspec.Struct, frozen=True):
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
     words: str = ""
-    """Their `words_hash`; of a command that no answer repeats, that of the echo."""
+    """The `words_hash` of the whole command; of a secret one, of its echo."""
 
     @property
     def same(self) -> Hashable:
