@@ -46,7 +46,7 @@ from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, Place
 from pbem.smtp.storing import Refusal
-from pbem.store import high_water, own_keys
+from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, LockedError, StoreError
@@ -265,8 +265,7 @@ class Daemon:
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
                 own_keys.check_name(database, config.server)
-                if isinstance(config.store, Path):
-                    high_water.check(config.store, database)
+                database.check_high_water()
 
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store, self._disk))
@@ -360,11 +359,10 @@ class Daemon:
 
     async def _note_high_water(self) -> None:
         """Note how far a store in a file has come; a disk without room changes nothing else."""
-        if isinstance(self._config.store, Path):
-            try:
-                await self._post(high_water.note, self._config.store, self._post_base)
-            except (StoreError, OSError) as error:
-                log.warning("how far the store has come is not noted", trouble=type(error).__name__)
+        try:
+            await self._post(self._post_base.note_high_water)
+        except (StoreError, OSError) as error:
+            log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 
     async def _listen(self, intake: Intake) -> list[Place]:
         places: list[Place] = []

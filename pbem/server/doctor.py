@@ -26,7 +26,7 @@ from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.server.roles import UNDONE, Role
-from pbem.store import high_water, own_keys
+from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, standby_of, to_db
 from pbem.store.errors import StoreError
 from pbem.store.inbox import Inbox
@@ -231,11 +231,10 @@ def store(database: Database, vault: Vault) -> Iterator[Finding]:
     """Check that the file is sound, its tables agree, and their contents are what was written."""
     damage = database.damage()
     faults = [*damage, *islice(unsound(database, vault), FAULTS)]
-    if isinstance(database.place, Path):
-        try:
-            high_water.check(database.place, database)
-        except StoreError as error:
-            faults.append(str(error))
+    try:
+        database.check_high_water()
+    except StoreError as error:
+        faults.append(str(error))
     for fault in faults:
         yield Finding(False, "store", fault)
     elsewhere = isinstance(database.place, PostgresqlAddress)

@@ -154,6 +154,14 @@ class Database:
         """Whether the store is still where it was opened; what is written to one that is not may be lost."""
         return self.engine.in_place()
 
+    def note_high_water(self) -> None:
+        """Note how far a store in a file has come; raises `StoreError` and OSError."""
+        self.engine.note_high_water()
+
+    def check_high_water(self) -> None:
+        """Make sure that a store in a file has come as far as was noted; raises `StoreError`."""
+        self.engine.check_high_water()
+
     def time(self, here: datetime) -> datetime:
         """The time for all who share the store, given the time of this machine."""
         return self.engine.time(here)

@@ -151,6 +151,12 @@ class Engine(Protocol):
     def in_place(self) -> bool:
         """Whether the store is still where it was opened; what is written to one that is not may be lost."""
 
+    def note_high_water(self) -> None:
+        """Note how far the store has come, where something could put an older one in its place."""
+
+    def check_high_water(self) -> None:
+        """Make sure that the store has come as far as was noted; raises `StoreError`."""
+
     def size(self) -> int:
         """How many octets the store has."""
 

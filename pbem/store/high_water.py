@@ -17,23 +17,23 @@ from pbem.store.errors import StoreError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pbem.store.database import Database
     from pbem.store.disk import Disk
+    from pbem.store.engine import Engine
 
 __all__ = ["check", "forget", "note"]
 
 
-def note(store: Path, database: Database) -> None:
+def note(store: Path, engine: Engine) -> None:
     """Note the highest numbers that the store ever gave out; they only grow."""
-    numbers = database.engine.last_numbers()
+    numbers = engine.last_numbers()
     if numbers != _noted(store):
         durable.replace(_beside(store), f"{json.dumps(numbers)}\n".encode("ascii"))
 
 
-def check(store: Path, database: Database) -> None:
+def check(store: Path, engine: Engine) -> None:
     """Make sure that the store has come as far as was noted; raises `StoreError`."""
     noted = _noted(store)  # first: a server that runs may come further, and note it, between the two
-    numbers = database.engine.last_numbers()
+    numbers = engine.last_numbers()
     less = {name: number for name, number in noted.items() if numbers.get(name, 0) < number}
     if less:
         told = ", ".join(f"{name} ends with {numbers.get(name, 0)}, not {number}" for name, number in less.items())

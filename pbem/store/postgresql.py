@@ -348,6 +348,12 @@ class Postgresql:
         """The server sees to its files."""
         return True
 
+    def note_high_water(self) -> None:
+        """Note nothing: no older store comes here by a copied file."""
+
+    def check_high_water(self) -> None:
+        """Make sure of nothing: nothing was noted."""
+
     def size(self) -> int:
         """How many octets the tables of the store have, with their indexes."""
         return self._asked(

@@ -214,6 +214,14 @@ class Sqlite:
         except OSError:
             return True  # nothing tells that they do not: of a disk that fails, a commit will tell
 
+    def note_high_water(self) -> None:
+        """Note beside the file how far the store has come."""
+        high_water.note(self.place, self)
+
+    def check_high_water(self) -> None:
+        """Make sure that the file is not an older store; raises `StoreError`."""
+        high_water.check(self.place, self)
+
     def size(self) -> int:
         """How many octets the store has."""
         return self._asked("PRAGMA page_count") * self._asked("PRAGMA page_size")

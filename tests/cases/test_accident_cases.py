@@ -37,7 +37,7 @@ from pbem.match.transcript import Entry
 from pbem.server import complaints as of
 from pbem.server import doctor
 from pbem.server.daemon import StartError
-from pbem.store import high_water, own_keys
+from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.digest_queue import DigestQueue
@@ -249,13 +249,13 @@ def test_what_a_server_notes_while_it_is_examined_is_not_held_against_it(
             found = last_numbers()
             with server.transaction():
                 server.engine.number_from("inbox", 7)
-            high_water.note(store, server)
+            server.note_high_water()
             return found
 
         monkeypatch.setattr(database.engine, "last_numbers", slowly)
-        high_water.check(store, database)
+        database.check_high_water()
         monkeypatch.undo()
-        high_water.check(store, database)
+        database.check_high_water()
         assert json.loads(store.with_name("pbem.sqlite.numbers").read_text("ascii")) == {"inbox": 7}
 
 

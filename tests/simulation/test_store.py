@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from deaths import Killed
 from simulation.disk import Disk, Faults, Process
 
-from pbem.store import high_water, own_keys
+from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.errors import FullError, StoreError
@@ -316,7 +316,7 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
                     assert not database.damage()
                     found = str(database.meta("which")), Generation(database).number
                     if found[0] == "backup":
-                        high_water.check(path, database)
+                        database.check_high_water()
             except StoreError as error:
                 assert "restore again" in str(error)  # noqa: PT017 - mostly there is none
                 found = "again", 1
