@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import SERVER, Mailbox, Referee, new, sent_from
 from table import ANN, BOB, SMALL, TO, Side
 
+from pbem.desk.strangers import EACH
 from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player.bulletin import LIMITS, Heard
@@ -168,6 +169,21 @@ class TestAMatch:
         with pytest.raises(ValueError, match="command"):
             playing.letters.tell("press m1", referee.now, match="m1", text="so\nend\nresign m1")
         assert playing.memory.count() == before
+
+    @pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028"])
+    def test_press_is_signed_with_the_line_ends_of_its_letter(
+        self, playing: Side, referee: Referee, end: str
+    ) -> None:
+        """With others its signature would not hold."""
+        sent = playing.letters.tell("press m1", referee.now, match="m1", text=f"One line{end}and another.")
+        assert [event.said for event in playing.post(sent) if event.kind == "answer"] == ["done"]
+
+    def test_a_question_is_answered_each_time_that_it_is_asked(self, playing: Side, referee: Referee) -> None:
+        """The same signed words again would be answered three times a day, and then no more."""
+        for _ in range(EACH + 3):
+            events = playing.post(playing.letters.ask("list open", referee.now))
+            assert [event.said for event in events if event.kind == "answer"] == ["done"]
+            assert "ignored" not in playing.person.text
 
     def test_a_program_is_one_in_each_match(self, referee: Referee, ann: Side) -> None:
         """Said after a match was agreed on, or read in another order, it is known of all."""
