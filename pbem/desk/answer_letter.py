@@ -149,7 +149,7 @@ def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
     fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
     if reply.outcome != "asked" or not (fingerprint and challenge):
         return []
-    return [bulletin.of_challenge(str(fingerprint), str(challenge), command.echo)]
+    return [bulletin.of_challenge(command, str(fingerprint), str(challenge))]
 
 
 def _account(reply: Reply) -> list[JsonObject]:
