@@ -122,7 +122,9 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     if proof and proof.again is None and used:
         assert proof.token is not None
         desk.mailboxes.use(proof.token, caller.letter, caller.now)
-    if caller.player and signed and seen is None and any(_obeyed(*replied) for replied in replies):
+    # What was obeyed before others can send again; but they may have had a copy refused first.
+    obeyed = any(_obeyed(*replied) for replied in replies) if seen is None else changed and not seen.changed
+    if caller.player and signed and obeyed:
         keys.stop(desk, caller)
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     idle = 0
