@@ -149,7 +149,7 @@ def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
     fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
     if reply.outcome != "asked" or not (fingerprint and challenge):
         return []
-    return [bulletin.of_challenge(str(fingerprint), str(challenge), command.echo)]
+    return [bulletin.of_challenge(command, str(fingerprint), str(challenge))]
 
 
 def _account(reply: Reply) -> list[JsonObject]:
@@ -167,14 +167,14 @@ _FOOTER = re.compile(
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:
-    """The first ignored lines, enough to recognise them; without quotes, their authors, and `end`."""
+    """The first ignored lines, enough to recognise them; without comments, quotes, their authors, and `end`."""
     lines: list[str] = []
     for run in reading.ignored:
         if run.startswith(">"):
             lines = lines[:-1] if lines and lines[-1].endswith(":") else lines
         elif not run.startswith("--"):
             lines += [line.rstrip() for line in run.splitlines() if line.strip()]
-    lines = [line for line in lines if not _FOOTER.fullmatch(line.strip())]
+    lines = [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
     told = [line.strip()[:70] for line in lines[:10]]
     return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
 

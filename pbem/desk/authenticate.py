@@ -115,7 +115,9 @@ def authenticate(
     # Others have seen what was said before, and can send it.
     seen = _handled(desk, player, said.words, verdict) if player and not anybodys and said.words else None
     repeated = seen is not None and not tokens and not desk.strangers.vouched_for(letter, row)
-    if repeated and not desk.strangers.may_be_answered(sender, now):
+    silent = repeated and not desk.strangers.may_be_answered(sender, now)
+    # The copy of another may have been refused: by its date, or for it came before what it rests on.
+    if silent and seen and (seen.changed or not any(COMMANDS[one.name].changes for one in reading.commands)):
         return f"said before; {UNVOUCHED}"
     caller = Caller(
         sender,
@@ -132,6 +134,7 @@ def authenticate(
         _place_answered(found, player),
         short,
         repeated,
+        silent,
         seen,
         misdated(letter, row.received),
     )

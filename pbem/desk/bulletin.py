@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import words_hash
 from pbem.match.events import claimed
 from pbem.match.transcript import canonical, sha256_hex, written
 
@@ -110,13 +109,13 @@ def of_answer(command: Command, outcome: str, faults: Sequence[str], message_id:
     return told | {"faults": list(faults), "words": command.words, "answers": answers}
 
 
-def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
+def of_challenge(command: Command, fingerprint: str, challenge: str) -> JsonObject:
     """The challenge that a key has to sign, to prove itself, and the hash of the words that brought the key.
 
     Some mail programs replace a letter's Message-ID, so that its writer does not know it.
     """
     told = {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge}
-    return told | {"asked": words_hash(words)}
+    return told | {"asked": command.words}
 
 
 def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:

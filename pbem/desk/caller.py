@@ -54,6 +54,8 @@ class Caller:
 
     repeated: bool = False
     """Whether these words were signed and said before, and somebody else may have sent them again."""
+    silent: bool = False
+    """Whether an answer to such words would be one too many today: they get one only if they are obeyed now."""
     seen: HandledRow | None = None
     """What became of these words when they were said before."""
     misdated: Phrase | None = None

@@ -64,6 +64,10 @@ _MISDATED = Phrase(
 )
 
 
+class _NothingObeyedError(Exception):
+    """A letter that is answered only if it is obeyed, and is not: whatever it did is undone."""
+
+
 class _UnplacedError(Exception):
     """A sentence that did not name its place: nothing changes, and this is the answer."""
 
@@ -74,6 +78,17 @@ class _UnplacedError(Exception):
 
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
+    if not caller.silent:
+        return _carry_out(desk, caller, reading)
+    try:
+        with desk.database.savepoint():
+            return _carry_out(desk, caller, reading)
+    except _NothingObeyedError:
+        forget(desk)
+        return "said before, and not obeyed now either; not answered"
+
+
+def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     if not (reading.commands or reading.optout or reading.meant):
         subject = caller.letter.subject
         asked = [
@@ -96,17 +111,20 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
     if reading.short and (found := understood(desk, caller, reading.short)) is not None:
         replies, reading = [found[:2]], msgspec.structs.replace(reading, ignored=found[2])
+    done = [COMMANDS[command.name] for command, reply in replies if reply.outcome == "done"]
+    effect = reading.optout or any(spec.once for spec in done)
+    changed = effect or any(spec.changes for spec in done)
+    if caller.silent and not changed:
+        raise _NothingObeyedError
     if caller.player and signed and again is None:
-        effect = reading.optout or any(
-            COMMANDS[command.name].once and reply.outcome == "done" for command, reply in replies
-        )
-        desk.players.handle(caller.player.name, signed, to_db(caller.now), effect=effect)
-    used = reached or reading.optout
-    used = used or any(COMMANDS[command.name].changes and reply.outcome == "done" for command, reply in replies)
+        desk.players.handle(caller.player.name, signed, to_db(caller.now), effect=effect, changed=changed)
+    used = reached or changed
     if proof and proof.again is None and used:
         assert proof.token is not None
         desk.mailboxes.use(proof.token, caller.letter, caller.now)
-    if caller.player and signed and seen is None and any(_obeyed(*replied) for replied in replies):
+    # What was obeyed before others can send again; but they may have had a copy refused first.
+    obeyed = any(_obeyed(*replied) for replied in replies) if seen is None else changed and not seen.changed
+    if caller.player and signed and obeyed:
         keys.stop(desk, caller)
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     idle = 0

@@ -45,7 +45,11 @@ def registration(name: str, public_key: str, secret: str) -> str:
 
 
 def checked(form: str) -> str:
-    """The form, if the server will find exactly one command without fault in it; raises `Unfit`."""
+    """The form, if the server will find exactly one command without fault in it; raises `Unfit`.
+
+    A letter has one kind of line end: a text that has others would not be signed as it leaves.
+    """
+    form = "".join(f"{line}\n" for line in form.splitlines())
     reading = parse(form)
     faults: Sequence[str] = [fault.message for command in reading.commands for fault in command.faults]
     if faults:

@@ -60,6 +60,8 @@ class Program:
         self._words = words
         self._waiting: set[str] = set()
         """Matches in which something may be due."""
+        self._key = "", ""
+        """The public key and its fingerprint."""
         self._due: dict[tuple[str, str], datetime] = {}
         """When it was first seen that something is due at a place of a match."""
 
@@ -70,8 +72,9 @@ class Program:
         with self.memory.transaction():
             for sent in self.memory.in_state("bounced"):
                 self.memory.settle(sent.id, "ready")
+        self._key = public, fingerprint
         if self.memory.fact("account") is None:
-            self.letters.registration.register(public, fingerprint, now)
+            self.letters.registration.register(*self._key, now)
             self.letters.registration.confirm(now)
         self._waiting = {standing["match"] for standing in self.letters.matches.standings}
         self.act(now)
@@ -92,6 +95,8 @@ class Program:
     def act(self, now: datetime) -> None:
         """Prepare everything that is due by now."""
         if self.memory.fact("account") is None:
+            if self.letters.registration.is_overdue(self._key[1], now):
+                self.letters.registration.register(*self._key, now)
             return
         self._say_what_it_is(now)
         self._look_around(now)

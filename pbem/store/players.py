@@ -96,12 +96,19 @@ _BY_ADDRESS = _PLAYER.format(
 )
 
 
+_EFFECT, _CHANGED = 1, 2
+"""What came of a signed text, as the store adds it up."""
+
+
 @dataclass(frozen=True, slots=True)
 class HandledRow:
-    """A signed text that was handled before: when it was last, and whether it changed anything."""
+    """A signed text that was handled before: when it was last, and what came of it."""
 
     time: str
     effect: bool
+    """Whether something in it was obeyed that is obeyed only once."""
+    changed: bool
+    """Whether anything in it was obeyed that changes something."""
 
 
 class Players:
@@ -334,16 +341,17 @@ class Players:
         query = "SELECT signed, received, effect FROM handled WHERE player = ? AND signed IN (?, ?)"
         found = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
         row = found.get(signed) or found.get(otherwise)
-        return HandledRow(row[1], bool(row[2])) if row else None
+        return HandledRow(row[1], bool(row[2] & _EFFECT), bool(row[2])) if row else None
 
     def said(self, player: str) -> int:
         """How many signed texts of the player were handled."""
         return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 
-    def handle(self, player: str, signed: str, time: str, *, effect: bool) -> None:
+    def handle(self, player: str, signed: str, time: str, *, effect: bool, changed: bool) -> None:
         """Remember a signed text, so that it never has its effect a second time."""
+        came = _EFFECT * effect | _CHANGED * changed
         self._database.execute(
             "INSERT INTO handled VALUES (?, ?, ?, ?) ON CONFLICT (player, signed) DO UPDATE SET"
             " received = excluded.received, effect = handled.effect | excluded.effect",
-            (player, signed, time, int(effect)),
+            (player, signed, time, came),
         )

@@ -435,6 +435,18 @@ class TestMailboxAlone:
         send(referee, ann, "clear m1\n", new)
         assert "nothing was done with it" in said(ann)
 
+    def test_so_it_does_where_a_copy_was_refused_first(self, referee: Referee) -> None:
+        """By somebody who reads the mail of this address, and wants the account: by a date above the copy."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv1")))
+        self.lost(referee, ann, another("ann"))
+        referee.deliver(b"Date: Mon, 1 Jan 2001 00:00:00 +0000\r\n" + said, "eve@elsewhere.example")
+        assert not [letter for letter in bob.letters if "still has a key" in str(letter["Subject"])]
+        referee.deliver(said, ann.address)
+        assert "no other replaces them" in body(bob.find("still has a key"))
+        referee.wait(timedelta(days=30))
+        assert not changes(proof(referee, bob))
+
     def test_an_old_letter_of_the_old_key_does_not_stop_it(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
         new = another("ann")

@@ -107,6 +107,33 @@ def test_bad_signatures_bring_a_player_no_more_and_no_word_of_them(referee: Refe
     assert all(SPAM not in letter.as_string().upper() for letter in ann.letters[before:])
 
 
+def test_words_that_changed_nothing_yet_are_obeyed_though_no_answer_is_left(referee: Referee) -> None:
+    """Who read them on their way had a copy refused, by a date above it, and used up the short answers."""
+    ann, bob = referee.begun()
+    said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Gx3")))
+    referee.deliver(b"Date: Mon, 1 Jan 2001 00:00:00 +0000\r\n" + said, "eve@elsewhere.example")
+    assert "cannot be right" in plain(ann.last)
+    for _ in range(EACH):
+        forged(referee, ann, "help")
+    referee.deliver(said, ann.address)
+    assert "Your orders for turn 1 stand" in ann.text
+    before = len(ann.letters), len(bob.letters)
+    for number in range(3):
+        referee.deliver(b"X-Number: %d\r\n" % number + said, "eve@elsewhere.example")
+    assert (len(ann.letters), len(bob.letters)) == before
+
+
+@pytest.mark.parametrize("text", ["status\n", "resign m9 match\n", "address add other@mail.example\n"])
+def test_those_that_change_nothing_now_either_bring_nobody_a_letter(referee: Referee, text: str) -> None:
+    ann, other = referee.registered("ann"), referee.person("other")
+    said = referee.raw(ann, referee.signed(ann, text))
+    for number in range(EACH + 4):
+        if number == EACH + 1:
+            before = len(ann.letters), len(other.letters)
+        referee.deliver(b"X-Number: %d\r\n" % number + said, "eve@elsewhere.example")
+    assert (len(ann.letters), len(other.letters)) == before
+
+
 def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
     """Without DKIM: the answer to a short letter proves that its address is the writer's."""
     zoe = referee.person("zoe")

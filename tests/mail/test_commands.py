@@ -507,6 +507,15 @@ def test_the_form_that_proves_a_new_key() -> None:
     assert only(text).fields["proof"] == "mailbox"
 
 
+@pytest.mark.parametrize("dress", ["{}", "\n{}\n\n# a comment\n", "> quoted\n{}\n-- \nAnn"])
+@pytest.mark.parametrize("text", [*EXAMPLES.values(), f"press m1\nThe seed is {'0123' * 8}.\nend"])
+def test_programs_know_a_command_by_its_words(text: str, dress: str) -> None:
+    """As docs/attachments.md has it: all of them, even those that are masked in an echo, but of a secret one none."""
+    (command,) = parse(dress.format(text)).commands
+    said = f"{command.name} ..." if COMMANDS[command.name].secret else " ".join(text.split())
+    assert command.words == hashlib.sha256(said.encode()).hexdigest()
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import sqlite3
 import stat
+from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import SERVER, Mailbox, Referee, new, sent_from
 from table import ANN, BOB, SMALL, TO, Side
 
+from pbem.desk.strangers import EACH
 from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player.bulletin import LIMITS, Heard
@@ -26,6 +29,8 @@ from pbem.player.proving import prove
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from pbem.player.memory import Sent
 
 
 def bob_of(referee: Referee) -> Mailbox:
@@ -87,52 +92,6 @@ class TestAMatch:
         assert playing.letters.order("m1", "Gx4", referee.now).raw == other.raw
         assert playing.letters.outbox.unsent() == []
 
-    def test_a_letter_is_answered_whose_words_came_before_under_another_name(
-        self, playing: Side, referee: Referee
-    ) -> None:
-        """As when a copy overtakes it: the answer is in no thread then, and its bulletin names the letter."""
-        sent = playing.letters.order("m1", "Gx3", referee.now)
-        copy = sent.raw.replace(sent.message_id.encode(), b"<again@mail.example>")
-        referee.deliver(copy, playing.person.address, sent.to)
-        assert not [event for event in playing.receive() if event.kind == "answer"]
-        events = playing.post(sent)
-        assert b"In-Reply-To" not in playing.person.letters.came[-1]
-        assert [event.said for event in events if event.kind == "answer"] == ["done"]
-        assert not playing.memory.in_state("ready", "sent")
-
-    def test_so_is_one_that_seemed_to_have_come_back(self, playing: Side, referee: Referee) -> None:
-        sent = playing.letters.order("m1", "Gx3", referee.now)
-        playing.letters.outbox.has_left(sent)
-        copy = sent.raw.replace(sent.message_id.encode(), b"<again@mail.example>")
-        referee.deliver(copy, playing.person.address, sent.to)
-        playing.memory.settle(sent.id, "bounced")
-        referee.deliver(sent.raw, playing.person.address, sent.to)
-        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
-        assert not playing.memory.in_state("bounced")
-
-    @pytest.mark.parametrize("words", ["help", "register bobby"])
-    def test_what_others_write_under_a_letters_message_id_settles_nothing(
-        self, playing: Side, referee: Referee, words: str
-    ) -> None:
-        """They read it on its way, and are answered in short; the letter itself may still come, or be lost."""
-        sent = playing.letters.order("m1", "Gx3", referee.now)
-        playing.letters.outbox.has_left(sent)
-        to = "pbem@play.example"
-        head = f"From: {playing.person.address}\r\nTo: {to}\r\nSubject: x\r\nMessage-ID: {sent.message_id}\r\n\r\n"
-        referee.deliver(f"{head}{words}\r\n".encode(), "eve@evil.example")
-        assert not [event for event in playing.receive() if event.kind == "answer"]
-        assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
-
-    def test_older_words_of_ours_under_its_message_id_settle_nothing(self, playing: Side, referee: Referee) -> None:
-        first = playing.letters.order("m1", "Gx3", referee.now)
-        playing.post(first)
-        second = playing.letters.order("m1", "Gx4", referee.now)
-        playing.letters.outbox.has_left(second)
-        copy = first.raw.replace(first.message_id.encode(), second.message_id.encode())
-        referee.deliver(copy, "eve@evil.example")
-        assert not [event for event in playing.receive() if event.kind == "answer"]
-        assert [waits.id for waits in playing.memory.in_state("sent")] == [second.id]
-
     def test_what_stands_is_replaced_as_long_as_the_turn_waits(self, playing: Side, referee: Referee) -> None:
         playing.post(playing.letters.order("m1", "Gx3", referee.now))
         assert not playing.letters.matches.standing("m1")["asked"]
@@ -168,6 +127,21 @@ class TestAMatch:
         with pytest.raises(ValueError, match="command"):
             playing.letters.tell("press m1", referee.now, match="m1", text="so\nend\nresign m1")
         assert playing.memory.count() == before
+
+    @pytest.mark.parametrize("end", ["\r", "\v", "\f", "\x1c", "\x85", "\u2028"])
+    def test_press_is_signed_with_the_line_ends_of_its_letter(
+        self, playing: Side, referee: Referee, end: str
+    ) -> None:
+        """With others its signature would not hold."""
+        sent = playing.letters.tell("press m1", referee.now, match="m1", text=f"One line{end}and another.")
+        assert [event.said for event in playing.post(sent) if event.kind == "answer"] == ["done"]
+
+    def test_a_question_is_answered_each_time_that_it_is_asked(self, playing: Side, referee: Referee) -> None:
+        """The same signed words again would be answered three times a day, and then no more."""
+        for _ in range(EACH + 3):
+            events = playing.post(playing.letters.ask("list open", referee.now))
+            assert [event.said for event in events if event.kind == "answer"] == ["done"]
+            assert "ignored" not in playing.person.text
 
     def test_a_program_is_one_in_each_match(self, referee: Referee, ann: Side) -> None:
         """Said after a match was agreed on, or read in another order, it is known of all."""
@@ -219,6 +193,148 @@ class TestAMatch:
         assert [event.said for event in events if event.kind == "answer"] == ["done"]
 
 
+class TestAnswered:
+    """Which letter of ours an answer is about. Others read our letters on their way, and can write as well."""
+
+    def test_by_a_copy_that_came_first_under_another_name(self, playing: Side, referee: Referee) -> None:
+        """What it says was obeyed, though the letter itself may get no answer: others have used up the short ones."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        referee.deliver(copied(sent, b"<again@mail.example>"), "eve@evil.example", sent.to)
+        for number in range(EACH):
+            write(playing, f"<{number}@evil.example>", "help")
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+        assert not playing.memory.in_state("ready", "sent")
+
+    @pytest.mark.parametrize("state", ["sent", "bounced"])
+    def test_outside_its_thread_where_its_words_were_refused_before(
+        self, playing: Side, referee: Referee, state: str
+    ) -> None:
+        """The bulletin alone names the letter then."""
+        sent = posted(playing, playing.letters.tell("new spaceships with nobody-here", referee.now))
+        referee.deliver(copied(sent, b"<again@mail.example>"), "eve@evil.example", sent.to)
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        playing.memory.settle(sent.id, state)
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert b"In-Reply-To" not in playing.person.letters.came[-1]
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["refused"]
+
+    @pytest.mark.parametrize("words", ["help", "register bobby"])
+    @pytest.mark.parametrize("thread", ["none", "added", "vouched for"])
+    def test_not_by_other_words_under_its_message_id(
+        self, playing: Side, referee: Referee, words: str, thread: str
+    ) -> None:
+        """The letter itself may still come, or be lost. A mail provider can add a header, or vouch for them."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        write(playing, sent.message_id, words, vouched=thread == "vouched for")
+        answer = playing.person.letters.came[-1]
+        assert (b"In-Reply-To" in answer) is (thread == "vouched for")
+        if thread == "added":
+            playing.person.letters.came[-1] = f"In-Reply-To: {sent.message_id}\r\n".encode() + answer
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
+
+    def test_not_by_older_words_of_ours_under_its_message_id(self, playing: Side, referee: Referee) -> None:
+        first = playing.letters.order("m1", "Gx3", referee.now)
+        playing.post(first)
+        second = posted(playing, playing.letters.order("m1", "Gx4", referee.now))
+        referee.deliver(copied(first, second.message_id.encode()), "eve@evil.example")
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [second.id]
+
+    @pytest.mark.parametrize("how", ["not signed", "misdated"])
+    def test_a_copy_that_is_refused_does_not_refuse_it_for_good(
+        self, playing: Side, referee: Referee, how: str
+    ) -> None:
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        if how == "misdated":
+            referee.deliver(misdated(sent), "eve@evil.example", sent.to)
+        else:
+            write(playing, sent.message_id, sent.form, vouched=True)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["refused"]
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+
+    def test_nor_where_no_short_answer_is_left(self, playing: Side, referee: Referee) -> None:
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        referee.deliver(misdated(sent), "eve@evil.example", sent.to)
+        for number in range(EACH):
+            write(playing, f"<{number}@evil.example>", "help")
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["refused", "done"]
+        assert playing.letters.matches.standing("m1")["rev"] == 2
+
+    @pytest.mark.parametrize("confirmed", [False, True])
+    def test_neither_are_the_letters_that_open_an_account(
+        self, referee: Referee, tmp_path: Path, confirmed: bool
+    ) -> None:
+        side = Side(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
+        sent: Sent | None = side.letters.registration.register(side.key, side.fingerprint, referee.now)
+        if confirmed and sent is not None:
+            side.post(sent)
+            sent = side.letters.registration.confirm(referee.now)
+        assert sent is not None
+        posted(side, sent)
+        write(side, sent.message_id, "help")
+        assert not [event for event in side.receive() if event.kind == "answer"]
+        assert [waits.id for waits in side.memory.in_state("sent")] == [sent.id]
+        side.close()
+
+    def test_by_its_thread_where_an_older_server_names_no_words(self, playing: Side, referee: Referee) -> None:
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        told = {"about": "command", "command": "orders", "match": "m1", "outcome": "done", "faults": []}
+        told |= {"answers": sha256_hex(sent.message_id.encode())}
+        raw = forged(referee.signing_key, [told])
+        assert playing.letters.inbox.receive(raw, referee.now) == []
+        (event,) = playing.letters.inbox.receive(f"In-Reply-To: {sent.message_id}\r\n".encode() + raw, referee.now)
+        assert (event.kind, event.said) == ("answer", "done")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "My seed: 00112233445566778899aabbccddeeff",
+            "a soft\u00adhyphen, a \u200b, a \ufeff",
+            "cafe\u0301 \u00a0caf\u00e9",
+        ],
+    )
+    def test_by_the_words_as_the_server_reads_them(self, playing: Side, referee: Referee, text: str) -> None:
+        """Recovery codes are masked where words are repeated, and a program's seed looks like one."""
+        sent = posted(playing, playing.letters.tell("press m1", referee.now, match="m1", text=text))
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+
+    def test_and_without_the_comments_after_them(self, referee: Referee, ann: Side) -> None:
+        bob = referee.registered("bob")
+        referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+        ann.receive()
+        sent = ann.letters.accept("m1", referee.now, "# played by a program; commitment:\n# 5c0d9b\n")
+        posted(ann, sent)
+        referee.deliver(sent.raw, ann.person.address, sent.to)
+        assert [event.said for event in ann.receive() if event.kind == "answer"] == ["done"]
+
+
+def posted(side: Side, sent: Sent) -> Sent:
+    """A letter that left, and may be anywhere."""
+    side.letters.outbox.has_left(sent)
+    return sent
+
+
+def copied(sent: Sent, message_id: bytes) -> bytes:
+    return sent.raw.replace(sent.message_id.encode(), message_id)
+
+
+def misdated(sent: Sent) -> bytes:
+    return re.sub(rb"(?m)^Date: [^\r]*", b"Date: Mon, 1 Jan 2001 00:00:00 +0000", sent.raw)
+
+
+def write(side: Side, message_id: str, words: str, *, vouched: bool = False) -> None:
+    """What somebody else writes in a player's name."""
+    head = f"From: {side.person.address}\nTo: {TO}\nSubject: x\nMessage-ID: {message_id}\n\n{words}\n"
+    above = sent_from(side.person.address) if vouched else ""
+    sender = side.person.address if vouched else "eve@evil.example"
+    side.referee.deliver((above + head).replace("\n", "\r\n").encode(), sender)
+
+
 class TestRegistering:
     def test_goes_on_where_it_was_left(self, referee: Referee, tmp_path: Path) -> None:
         side = Side(referee, referee.person("ann"), tmp_path / "a" / "memory.sqlite")
@@ -233,6 +349,19 @@ class TestRegistering:
         side.post(confirm)
         assert side.memory.fact("account") == "ann"
         assert side.letters.registration.confirm(referee.now) is None
+        side.close()
+
+    def test_begins_anew_where_nobody_answers_for_a_day(self, referee: Referee, tmp_path: Path) -> None:
+        """Whoever knows the address can use up what its owner is answered in a day."""
+        side = Side(referee, referee.person("ann"), tmp_path / "a" / "memory.sqlite")
+        for number in range(EACH):
+            write(side, f"<{number}@evil.example>", "help")
+        asked = side.letters.registration.register(side.key, side.fingerprint, referee.now)
+        assert not [event for event in side.post(asked) if event.kind == "answer"]
+        referee.wait(timedelta(hours=23))
+        assert side.letters.registration.register(side.key, side.fingerprint, referee.now).id == asked.id
+        referee.wait(timedelta(hours=1))
+        side.register()
         side.close()
 
     def test_memory_and_its_folder_are_the_players_alone(self, ann: Side) -> None:

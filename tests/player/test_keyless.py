@@ -102,6 +102,26 @@ def test_registers_by_its_mailbox(ann: Guest) -> None:
     assert ann.letters.registration.confirm(ann.referee.now) is None
 
 
+@pytest.mark.parametrize("answered", [False, True])
+def test_what_others_write_in_its_name_keeps_nobody_from_registering(
+    referee: Referee, ann: Guest, answered: bool
+) -> None:
+    """The server asks whatever it told others before, and its question is answered, and no later letter."""
+    sent = ann.letters.registration.register_mailbox(referee.now)
+    if answered:
+        ann.flush()
+    ann.letters.outbox.has_left(sent)
+    head = f"From: {ann.person.address}\r\nTo: {TO}\r\nMessage-ID: {sent.message_id}\r\n\r\n"
+    referee.deliver(f"{head}help\r\n".encode(), "eve@evil.example")
+    if not answered:
+        referee.deliver(HOME.sign(sent.raw, referee.now), ann.person.address, sent.to)
+    ann.receive()
+    back = ann.letters.registration.confirm(referee.now)
+    assert back is not None
+    ann.post(back)
+    assert ann.memory.fact("account") == "ann"
+
+
 def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: Mailbox) -> None:
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((bob, ""))

@@ -18,6 +18,7 @@ from referee import ANN, BOB, Mailbox, Referee, new
 
 from pbem.cli.opponent import _Lines
 from pbem.cli.verify import verify as verify_command
+from pbem.desk.strangers import EACH
 from pbem.examples import example_folder
 from pbem.player import blind
 from pbem.player.account import BadAccount
@@ -667,6 +668,20 @@ class Mortal(Machine):
                 self.restart()
             else:
                 return
+
+
+def test_it_registers_anew_where_nobody_answers_for_a_day(referee: Referee, house: Machine) -> None:
+    """Whoever knows its address can use up what is answered there in a day."""
+    for number in range(EACH):
+        head = f"From: {house.person.address}\r\nMessage-ID: <{number}@evil.example>\r\n\r\n"
+        referee.deliver(f"{head}help\r\n".encode(), "eve@evil.example")
+    house.live()
+    referee.wait(timedelta(hours=23))
+    house.live()
+    assert len(house.sent) == 1
+    referee.wait(timedelta(hours=1))
+    house.live()
+    assert house.memory.fact("account") == "house"
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -63,7 +63,7 @@ def report(event: Event) -> None:
 def about(sent: Sent) -> str:
     """A letter of the player's in a few words."""
     if sent.command == "ask":
-        return sent.form.strip()
+        return sent.form.partition("\n")[0]
     return " ".join(
         filter(None, [sent.command, sent.match, sent.place if sent.command in {"orders", "setup"} else ""])
     )

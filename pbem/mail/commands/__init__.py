@@ -6,15 +6,7 @@ protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
 from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, Arguments, masked
-from pbem.mail.commands.reader import (
-    Command,
-    Reading,
-    asked_by_nothing,
-    asked_by_subject,
-    parse,
-    without_effect,
-    words_hash,
-)
+from pbem.mail.commands.reader import Command, Reading, asked_by_nothing, asked_by_subject, parse, without_effect
 from pbem.mail.commands.table import COMMANDS, CommandSpec
 from pbem.mail.commands.words import clean
 
@@ -34,5 +26,4 @@ __all__ = [
     "masked",
     "parse",
     "without_effect",
-    "words_hash",
 ]

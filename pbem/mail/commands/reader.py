@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands.sections import Read
     from pbem.mail.commands.table import CommandSpec
 
-__all__ = ["Command", "Reading", "parse", "without_effect", "words_hash"]
+__all__ = ["Command", "Reading", "parse", "without_effect"]
 
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
@@ -47,11 +47,6 @@ _LINE_OF_END = re.compile(r"^ *(end) *$", re.I | re.M)
 _PARAGRAPH_END = re.compile(r"\n *\n")
 _COMMENT = re.compile(r"#[^\n]*")
 _SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
-
-
-def words_hash(text: str) -> str:
-    """The SHA-256 of a command's words, with one blank between them, in hex digits: docs/attachments.md."""
-    return sha256(" ".join(text.split()).encode("utf-8", "replace")).hexdigest()
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -79,7 +74,7 @@ class Command(msgspec.Struct, frozen=True):
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
     words: str = ""
-    """The `words_hash` of the whole command; of a secret one, of its echo."""
+    """The SHA-256 of the whole command, with one blank between its words; of a secret one, of its echo."""
 
     @property
     def same(self) -> Hashable:
@@ -249,14 +244,26 @@ def _command(words: Words, spec: CommandSpec) -> Command:
         words.take()
     line = words.line(start)
     faults = tuple(Fault(spec.name, token, message, line) for token, message in wrong)
-    echo = masked(words.text[start : words.passed])
+    whole = words.text[start : words.passed]
+    echo = masked(whole)
     if spec.secret:
-        echo = f"{spec.name} ..."
-    hashed = words_hash(echo)
-    if spec.body == "sections" and not spec.secret:  # of a note to oneself nothing can be read
+        whole = echo = f"{spec.name} ..."
+    elif spec.body == "sections":  # of a note to oneself nothing can be read
         echo = head
     return Command(
-        spec.name, echo, head, line, given, fields, options, block, unclosed, sections, block_line, faults, hashed
+        spec.name,
+        echo,
+        head,
+        line,
+        given,
+        fields,
+        options,
+        block,
+        unclosed,
+        sections,
+        block_line,
+        faults,
+        sha256(" ".join(whole.split()).encode("utf-8", "replace")).hexdigest(),
     )
 
 

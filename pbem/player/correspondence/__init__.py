@@ -189,8 +189,12 @@ class Correspondence:
         return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, address, now)
 
     def ask(self, words: str, now: datetime) -> Sent:
-        """Prepare a question, such as `list open`; signed, so that it is answered in full."""
-        form, rev = forms.checked(f"{words}\n"), self.memory.count() + 1
+        """Prepare a question, such as `list open`; signed, so that it is answered in full.
+
+        A comment numbers it: signed words that came before are answered in short, and only a few times a day.
+        """
+        rev = self.memory.count() + 1
+        form = forms.sentence(words, {}, f"# {rev}\n")
         return self.outbox.prepare("ask", "", "", rev, form, self.party.server_address, now)
 
 

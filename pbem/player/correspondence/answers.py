@@ -1,7 +1,8 @@
 """The letters of ours that a letter answers or brings back: each is known by a secret that it was sent with.
 
-Whoever reads a letter of ours knows its Message-ID, so that what the server once said of it is not taken back by
-somebody else. Implements docs/attachments.md, "`about`: `command`", from the reader's side.
+Whoever reads a letter of ours on its way knows its Message-ID, can write other words under it, and can add headers to
+the answer. So an answer must name our words, too; and what the server once obeyed is not refused since. Implements
+docs/attachments.md, "`about`: `command`", from the reader's side.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import words_hash
+from pbem.mail.commands import COMMANDS, parse
 from pbem.match.transcript import sha256_hex
 from pbem.player.correspondence.event import Event
 
@@ -45,20 +46,28 @@ class Answers:
         return _named(found, item)
 
     def _told_of(self, letter: Letter, item: JsonObject) -> Sent | None:
-        """The letter of ours that an item of its server answers, in its thread or outside.
-
-        Outside are answers to words that came before under another Message-ID. There it must be these very words:
-        whoever read our letter can write others under its Message-ID, and is answered outside its thread, too.
-        """
-        if (ours := self.answered(letter, item)) is not None:
+        """The letter of ours that an item of its server answers, in its thread or outside."""
+        ours = self.answered(letter, item)
+        if "words" not in item:  # a server from before it told them
             return ours
-        open_yet = self._memory.in_state("ready", "sent", "asked", "refused", "bounced")
-        return _named([sent for sent in open_yet if words_hash(sent.form) == item.get("words")], item)
+        ours = ours or _named(self._memory.in_state("ready", "sent", "asked", "refused", "bounced"), item)
+        return ours if ours is not None and _says(ours, item["words"]) else self._obeyed(item)
+
+    def _obeyed(self, item: JsonObject) -> Sent | None:
+        """The letter of ours whose words were obeyed under whatever Message-ID, as in a copy that came first.
+
+        Only who has our key can have them obeyed. Our own letter may then get no answer any more: others can use up
+        the few that are for words that came before.
+        """
+        name, match = str(item.get("command")), item.get("match")
+        if item.get("outcome") not in {"done", "again"} or name not in COMMANDS or not COMMANDS[name].signed:
+            return None
+        prepared = self._memory.prepared(name.partition(" ")[0], match if isinstance(match, str) else "")
+        return next((sent for sent in prepared if sent.state != "done" and _says(sent, item["words"])), None)
 
     def is_asked(self, item: JsonObject) -> bool:
         """Whether an item answers our registration, which holds a secret of ours."""
-        words = [words_hash(sent.form) for sent in self._asked()]
-        return item.get("about") == "challenge" and item.get("asked") in words
+        return item.get("about") == "challenge" and any(_says(sent, item.get("asked")) for sent in self._asked())
 
     def _asked(self) -> list[Sent]:
         """Our registrations."""
@@ -88,6 +97,8 @@ class Answers:
             if ours.state == "done" and state != "done":
                 continue  # what was obeyed stays so; who saw the letter since can write under its Message-ID
             self._memory.settle(ours.id, state, json.dumps(found))
+            if ours.command == "register" and state == "asked":
+                self._memory.know("asked by", _own_message_id(heard))
             ours = ours._replace(state=state)
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
         return events
@@ -96,6 +107,16 @@ class Answers:
 def _named(found: Sequence[Sent], item: JsonObject) -> Sent | None:
     """The letter whose Message-ID an item names by its hash."""
     return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
+
+
+def _own_message_id(heard: Heard) -> str:
+    """The Message-ID of a letter of the server's, if it can be answered: that of its header is not signed."""
+    return next((str(item.get("message_id")) for item in heard.items if item.get("about") == "reply"), "")
+
+
+def _says(sent: Sent, words: object) -> bool:
+    """Whether this is the hash of a letter's words, as its server reads them: without comments after them."""
+    return any(command.words == words for command in parse(sent.form).commands)
 
 
 def _failed(letter: Letter) -> bool:

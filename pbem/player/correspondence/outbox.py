@@ -89,10 +89,13 @@ class Outbox:
     def _reply_place(self, command: str, match: str) -> Place | None:
         """The address for a letter without a key: it must answer a letter about its match and turn.
 
-        A letter about no match answers a letter of that kind, or one that is good for nothing else any more. None: a
-        question does not need one. Raises `Impossible`.
+        A letter about no match answers a letter of that kind, or one that is good for nothing else any more. The one
+        that asks whether a mailbox is ours is answered itself, whatever came since. None: a question does not need
+        one. Raises `Impossible`.
         """
         places = self._memory.places()
+        if command == "confirm" and (asked := self._memory.fact("asked by")):
+            places = [place for place in places if place.message_id == asked]
         known = self._memory.standing(match) if match else None
         if known is None:
             fitting = [place for place in places if not place.match] or [

@@ -1,10 +1,14 @@
 """The account: the letter that asks for it, and the one that proves that key or mailbox are the player's.
 
-Each of them is prepared once, and is the same again as long as it is not answered.
+Each of them is prepared once, and is the same again as long as it is not answered. The first is written anew after a
+day without an answer: what a server answers to strangers in one day, others can use up in their name.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
+from email import message_from_bytes
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from pbem.player import forms
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory, Sent
 
 __all__ = ["Registration"]
+
+_ANEW = timedelta(days=1)
 
 _MAILBOX = "mailbox"
 """Stands where others have the fingerprint of their key."""
@@ -33,10 +39,10 @@ class Registration:
         self._random = random
 
     def register(self, public_key: str, fingerprint: str, now: datetime) -> Sent:
-        """Prepare the letter that asks for an account; the same one again as long as it is not answered."""
+        """Prepare the letter that asks for an account; the same one again as long as it may be answered."""
         before = self._memory.sent("register", "", fingerprint)
         failed = any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
-        if before and before[-1].state != "refused" and not failed:
+        if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
             return self._outbox.again(before[-1])
         # Not as long as a recovery code, which is masked wherever it is repeated.
         form = forms.registration(self._party.name, public_key, self._random(20).hex())
@@ -50,12 +56,16 @@ class Registration:
         """Prepare the letter that asks for an account without a key, in the same way."""
         before = self._memory.sent("register", "", _MAILBOX)
         failed = before and any(sent.state == "refused" for sent in self._brought_back(before[-1]))
-        if before and before[-1].state != "refused" and not failed:
+        if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
             return self._outbox.again(before[-1])
         with self._memory.transaction():
             self._memory.know("fingerprint", _MAILBOX)
             to, form = self._party.server_address, forms.checked(f"register {self._party.name}\n")
             return self._outbox.prepare("register", "", _MAILBOX, len(before) + 1, form, to, now, sign=False)
+
+    def is_overdue(self, fingerprint: str, now: datetime) -> bool:
+        """Whether nobody has answered the letter that asks for an account, and nobody will."""
+        return any(_is_overdue(sent, now) for sent in self._memory.sent("register", "", fingerprint)[-1:])
 
     def _brought_back(self, asked: Sent) -> list[Sent]:
         """The letter that answered the server's question whether this mailbox is ours."""
@@ -86,3 +96,8 @@ class Registration:
             return self._outbox.again(before[-1])
         form = forms.confirm(self._party.name, self._party.server, challenge)
         return self._outbox.prepare("confirm", "", challenge, 1, form, self._party.server_address, now)
+
+
+def _is_overdue(asked: Sent, now: datetime) -> bool:
+    """Whether a letter left, and has not been answered for a day."""
+    return asked.state == "sent" and now - parsedate_to_datetime(message_from_bytes(asked.raw)["Date"]) >= _ANEW
