@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import quopri
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -216,18 +217,19 @@ def test_what_the_server_signed_beyond_the_bundle_as_verify_says_it(
     assert ("two stories" in standings) is bool(told)
 
 
-def convicted(found: Bundle, whole: Bundle, letters: Sequence[bytes]) -> set[int]:
-    """The entries of which `pbem verify --against` says that the server told two stories."""
+def convicted(found: Bundle, whole: Bundle, letters: Sequence[bytes]) -> set[int | None]:
+    """The entries of which `pbem verify --against` says that the server told two stories; None for its log."""
     proved = Proved(telling=True)
     list(verify(bundle.write(whole), Letters, None, proved))
     assert proved.match is not None
     against = Against(found, proved.match)
     findings = [one for raw in letters for one in against.judge(kept("x", raw)).findings]
-    return {one.seq or 0 for one in findings if one.standing == "two stories"}
+    return {one.seq for one in findings if one.standing == "two stories"}
 
 
-def on_the_page(scripts: Scripts, found: Bundle, letters: Sequence[bytes]) -> set[int]:
-    return {seq for seqs in look(scripts, found, letters=letters)["stories"].values() for seq in seqs}
+def on_the_page(scripts: Scripts, found: Bundle, letters: Sequence[bytes]) -> set[int | None]:
+    said = look(scripts, found, letters=letters)
+    return {seq for seqs in said["stories"].values() for seq in seqs} | ({None} if said["forks"] else set())
 
 
 def odd_item(random: Random, found: Bundle) -> dict[str, Any]:
@@ -380,6 +382,36 @@ def test_another_entry_that_is_in_the_log_is_another_story(scripts: Scripts, fou
         said = look(scripts, found, letters=letters)
         assert (on_the_page(scripts, found, letters), said["faults"], said["seen"]) == ({seq}, [], [])
         assert convicted(found, found, letters) == {seq}
+
+
+def test_two_logs_of_one_size_are_two_stories(scripts: Scripts, found: Bundle) -> None:
+    """Each proof holds by itself; the letters may be about different matches."""
+    shown = witnessed.letter(found, [witnessed.logged(3, witnessed.proof(found, 3, {W: SECONDS}))])
+    ways: list[tuple[dict[str, Any], str, set[None]]] = [
+        ({}, "m1", {None}),
+        ({}, "m2", {None}),
+        ({"behind": 4}, "m1", set()),
+        ({"key": STRANGERS}, "m1", set()),
+        ({"origin": "two.example"}, "m1", set()),
+    ]
+    for other, match, told in ways:
+        proof = witnessed.proof(found, 3, {}, head="b" * 64, **other)
+        letters = [shown, witnessed.letter(found, [witnessed.logged(3, proof) | {"match": match}])]
+        assert on_the_page(scripts, found, letters) == told
+        assert convicted(found, found, letters) == told
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_letter_of_a_witness_that_refuses_convicts(scripts: Scripts, found: Bundle, way: str) -> None:
+    one, two = (witnessed.proof(found, 3, {W: SECONDS}, head=head).note for head in ("", "b" * 64))
+    server, _ = witnessed.about(found)
+    text = f"forked {server} 11\n\nThis was cosigned here:\n\n{one}\nThis came now:\n\n{two}".rstrip("\n")
+    if way == "quoted-printable":
+        text = quopri.encodestring(text.encode()).decode()
+    text = text.replace("\n", "\r\n")
+    letters = [f"From: w@example.org\r\n{WAYS[way](text)}".encode()]
+    assert look(scripts, found, letters=letters)["forks"] == [11]
+    assert convicted(found, found, letters) == {None}
 
 
 @pytest.mark.parametrize(
