@@ -3,7 +3,7 @@
 
 const WITNESS = (() => {
   const { must, utf8, text, bytesOf, json } = BUNDLE, { ed25519, holds, hex, unhex, leaves, binary } = VERIFY;
-  const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16;
+  const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16, TIMED = 72;
   // Names have no blanks of Unicode. A script's `\s` has U+FEFF in addition, and not U+0085.
   const NAME = "[^+\\x00-\\x20\\x7f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]{1,253}";
   const KEY = new RegExp(`^(${NAME})\\+([0-9a-f]{8})\\+([A-Za-z0-9+/=]+)$`, "u"), LINE = new RegExp(`^— (${NAME}) ([A-Za-z0-9+/]{8,6800}={0,2})$`, "u");
@@ -80,7 +80,7 @@ const WITNESS = (() => {
   /** What a key signed under a note: the octets of its signature; null where there is none, or one does not hold. */
   async function by(name, id, raw, length, message, signatures) {
     const own = signatures.filter((one) => one.name === name && same(one.id, id)), imported = own.length ? await ed25519(raw) : null;
-    for (const { content } of own) if (content.length !== length || !await holds(imported, content.slice(-64), utf8(message(content)))) return null;
+    for (const { content } of own) if (content.length !== length || (length === TIMED && timeOf(content) >= 1n << 63n) || !await holds(imported, content.slice(-64), utf8(message(content)))) return null;
     return own.length ? own[0].content : null;
   }
 
@@ -229,7 +229,7 @@ const WITNESS = (() => {
         await proves(about, one.seq, found);
         proofs++;
         for (const { name, id, raw, written } of keys) {
-          const content = await by(name, id, raw, 72, (made) => `cosignature/v1\ntime ${timeOf(made)}\n${said}`, signatures), before = best.get(written);
+          const content = await by(name, id, raw, TIMED, (made) => `cosignature/v1\ntime ${timeOf(made)}\n${said}`, signatures), before = best.get(written);
           if (!content) continue;
           const time = timeOf(content);
           if (!before || one.seq > before.seq || (one.seq === before.seq && time < before.time)) best.set(written, { name, seq: one.seq, time });
@@ -239,7 +239,7 @@ const WITNESS = (() => {
       }
     }
     const stories = await others(about, told), forks = await forked(about, shown);
-    const seen = [...best.values()].map(({ name, seq, time }) => ({ name, seq, time: time < 8640000000000n ? new Date(Number(time) * 1000).toISOString().replace(".000Z", "Z") : `${time} s` }));
+    const seen = [...best.values()].map(({ name, seq, time }) => ({ name, seq, time: time < 253402300800n ? new Date(Number(time) * 1000).toISOString().replace(".000Z", "Z") : `${time} s` }));
     return { seen, unseen: keys.filter(({ written }) => !best.has(written)).map(({ name }) => name), faults: [...faults], stories, forks, proofs };
   }
 

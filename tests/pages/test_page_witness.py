@@ -14,6 +14,7 @@ import witnessed
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from javascript import Scripts
 
+from pbem.cli.verify import _time
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
 from pbem.match.transcript import statement
@@ -28,7 +29,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import hash_text
-from pbem.tlog.note import Note, Signature, cosigned, signed
+from pbem.tlog.note import NotANote, Note, Signature, cosigned, signed
 from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
@@ -519,6 +520,39 @@ def test_of_odd_lines_below_a_note_it_says_what_the_program_says(scripts: Script
         assert len(said["faults"]) == faults, line
         held[bool(seen)] += 1
     assert min(held.values()) > 5
+
+
+@pytest.mark.parametrize(
+    ("time", "told"),
+    [
+        (0, "1970-01-01T00:00:00Z"),
+        (253402300799, "9999-12-31T23:59:59Z"),
+        (253402300800, "253402300800 s"),
+        (2**63 - 1, f"{2**63 - 1} s"),
+        (2**63, None),
+        (2**64 - 1, None),
+    ],
+)
+def test_times_are_told_as_the_program_tells_them(
+    scripts: Scripts, found: Bundle, time: int, told: str | None
+) -> None:
+    """C2SP ends them before 2^63; years of more than four digits are told in seconds."""
+    shown = (3, str(witnessed.proof(found, 3, {W: time})))
+    seen, _ = by_python(found, [shown])
+    assert {name: _time(at) for name, (_, at) in seen.items()} == ({W: told} if told else {})
+    assert [one["time"] for one in look(scripts, found, [shown])["seen"]] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(("size", "reads"), [(10**15 - 1, True), (10**15, False), (10**17, False)])
+def test_sizes_are_read_up_to_where_scripts_count(scripts: Scripts, size: int, reads: bool) -> None:
+    note = Note(f"x\n{size}\n{hash_text(bytes(32))}\n", (signed("x", witnessed.KEY, ""),))
+    text = str(InclusionProof(0, (), note))
+    told = scripts.evaluate("(text) => { try { return WITNESS.proof(text).size; } catch { return null; } }", text)
+    assert told == (size if reads else None)
+    try:
+        assert InclusionProof.read(text).checkpoint.size == told
+    except NotANote:
+        assert not reads
 
 
 def test_a_key_of_small_order_cosigns_for_nobody(scripts: Scripts, found: Bundle) -> None:
