@@ -108,8 +108,7 @@ def by_python(found: Bundle, shown: Sequence[tuple[int, str]]) -> tuple[dict[str
     faults = 0
     for seq, proof in shown:
         letter = bench.judge(Kept("x", None, "", logged=(Logged(*witnessed.about(found), seq, proof),)))
-        # That nobody who is believed cosigned is no fault of the proof.
-        faults += not any(one.standing == "agrees" or "cosigned by no" in one.found for one in letter.findings)
+        faults += not any(one.standing == "agrees" for one in letter.findings)
     return bench.witnessed, faults
 
 

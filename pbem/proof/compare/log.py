@@ -89,10 +89,10 @@ class Log:
                 return Finding("later" if later else "two stories", what, said, logged.seq)
             missing = "the bundle has no such entry" if ours is None else "the proof does not lead to the bundle's"
             return Finding("open" if ours is None else "broken", what, missing, logged.seq)
-        seen = self._seen(logged.seq, proof)
-        if self.witnesses and not seen:
-            return Finding("open", what, f"size {size}: cosigned by no witness that was named", logged.seq)
-        return Finding("agrees", what, ", ".join([f"size {size}", *(f"seen by {name}" for name in seen)]), logged.seq)
+        seen = [f"seen by {name}" for name in self._seen(logged.seq, proof)]
+        if self.witnesses and not seen:  # another may have been quicker: that leaves nothing open
+            seen = ["cosigned by no witness that was named"]
+        return Finding("agrees", what, ", ".join([f"size {size}", *seen]), logged.seq)
 
     def _seen(self, seq: int, proof: InclusionProof) -> list[str]:
         """The believed witnesses that saw this entry; of each the last entry is kept, and when it saw that first."""
