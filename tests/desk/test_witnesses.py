@@ -156,7 +156,7 @@ def test_heads_are_logged_and_cosigned_and_letters_show_it(watching: Watching, t
     done = CliRunner().invoke(verify, [str(bundle), "--witness", key, "--against", str(letters)])
     assert done.exit_code == 0, done.output
     last = referee.match().seq
-    assert f"w.example saw entry {last} of {last} in the server's log, at 2026-" in done.output
+    assert f"w.example saw entry {last} of {last} in the server's log, by 2026-" in done.output
     other = VerifierKey("v.example", COSIGNATURE, bytes(32))
     done = CliRunner().invoke(verify, [str(bundle), "--witness", str(other), "--against", str(letters)])
     assert done.exit_code == 3
