@@ -45,7 +45,8 @@ class Log:
     def compare(self, letter: Shown) -> Iterator[Finding]:
         """What the log that a letter shows says about the server, and each entry in it about the bundle."""
         for size in dict.fromkeys(self._forks(letter.kept)):
-            said = f"{self.index.server} signed two logs of {size} entries with different roots: its log forked"
+            forked = "its log forked, or began anew from a backup"
+            said = f"{self.index.server} signed two logs of {size} entries with different roots: {forked}"
             yield Finding("two stories", f"log of {self.index.server}", said + restored(self.index))
         for logged in letter.kept.logged:
             if (logged.server, logged.match) == self.index.place:
