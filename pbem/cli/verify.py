@@ -250,7 +250,7 @@ def _tell_of_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple
     for name in dict.fromkeys(key.name for key in believed):
         if name in seen:
             seq, at = seen[name]
-            click.echo(f"{name} saw entry {seq} of {last} in the server's log, at {_time(at)}.")
+            click.echo(f"{name} saw entry {seq} of {last} in the server's log, by {_time(at)} at the latest.")
         else:
             click.echo(f"{name}: no letter shows that it saw an entry of this match.")
 

@@ -303,18 +303,23 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
         assert made.note is not None
         desk.log.remember(origin, str(made.note), now)
     said = answer_text(made, origin, before or "")
-    if made.outcome == "forked":
-        _LOG.error("a log forked", log=origin)
-        _tell_of_fork(desk, origin, said, now)
+    if made.outcome in {"forked", "unproved"}:
+        _LOG.error("a log was refused", log=origin, why=made.outcome)
+        _tell_of_refusal(desk, origin, made.outcome, said, now)
     if not made.grew and desk.today(f"log {origin} repeated", now) > REPEATED:
         return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
     _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), said, now)
     return f"checkpoint of {origin}: {made.outcome}"
 
 
-def _tell_of_fork(desk: Desk, origin: str, text: str, now: datetime) -> None:
-    """Tell the operator here, who keeps the proof: the log itself has reasons to lose it."""
-    if desk.config.operator and desk.today(f"log {origin} forked", now) <= _ACCUSED:
-        draft = desk.letters.draft("letters/log_forked.txt", name=origin, text=text)
-        subject = Phrase("[pbem] The log of {name} forked", name=origin)
+def _tell_of_refusal(desk: Desk, origin: str, why: str, text: str, now: datetime) -> None:
+    """Tell the operator here, who keeps both notes: the log itself has reasons to lose them.
+
+    A fork is counted apart: anybody who carries the log's letters can use up the count of what proves nothing.
+    """
+    if desk.config.operator and desk.today(f"log {origin} {why}", now) <= _ACCUSED:
+        draft = desk.letters.draft("letters/log_refused.txt", name=origin, forked=why == "forked", text=text)
+        forked = Phrase("[pbem] The log of {name} forked", name=origin)
+        unproved = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
+        subject = forked if why == "forked" else unproved
         desk.letters.send(desk.config.operator, OutgoingLetter(subject, draft), now)

@@ -81,6 +81,8 @@ class Kept:
     """The heads that its bulletin shows: a server might tell programs another story than people."""
     logged: tuple[Logged, ...] = ()
     """The entries that it shows in the server's log."""
+    notes: tuple[str, ...] = ()
+    """The signed notes in its text, such as the two with which a witness says that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()
     """What stands in quotes alone, where anybody may have written it: unless it is signed, it says nothing."""
     unread: str = ""

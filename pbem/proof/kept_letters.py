@@ -58,6 +58,11 @@ _PREV = re.compile(
 )
 # The number of none: what `html` makes of thousands of digits is an error.
 _NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")
+_NOTE = re.compile(
+    r"^[^\n]{1,253}\n[0-9]{1,15}\n[A-Za-z0-9+/]{43}=\n\n(?:— [^\n]{1,7100}\n){1,16}",
+    re.MULTILINE,
+)
+"""The checkpoint of a log (docs/witnesses.md), whoever carries it."""
 _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 """What a player wrote to others, as the letter that brings it marks each line: none of the server's words."""
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
@@ -137,6 +142,7 @@ def kept(source: str, raw: bytes) -> Kept:
         heads=heads,
         for_programs=tuple(one for one in found.programs if isinstance(one, SignedHead)),
         logged=tuple(one for one in found.programs if isinstance(one, Logged)),
+        notes=tuple(dict.fromkeys(_NOTE.findall(f"{everything}\n{_QUOTE.sub('', page)}\n"))),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
         terms=tuple(_terms(unquoted)),

@@ -40,7 +40,7 @@ from pbem.store.snapshots import SnapshotRows
 from pbem.store.soundness import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 from pbem.store_place import PostgresqlAddress
-from pbem.verifier_key import LOG, VerifierKey
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -250,8 +250,9 @@ def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Finding]:
     try:
         own_keys.check(database, own)
         own_keys.check_name(database, server)
-        log = VerifierKey(server, LOG, bytes.fromhex(own.public))
+        log, witness = (VerifierKey(server, kind, bytes.fromhex(own.public)) for kind in (LOG, COSIGNATURE))
         yield Finding(True, "keys", f"those of this store; the key of its log is {log}")
+        yield Finding(True, "keys", f"the key with which it witnesses other servers' logs is {witness}")
     except StoreError as error:
         yield Finding(False, "keys", str(error))
     for row in database.rows("SELECT player, fingerprint, public FROM keys ORDER BY player, fingerprint"):

@@ -14,7 +14,8 @@ from pbem.tlog.note import NotANote, Note
 
 __all__ = ["Checkpoint", "Request", "hash_of", "hash_text"]
 
-_SIZE = re.compile(r"0|[1-9][0-9]{0,17}")
+_SIZE = re.compile(r"0|[1-9][0-9]{0,14}")
+"""Up to where the scripts of a page count without error."""
 _MOST = 63
 """The most hashes that a consistency proof can have."""
 

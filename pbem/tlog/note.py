@@ -22,6 +22,8 @@ __all__ = ["NotANote", "Note", "Signature", "cosigned", "holds", "signed"]
 
 _LINE = re.compile(r"— ([^\s+\x7f]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}
+_TIMES = 1 << 63
+"""Where the times of cosignatures end (C2SP tlog-cosignature)."""
 
 
 class NotANote(ValueError):
@@ -91,7 +93,7 @@ class Note:
 def holds(key: VerifierKey, text: str, signature: Signature) -> bool:
     """Whether a key signed a text; for a witness, at the time in the signature."""
     content = signature.content
-    if len(content) != _OCTETS[key.kind]:
+    if len(content) != _OCTETS[key.kind] or (key.kind == COSIGNATURE and signature.time >= _TIMES):
         return False
     return ed25519_points.holds(key.public, content[-64:], _message(key.kind, text, signature))
 

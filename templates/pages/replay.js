@@ -222,12 +222,13 @@
       catch (error) { said.push(["bad", error.message]); }
     }
     const about = WITNESS.match(files), last = about.heads.length, own = (data.logged || []).map((one) => ({ ...one, server: about.server, match: about.match }));
-    const { seen, unseen, faults, stories, proofs } = await WITNESS.look(about, [...own, ...kept], keys);
+    const { seen, unseen, faults, stories, forks, proofs } = await WITNESS.look(about, [...own, ...kept], keys);
     if (mine !== looked) return;
     const wrong = said.length;
     for (const seq of stories.bundle) said.push(["bad", say("A letter shows another entry {seq} than this bundle, and the server signed both: it told two stories. Keep the letter.", { seq })]);
     for (const seq of stories.letters) said.push(["bad", say("Letters show two different entries {seq}, and the server signed both: it told two stories. Keep the letters.", { seq })]);
     for (const seq of stories.closed) said.push(["bad", say("A letter shows an entry {seq}, and the server signed it, although the match was closed with entry {last}: it told two stories. Keep the letter.", { seq, last })]);
+    for (const size of forks) said.push(["bad", say("Letters show two different logs of {size} entries, and the server signed both: its log forked, or began anew from a backup. Keep the letters.", { size })]);
     const told = said.length > wrong;
     if (told && about.restored.length) said.push(["open", say("The bundle says that the server was restored from a backup (entry {entries}); pbem verify --against compares all that letters bring.", { entries: about.restored.join(", ") })]);
     for (const { name: witness, seq, time } of seen) said.push(["good", seq < last

@@ -3,7 +3,7 @@
 
 const WITNESS = (() => {
   const { must, utf8, text, bytesOf, json } = BUNDLE, { ed25519, holds, hex, unhex, leaves, binary } = VERIFY;
-  const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16;
+  const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16, TIMED = 72;
   // Names have no blanks of Unicode. A script's `\s` has U+FEFF in addition, and not U+0085.
   const NAME = "[^+\\x00-\\x20\\x7f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]{1,253}";
   const KEY = new RegExp(`^(${NAME})\\+([0-9a-f]{8})\\+([A-Za-z0-9+/=]+)$`, "u"), LINE = new RegExp(`^— (${NAME}) ([A-Za-z0-9+/]{8,6800}={0,2})$`, "u");
@@ -80,7 +80,7 @@ const WITNESS = (() => {
   /** What a key signed under a note: the octets of its signature; null where there is none, or one does not hold. */
   async function by(name, id, raw, length, message, signatures) {
     const own = signatures.filter((one) => one.name === name && same(one.id, id)), imported = own.length ? await ed25519(raw) : null;
-    for (const { content } of own) if (content.length !== length || !await holds(imported, content.slice(-64), utf8(message(content)))) return null;
+    for (const { content } of own) if (content.length !== length || (length === TIMED && timeOf(content) >= 1n << 63n) || !await holds(imported, content.slice(-64), utf8(message(content)))) return null;
     return own.length ? own[0].content : null;
   }
 
@@ -139,25 +139,51 @@ const WITNESS = (() => {
     }
   }
 
+  const NOTE = /^[^\n]{1,253}\n[0-9]{1,15}\n[A-Za-z0-9+/]{43}=\n\n(?:— [^\n]{1,7100}\n){1,16}/gmu;
+
+  /** The signed notes in a text, such as the two with which a witness says that a log forked. */
+  function* notes(said) {
+    for (const [note] of `${said}\n`.replace(/\r\n/g, "\n").replace(/^[ \t]*(?:[>|][ \t]?)+/gm, "").matchAll(NOTE)) yield { server: null, match: null, note };
+  }
+
   /**
-   * What a letter, or a file of letters, says of matches, for programs and for people: proofs of the log, and signed heads.
-   * @typedef {{server: ?string, match: string, seq: number, proof?: string, heads?: string[], head?: string, signature?: string, logged?: boolean}} Shown
+   * What a letter, or a file of letters, says of matches, for programs and for people: proofs of the log, its notes, and signed heads.
+   * @typedef {{server: ?string, match: ?string, seq?: number, proof?: string, note?: string, heads?: string[], head?: string, signature?: string, logged?: boolean}} Shown
    *   server is null where the text of a signature alone names it; heads: all that stand beside a proof, signed or not
    * @param {string} raw the source
    * @returns {Shown[]}
    */
   function letter(raw) {
     return raw.split(/^(?=From )/m).flatMap((one) => {
-      const all = [...texts(one)].flatMap((said) => [...bulletins(said), ...heads(said)]), found = [...new Map(all.map((item) => [JSON.stringify(item), item])).values()];
+      const all = [...texts(one)].flatMap((said) => [...bulletins(said), ...heads(said), ...notes(said)]), found = [...new Map(all.map((item) => [JSON.stringify(item), item])).values()];
       return found.map((item) => item.proof === undefined ? item : { ...item, heads: found.filter(({ seq, head }) => head !== undefined && seq === item.seq).map(({ head }) => head) });
     });
   }
 
+  /** Whether a checkpoint is of the server's log, and signed with its key. */
+  async function isOwn({ server, key: raw }, { said, origin, signatures }) {
+    return origin === server && await by(server, await keyId(server, LOG, unhex(raw)), unhex(raw), 64, () => said, signatures) !== null;
+  }
+
+  /** The sizes at which the server signed two logs, whatever match the letters are about that show them. */
+  async function forked(about, shown) {
+    const roots = new Map(), sizes = new Set();
+    for (const one of shown) {
+      if (one.proof === undefined && one.note === undefined) continue;
+      let found = null;
+      try { found = one.note === undefined ? proof(one.proof) : note(one.note); } catch { continue; }
+      const root = hex(found.root), known = roots.get(found.size);
+      if (root === known || !await isOwn(about, found)) continue;
+      if (known === undefined) roots.set(found.size, root);
+      else sizes.add(found.size);
+    }
+    return [...sizes];
+  }
+
   /** Raises Wrong unless the proof is of the server's log; what it says, and which of these heads it shows there. */
   async function logged(about, seq, written, shown) {
-    const { server, key: raw, heads } = about, found = proof(written);
-    const own = await by(server, await keyId(server, LOG, unhex(raw)), unhex(raw), 64, () => found.said, found.signatures);
-    must(own && found.origin === server, say("its checkpoint is not signed with this server's key"));
+    const { heads } = about, found = proof(written);
+    must(await isOwn(about, found), say("its checkpoint is not signed with this server's key"));
     const others = [];
     for (const head of new Set(shown)) if (/^[0-9a-f]{64}$/.test(head) && head !== heads[seq - 1] && await leads(found, statement(about, seq, head))) others.push(head);
     return { ...found, others };
@@ -189,8 +215,8 @@ const WITNESS = (() => {
    * @param {About} about
    * @param {Shown[]} shown
    * @param {Key[]} keys of those who are believed
-   * @returns {Promise<{seen: {name: string, seq: number, time: string}[], unseen: string[], faults: string[], stories: {bundle: number[], letters: number[], closed: number[]}, proofs: number}>}
-   *   faults: proofs that show nothing, and why; stories: entries of which the server signed two, and those after the end
+   * @returns {Promise<{seen: {name: string, seq: number, time: string}[], unseen: string[], faults: string[], stories: {bundle: number[], letters: number[], closed: number[]}, forks: number[], proofs: number}>}
+   *   faults: proofs that show nothing, and why; stories: entries of which the server signed two, and those after the end; forks: the sizes of its log that it signed twice
    */
   async function look(about, shown, keys) {
     const best = new Map(), faults = new Set(), ours = shown.filter(({ server, match }) => (server === null || server === about.server) && match === about.match), told = ours.filter(({ head }) => head !== undefined);
@@ -203,7 +229,7 @@ const WITNESS = (() => {
         await proves(about, one.seq, found);
         proofs++;
         for (const { name, id, raw, written } of keys) {
-          const content = await by(name, id, raw, 72, (made) => `cosignature/v1\ntime ${timeOf(made)}\n${said}`, signatures), before = best.get(written);
+          const content = await by(name, id, raw, TIMED, (made) => `cosignature/v1\ntime ${timeOf(made)}\n${said}`, signatures), before = best.get(written);
           if (!content) continue;
           const time = timeOf(content);
           if (!before || one.seq > before.seq || (one.seq === before.seq && time < before.time)) best.set(written, { name, seq: one.seq, time });
@@ -212,9 +238,9 @@ const WITNESS = (() => {
         faults.add(say("A proof of entry {seq} shows nothing: {reason}.", { seq: one.seq, reason: error.message }));
       }
     }
-    const stories = await others(about, told);
-    const seen = [...best.values()].map(({ name, seq, time }) => ({ name, seq, time: time < 8640000000000n ? new Date(Number(time) * 1000).toISOString().replace(".000Z", "Z") : `${time} s` }));
-    return { seen, unseen: keys.filter(({ written }) => !best.has(written)).map(({ name }) => name), faults: [...faults], stories, proofs };
+    const stories = await others(about, told), forks = await forked(about, shown);
+    const seen = [...best.values()].map(({ name, seq, time }) => ({ name, seq, time: time < 253402300800n ? new Date(Number(time) * 1000).toISOString().replace(".000Z", "Z") : `${time} s` }));
+    return { seen, unseen: keys.filter(({ written }) => !best.has(written)).map(({ name }) => name), faults: [...faults], stories, forks, proofs };
   }
 
   return { key, proof, leads, match, letter, look };

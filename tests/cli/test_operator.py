@@ -32,6 +32,7 @@ from pbem.store.tlog import TransparencyLog
 from pbem.store.vault import Vault
 from pbem.tlog.checkpoint import Checkpoint
 from pbem.tlog.note import Note, signed
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -345,6 +346,15 @@ def test_the_doctor_finds_what_was_changed_by_hand(house: House) -> None:
     with Database(house.store) as database:
         database.execute("UPDATE inbox SET received = '2999-01-01T00:00:00.000000Z' WHERE id = 1")
     assert "FAULT  clock" in house.run("doctor", "--no-mail", status=1)
+
+
+def test_the_doctor_prints_the_keys_that_others_need(house: House) -> None:
+    """That of the log, for witnesses; and that of the server as a witness, for those who believe it."""
+    text = house.run("doctor", "--no-mail", status=1)
+    own = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    for kind in (LOG, COSIGNATURE):
+        key = VerifierKey(SERVER, kind, own.public_key().public_bytes_raw())
+        assert f" is {key}\n" in text
 
 
 def test_the_doctor_says_what_became_of_the_letter(house: House) -> None:

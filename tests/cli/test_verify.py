@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import witnessed
 from click.testing import CliRunner
 from referee import Referee, attachment
 
@@ -301,3 +302,21 @@ def test_help_tells_the_exit_status() -> None:
         "2",
         "3",
     }
+
+
+def test_of_two_witnesses_the_slower_one_leaves_nothing_open(proof: Path, tmp_path: Path) -> None:
+    """An early letter shows what the quicker one saw; each of them saw the end."""
+    found = bundle.read(proof.read_bytes())
+    last, early, late = len(found.entries), tmp_path / "early.eml", tmp_path / "late.eml"
+    for seq, times, file in ((2, {"quick.example": 5}, early), (last, {"quick.example": 7, "slow.example": 9}, late)):
+        file.write_bytes(witnessed.letter(found, [witnessed.logged(seq, witnessed.proof(found, seq, times))]))
+    for name, letters, status in (
+        ("quick.example", [early, late], 0),
+        ("slow.example", [early, late], 0),
+        ("slow.example", [early], 3),
+    ):
+        key = str(witnessed.witness(name)[0])
+        code, lines = run(str(proof), "--witness", key, "--against", *map(str, letters))
+        assert code == status, lines
+        assert not any("leaves something open" in line for line in lines)
+        assert any(line.startswith(f"{name} saw entry {last} of {last} ") for line in lines) is not bool(status)

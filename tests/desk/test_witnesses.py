@@ -156,7 +156,7 @@ def test_heads_are_logged_and_cosigned_and_letters_show_it(watching: Watching, t
     done = CliRunner().invoke(verify, [str(bundle), "--witness", key, "--against", str(letters)])
     assert done.exit_code == 0, done.output
     last = referee.match().seq
-    assert f"w.example saw entry {last} of {last} in the server's log, at 2026-" in done.output
+    assert f"w.example saw entry {last} of {last} in the server's log, by 2026-" in done.output
     other = VerifierKey("v.example", COSIGNATURE, bytes(32))
     done = CliRunner().invoke(verify, [str(bundle), "--witness", str(other), "--against", str(letters)])
     assert done.exit_code == 3
@@ -569,6 +569,38 @@ def test_who_runs_a_witness_is_told_of_a_log_that_forked(tmp_path: Path) -> None
         convicted = [Note.read(f"{one.strip()}\n") for one in re.split("This .*:\n\n", operator.text)[1:]]
         assert all(note.by(LOG_KEY) for note in convicted)
         assert len({note.text for note in convicted}) == 2
+
+
+def test_who_runs_a_witness_is_told_of_a_log_that_skips_the_size_at_which_it_forked(tmp_path: Path) -> None:
+    """No two notes of one size convict it then; and who carries letters cannot use up the count of those that do."""
+    address = f"pbem@{SERVER}"
+    own = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    with closing(Referee(tmp_path)) as two:
+        log = Correspondent(LOG_KEY, address)
+        two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
+        for one in (address, "operator@play.example"):
+            two.people[one] = Mailbox(one.partition("@")[0], one, Ed25519PrivateKey.generate())
+        two.open_desk()
+        operator, told = two.people["operator@play.example"], []
+        for number, (old, size) in enumerate([(0, 1), *[(1, 2)] * 5, (1, 1)]):
+            text = str(Checkpoint(SERVER, size, bytes([number] * 32)))
+            request = Request(
+                old, (bytes(32),) * (size - old if old else 0), Note(text, (signed(SERVER, own, text),))
+            )
+            raw = f"From: {address}\nMessage-ID: <{number}@x>\nContent-Type: text/plain; charset=utf-8\n\n{request}"
+            two.deliver(raw.replace("\n", "\r\n").encode(), address, "pbem@two.example")
+            told.append(len(operator.letters))
+        assert told == [0, 1, 2, 3, 3, 3, 4]
+        unproved, forked = operator.letters[0], operator.letters[-1]
+        assert unproved["Subject"] == f"[pbem] The log of {SERVER} was not cosigned"
+        assert "this alone proves nothing" in body(unproved)
+        convicted = [Note.read(f"{one.strip()}\n") for one in re.split("This .{1,40}:\n\n", body(unproved))[1:]]
+        assert [(bool(note.by(LOG_KEY)), Checkpoint.read(note.text).size) for note in convicted] == [
+            (True, 1),
+            (True, 2),
+        ]
+        assert forked["Subject"] == f"[pbem] The log of {SERVER} forked"
+        assert "prove that to everybody" in body(forked)
 
 
 def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path: Path) -> None:

@@ -308,6 +308,42 @@ class TestTheLog:
         for place in ((SERVER, "m2"), ("other.example", "m1")):
             assert findings(bench, logged=(Logged(*place, 3, shown),)) == ()
 
+    def test_two_logs_of_one_size_convict_whatever_match_shows_them(self) -> None:
+        """By the proofs in two letters; or by the notes in the letter of a witness that refuses."""
+        found = good("ed25519")
+        one, two = proof(found, 3, {}), proof(found, 3, {}, head=OTHER)
+        said = Finding(
+            "two stories",
+            f"log of {SERVER}",
+            f"{SERVER} signed two logs of 11 entries with different roots:"
+            " its log forked, or began anew from a backup",
+        )
+        bench = against("ed25519")
+        assert self.found(bench, 3, one).standing == "agrees"
+        assert findings(bench, logged=(Logged(SERVER, "m2", 3, str(two)),)) == (said,)
+        assert findings(bench, notes=(str(two.note),)) == (said,)
+        assert findings(against("ed25519"), notes=(str(one.note), str(two.note), str(two.note))) == (said,)
+
+    def test_of_a_restored_server_it_is_said_with_two_logs(self) -> None:
+        bench = against("ed25519")
+        bench._index.restored = "2"
+        notes = tuple(str(proof(bench.found, 3, {}, head=head).note) for head in ("", OTHER))
+        (told,) = findings(bench, notes=notes)
+        assert told.found.endswith("; the bundle says that the server was restored from a backup (entry 2)")
+
+    def test_what_are_no_two_logs_of_this_server(self) -> None:
+        found = good("ed25519")
+        one = proof(found, 3, {})
+        others = (
+            one,
+            proof(found, 3, {}, head=OTHER, behind=4),
+            proof(found, 3, {}, head=OTHER, key=witness("other.example")[1]),
+            proof(found, 3, {}, head=OTHER, origin="other.example"),
+        )
+        for other in others:
+            assert findings(against("ed25519"), notes=(str(one.note), str(other.note))) == ()
+        assert findings(against("ed25519"), notes=(str(one.note), "x", f"{SERVER}\n01\nx\n\n— x AAAAAAAA\n")) == ()
+
     def test_of_each_witness_the_proof_of_the_latest_entry_is_worth_showing(self) -> None:
         """The earliest of several; and those of others' matches and of nobody are not."""
         found, one, two = good("ed25519"), "wanda.example", "wim.example"
@@ -325,10 +361,12 @@ class TestTheLog:
         assert latest(reversed(shown), found) == best
 
     def test_no_witness_that_is_believed(self) -> None:
+        """Another one may have been quicker: the letter leaves nothing open, and shows nothing that counts."""
         bench = against("ed25519", [witness("wanda.example")[0]])
         logged = Logged(SERVER, "m1", 3, str(proof(bench.found, 3, {"other.example": 1})))
-        said = Finding("open", self.WHAT, "size 11: cosigned by no witness that was named", 3)
+        said = Finding("agrees", self.WHAT, "size 11, cosigned by no witness that was named", 3)
         assert findings(bench, logged=(logged,)) == (said,)
+        assert bench.witnessed == {}
 
 
 def no_change(sealed: dict[str, Any]) -> None:

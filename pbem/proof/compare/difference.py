@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.shown import Shown
 
-__all__ = ["differs", "not_signed_by_the_server", "two_stories", "unknown_head"]
+__all__ = ["differs", "not_signed_by_the_server", "restored", "two_stories", "unknown_head"]
 
 
 def differs(
@@ -43,13 +43,18 @@ def unknown_head(letter: Shown, what: str, reason: str) -> Finding:
 
 def two_stories(index: BundleIndex, seq: int, head: str, other: str, where: str) -> str:
     """What two signed heads of one entry say, one in a letter, the other in the bundle or in another letter."""
-    said = (
+    return (
         f"{index.server} signed two different entries {seq} of {index.match.id}: with the head {head} in this"
         f" letter, with the head {other} in {where}. It told two stories, and both signatures prove it"
+        f"{restored(index)}"
     )
-    if index.restored:
-        said += f"; the bundle says that the server was restored from a backup (entry {index.restored})"
-    return said
+
+
+def restored(index: BundleIndex) -> str:
+    """What the bundle says of backups that may explain two stories; empty if it tells of none."""
+    if not index.restored:
+        return ""
+    return f"; the bundle says that the server was restored from a backup (entry {index.restored})"
 
 
 def not_signed_by_the_server(index: BundleIndex, what: str, key: str | None, seq: int | None) -> Finding:

@@ -5,12 +5,15 @@ Implements docs/witnesses.md.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import statement
+from pbem.proof.compare.difference import restored
 from pbem.proof.compare.finding import Finding
-from pbem.tlog.note import NotANote
+from pbem.tlog.checkpoint import Checkpoint
+from pbem.tlog.note import NotANote, Note
 from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import LOG, VerifierKey
 
@@ -32,12 +35,37 @@ class Log:
     witnesses: Sequence[VerifierKey]
     witnessed: dict[str, tuple[int, int]] = field(init=False, default_factory=dict)
     """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
+    _roots: dict[int, bytes] = field(init=False, default_factory=dict)
+    """By size the root of the log that letters showed first, in a checkpoint that the server signed."""
+
+    @property
+    def _own(self) -> VerifierKey:
+        return VerifierKey(self.index.server, LOG, bytes.fromhex(self.index.key))
 
     def compare(self, letter: Shown) -> Iterator[Finding]:
-        """What each entry that a letter shows in the log says about the bundle."""
+        """What the log that a letter shows says about the server, and each entry in it about the bundle."""
+        for size in dict.fromkeys(self._forks(letter.kept)):
+            forked = "its log forked, or began anew from a backup"
+            said = f"{self.index.server} signed two logs of {size} entries with different roots: {forked}"
+            yield Finding("two stories", f"log of {self.index.server}", said + restored(self.index))
         for logged in letter.kept.logged:
             if (logged.server, logged.match) == self.index.place:
                 yield self._logged(letter.kept, logged)
+
+    def _forks(self, kept: Kept) -> Iterator[int]:
+        """The sizes at which the log has another root than letters showed before, whatever match they are about."""
+        for note in _notes(kept):
+            try:
+                shown = Checkpoint.read(note.text)
+            except NotANote:
+                continue
+            known = self._roots.get(shown.size)
+            if shown.origin != self.index.server or shown.root == known or note.by(self._own) is None:
+                continue
+            if known is None:
+                self._roots[shown.size] = shown.root
+            else:
+                yield shown.size
 
     def _logged(self, kept: Kept, logged: Logged) -> Finding:
         server, match = self.index.place
@@ -50,7 +78,7 @@ class Log:
         size = checkpoint.size
         if checkpoint.origin != server:  # a witness keeps the logs apart by these names
             return Finding("broken", what, "its checkpoint is of another log", logged.seq)
-        if proof.note.by(VerifierKey(server, LOG, bytes.fromhex(self.index.key))) is None:
+        if proof.note.by(self._own) is None:
             return Finding("broken", what, "its checkpoint is not signed with the bundle's key", logged.seq)
         ours = self.index.heads.get(logged.seq)
         if ours is None or not proof.proves(statement(server, match, logged.seq, ours)):
@@ -62,10 +90,10 @@ class Log:
                 return Finding("later" if later else "two stories", what, said, logged.seq)
             missing = "the bundle has no such entry" if ours is None else "the proof does not lead to the bundle's"
             return Finding("open" if ours is None else "broken", what, missing, logged.seq)
-        seen = self._seen(logged.seq, proof)
-        if self.witnesses and not seen:
-            return Finding("open", what, f"size {size}: cosigned by no witness that was named", logged.seq)
-        return Finding("agrees", what, ", ".join([f"size {size}", *(f"seen by {name}" for name in seen)]), logged.seq)
+        seen = [f"seen by {name}" for name in self._seen(logged.seq, proof)]
+        if self.witnesses and not seen:  # another may have been quicker: that leaves nothing open
+            seen = ["cosigned by no witness that was named"]
+        return Finding("agrees", what, ", ".join([f"size {size}", *seen]), logged.seq)
 
     def _seen(self, seq: int, proof: InclusionProof) -> list[str]:
         """The believed witnesses that saw this entry; of each the last entry is kept, and when it saw that first."""
@@ -75,3 +103,13 @@ class Log:
             if seq > before[0] or (seq == before[0] and signature.time < before[1]):
                 self.witnessed[witness.name] = seq, signature.time
         return [witness.name for witness, _ in seen]
+
+
+def _notes(kept: Kept) -> Iterator[Note]:
+    """The notes in a letter: beneath its proofs, and in its text."""
+    for logged in kept.logged:
+        with suppress(NotANote):
+            yield InclusionProof.read(logged.proof).note
+    for written in kept.notes:
+        with suppress(NotANote):
+            yield Note.read(written)
