@@ -56,6 +56,7 @@ STALLS = 0.002  # how probable it is, when others may run, that a desk hangs unt
 IN_HAND = {"letter leased": 0.02, "letter read": 0.02}
 """The same while it has a letter in hand, which another desk then takes."""
 DEATHS = 400  # most points passed between two deaths
+OPERATIONS = 60  # most disk operations until the power fails in the middle of one
 
 
 class _Disk(Disk):
@@ -186,22 +187,32 @@ class Machine:
 
     def _is_time(self) -> bool:
         self._passings -= 1
-        if self._passings > 0 or self.deaths <= 0 or any(place.would_be_blamed() for place in self._places):
+        if self._passings > 0 or self.deaths <= 0 or self._would_be_blamed():
             return False
         self.deaths -= 1
         self._passings = self._next_death()
         return True
+
+    def _would_be_blamed(self) -> bool:
+        return any(place.would_be_blamed() for place in self._places)
 
     def _next_death(self) -> int:
         return self.draw.randint(1, DEATHS)
 
     def kill(self) -> None:
         """`kill -9`, from outside."""
-        self.die(power=False)
+        self._die_soon(power=False)
 
     def cut_power(self) -> None:
         """The power fails."""
-        self.die(power=True)
+        self._die_soon(power=True)
+
+    def _die_soon(self, *, power: bool) -> None:
+        """Die as soon as no letter would be blamed for that."""
+        if self._life is not None and not self.dead and self._would_be_blamed():
+            self.loop.call_later(1.0, partial(self._die_soon, power=power))
+        else:
+            self.die(power=power)
 
     def die(self, *, power: bool) -> None:
         """From now on nothing that runs there has an effect; it restarts after a while."""
@@ -211,7 +222,12 @@ class Machine:
     def cut_power_soon(self) -> None:
         """The power fails in the middle of the next disk operation."""
         if self._life is not None and not self.dead:
-            self.disk.fails_after = self.draw.randrange(60)
+            self.disk.fails_after = self.draw.randrange(OPERATIONS)
+
+    def put_off_power_cut(self) -> None:
+        """Let the power not fail in the middle of the next disk operations."""
+        if self.disk.fails_after is not None:
+            self.disk.fails_after = max(self.disk.fails_after, OPERATIONS)
 
     def _died(self, power: bool) -> None:
         self.dead = True
@@ -389,6 +405,8 @@ class Desk:
             clock=self._loop.time,
         )
         self._database: Database | None = None
+        self._finished: set[int] = set()
+        """The letters that nobody will work on again."""
         self.work: Work = self._stack.enter_context(opened(supplies, turn, place.worked, place.rests, place.begins))
 
     def _open(self, open_desk: OpenDesk, config: Config, database: Database, *rest: Any) -> DeskLike:
@@ -431,6 +449,8 @@ class Desk:
             return
         if machine.dead:
             raise Killed(point)
+        if self.would_be_blamed():
+            machine.put_off_power_cut()
         if machine._is_time():
             if draw.random() < 0.3:
                 machine.world.figures.desk_deaths += 1
@@ -459,13 +479,15 @@ class Desk:
             self._look()
 
     def would_be_blamed(self) -> bool:
-        """Whether its death would be the third during work on one letter alone: that would be the letter's fault."""
+        """Whether its death could be the third during work on one letter alone: that would be the letter's fault."""
         if self._database is None or self.over:
             return False
-        # Asked past the database: no decision stands on it. In a transaction the letter may be done already.
-        query = "SELECT count(*) FROM inbox WHERE owner = ? AND state <> 'waiting' AND alone = 1 AND attempts >= ?"
-        (found,) = connection(self._database).execute(query, (self.owner, ATTEMPTS - 1)).fetchone()
-        return bool(found)
+        # Asked past the database: no decision stands on it.
+        query = "SELECT id, state = 'leased' FROM inbox WHERE owner = ? AND state <> 'waiting' AND attempts >= ?"
+        found = dict(connection(self._database).execute(query, (self.owner, ATTEMPTS - 1)).fetchall())
+        if not self._database.in_transaction:  # in one, a letter may be done that is not when that is rolled back
+            self._finished |= {letter for letter, leased in found.items() if not leased}
+        return not found.keys() <= self._finished
 
     def _stall(self, point: str) -> None:
         """Hang until others declare this desk dead, and then go on."""

@@ -134,6 +134,25 @@ def test_a_desk_that_hangs_is_ended_with_its_server(tmp_path: Path, monkeypatch:
         check(world)
 
 
+@pytest.mark.parametrize("after", range(2, 20, 3))
+def test_no_letter_is_set_aside_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """As it would be for three power cuts during work on it alone, whoever caused them (seeds 2597, 9617)."""
+    week = replace(short(1), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
+    passed, left = Desk._passed, [8]
+    with World(tmp_path, "chance", week) as world:
+
+        def pass_and_fail(desk: Desk, point: str) -> None:
+            if point == "letter read" and left[0]:
+                left[0] -= 1
+                world.machine.disk.fails_after = after
+            passed(desk, point)
+
+        monkeypatch.setattr(Desk, "_passed", pass_and_fail)
+        world.run()
+        assert world.figures.power_cuts > 3
+        check(world)
+
+
 @pytest.mark.parametrize("seed", [2, 3])
 def test_what_a_killed_server_could_not_sync_takes_nothing_with_it(tmp_path: Path, seed: int) -> None:
     """The disk fails to sync; the server is killed, restarts and goes on; then the power fails."""
