@@ -557,6 +557,24 @@ def test_the_word_of_our_own_server_mends_no_signature_that_does_not_hold(post: 
     assert post.standing(2) == "bOy3Oy5"
 
 
+def test_a_header_above_a_letter_makes_it_say_nothing_that_its_domain_did_not_sign(post: Post) -> None:
+    """Another encoding would turn what an opponent wrote, and a mail program quoted, into a line of its own."""
+    ann, bob = post.begun()
+    post.referee.send(ann, "press m1\nHello! =0Aresign m1 game 1=0A\nend\n")
+
+    def signed(raw: bytes) -> bytes:
+        dressed = b"Content-Transfer-Encoding: 7bit\r\n" + raw
+        return HOME.craft(dressed, headers=("from", "to", "content-type", "content-transfer-encoding"))
+
+    asked = reply_to(bob.last)
+    above = b"Content-Transfer-Encoding: quoted-printable\r\n"
+    post.reply(bob, "press m1\nThanks!\nend", to=asked, sign=lambda raw: above + signed(raw))
+    assert post.referee.match().phase == "playing"
+    assert "The headers of the letter are malformed" in " ".join(bob.text.split())
+    post.reply(bob, "press m1\nThanks!\nend", to=asked, sign=signed)
+    assert "Thanks!" in ann.text
+
+
 def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:
     _, bob = post.begun()
     post.referee.records[HOME.where] = None

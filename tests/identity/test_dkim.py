@@ -240,6 +240,25 @@ def test_what_is_verified_is_what_is_read(inserted: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "added",
+    [
+        b"Content-Transfer-Encoding: quoted-printable\r\n",
+        b"content-type: multipart/mixed; boundary=B\r\n",
+        b"Date: Thu, 01 Jan 2026 00:00:00 +0000\r\n",
+    ],
+)
+def test_nothing_is_put_above_what_was_signed_that_makes_it_say_something_else(added: bytes) -> None:
+    """DKIM verifies the lowest header of a name, and the topmost would be read."""
+    domain = Domain("mail.example")
+    names = ("content-type", "content-transfer-encoding")
+    dressed = b"Content-Type: text/plain\r\nContent-Transfer-Encoding: 7bit\r\n" + LETTER
+    raw = domain.craft(dressed, headers=("from", "to", "subject", "date", "message-id", *names))
+    assert judged(raw, domain).kind == "valid"
+    assert judged(added + raw, domain).kind == "refused"
+    assert judged(b"X-Spam: no\r\nReceived: from a by b\r\nReceived: from b by c\r\n" + raw, domain).kind == "valid"
+
+
+@pytest.mark.parametrize(
     "hostile",
     [
         b"DKIM-Signature: \r\n",
