@@ -191,7 +191,7 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
         dkim.validate_signature_fields({name: text for name, text in tags.items() if name not in {b"t", b"x"}})
         domain, selector = tags[b"d"].decode("ascii").lower(), tags[b"s"].decode("ascii")
         mark = hashlib.sha256(_octets(tags)).hexdigest()
-    except (dkim.DKIMException, InvalidTagValueList, UnicodeDecodeError, binascii.Error) as error:
+    except (dkim.DKIMException, InvalidTagValueList, IndexError, UnicodeDecodeError, binascii.Error) as error:
         if "unknown signature algorithm" in str(error):
             raise _Unfit(_weak()) from error
         raise _Unfit(malformed) from error
