@@ -424,6 +424,8 @@ def leaves(message: Message) -> Iterator[Message]:
 
 def parts_of(message: Message) -> Iterator[Part]:
     for part in leaves(message):
+        if "quoted-printable" in str(part["Content-Transfer-Encoding"]).lower():
+            part.set_payload(re.sub(r"=[ \t]+(?=\r?\n|\Z)", "=", str(part.get_payload())))
         content = part.get_payload(decode=True)
         content = content if isinstance(content, bytes) else b""
         name = part.get_filename() or ""

@@ -87,6 +87,11 @@ def parts(first: bytes) -> Callable[[bytes], bytes]:
     return lambda raw: raw.replace(TEXT, b"multipart/mixed; boundary=B").replace(b"resign m1 game 1\r\n", dressed)
 
 
+def encoded(text: bytes) -> Callable[[bytes], bytes]:
+    head = b"Content-Transfer-Encoding: quoted-printable\r\n"
+    return lambda raw: head + raw.replace(b"resign m1 game 1", text)
+
+
 @pytest.mark.parametrize(
     ("change", "added", "tags", "counts"),
     [
@@ -102,6 +107,9 @@ def parts(first: bytes) -> Callable[[bytes], bytes]:
         (bytes, b"Content-Type: text/plain\r\n", {}, False),
         (lambda raw: b"Content-Transfer-Encoding: 7bit\r\n" + raw, b"", {}, True),
         (lambda raw: b"Content-Transfer-Encoding: 7bit\r\n" + raw, b"content-transfer-encoding: 7bit\r\n", {}, False),
+        (encoded(b"resign m1 =\r\ngame 1"), b"", {}, True),
+        (encoded(b"resign m1 = \t\r\ngame 1"), b"", {}, True),
+        (encoded(b"> no = \r\nresign m1 game 1"), b"", {}, False),
         (lambda raw: raw.replace(b"utf-8", b"utf-7"), b"", {}, True),
         (lambda raw: raw.replace(b"utf-8", b"utf-7").replace(b"resign", b"+AHI-esign"), b"", {}, False),
         (parts(b"Content-Type: text/html"), b"", {}, True),
