@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import contextlib
 import email
 import email.utils
@@ -22,6 +23,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from email.message import Message
 from typing import TYPE_CHECKING, Any
 
 from cryptography import x509
@@ -43,7 +45,6 @@ from pbem.games.sealed import Step, sealed_rules, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from email.message import Message
 
 Body = dict[str, Any]
 
@@ -387,23 +388,48 @@ class Part:
     text: str
 
 
+CHARSETS = (
+    r"utf-(8|16|32).*|ascii|latin_1|iso8859.*|iso2022.*|cp\d+|koi8.*|mac-.*|gb.*|big5.*|shift_jis.*|euc_.*|hz|johab"
+    r"|tis-620|kz1048|ptcp154"
+)
+
+
+def known_charset(charset: str | None) -> str:
+    try:
+        name = codecs.lookup(charset or "").name
+    except LookupError:
+        return ""
+    return name if re.fullmatch(CHARSETS, name) else ""
+
+
 def decoded(content: bytes, charset: str | None) -> str:
-    for one in (charset or "utf-8", "utf-8", "cp1252"):
+    for one in (known_charset(charset), "utf-8", "cp1252"):
         try:
-            return content.decode(one)
-        except (LookupError, UnicodeDecodeError):
+            if one:
+                return content.decode(one)
+        except UnicodeError:
             continue
     return content.decode("cp1252", "replace")
 
 
+def leaves(message: Message) -> Iterator[Message]:
+    """Those of a forwarded letter are not the letter's."""
+    if message.get_content_maintype() != "multipart":
+        yield message
+    elif message.is_multipart():
+        for part in message.get_payload():
+            assert isinstance(part, Message)
+            yield from leaves(part)
+
+
 def parts_of(message: Message) -> Iterator[Part]:
-    for part in message.walk():
-        if part.is_multipart():
-            continue
+    for part in leaves(message):
+        if "quoted-printable" in str(part["Content-Transfer-Encoding"]).lower():
+            part.set_payload(re.sub(r"=[ \t]+(?=\r?\n|\Z)", "=", str(part.get_payload())))
         content = part.get_payload(decode=True)
         content = content if isinstance(content, bytes) else b""
         name = part.get_filename() or ""
-        attached = part.get_content_disposition() == "attachment" or bool(name)
+        attached = part.get_content_disposition() == "attachment"
         text = decoded(content, part.get_content_charset())
         yield Part(part.get_content_type(), name, attached, content, text)
 
@@ -1129,11 +1155,14 @@ def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime) -> None:
     headers = [one.partition(b":")[::2] for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
     sender = str(email.message_from_bytes(raw)["From"])
     domain_from = email.utils.parseaddr(sender)[1].lower().rpartition("@")[2]
+    names = [key.lower() for key, _ in headers]
+    for once in (b"date", b"content-type", b"content-transfer-encoding"):
+        must(names.count(once) <= 1, f"two {once.decode()}")
     for number, (key, value) in enumerate(headers):
         if key.strip().lower() != b"dkim-signature":
             continue
         sig = tags(value.decode("ascii", "replace").replace("\r\n", ""))
-        if f"{sig.get('s')}._domainkey.{sig.get('d')}" != name:
+        if f"{sig.get('s')}._domainkey.{sig.get('d', '').lower()}" != name:
             continue
         domain = sig["d"].lower()
         fits = domain_from == domain or domain_from.endswith(f".{domain}")
@@ -1147,9 +1176,16 @@ def dkim_counts(sig: Mapping[str, str], rec: Mapping[str, str], at: datetime) ->
     stamp = at.timestamp()
     if "from" not in asked or "l" in sig or sig.get("a") not in {"rsa-sha256", "ed25519-sha256"}:
         return False
+    if not all(re.fullmatch("[0-9]{1,12}", sig.get(name, "0")) for name in "tx"):
+        return False
     if "x" in sig and (int(sig["x"]) < stamp or int(sig["x"]) < int(sig.get("t", "0"))):
         return False
     if "t" in sig and int(sig["t"]) > stamp + 36000:
+        return False
+    if sig.get("v") != "1" or sig.get("q", "dns/txt") != "dns/txt" or "." not in sig["d"]:
+        return False
+    domain = sig["d"].lower()
+    if not re.fullmatch(r".*[@.]", sig.get("i", f"@{domain}").lower().removesuffix(domain)):
         return False
     flags = [one.strip() for one in rec.get("t", "").split(":")]
     services = [one.strip() for one in rec.get("s", "*").split(":")]
@@ -2138,7 +2174,9 @@ def abandon(match: Match, reason: str) -> None:
 # Sentences (5.6 to 5.15).
 
 
-def sentence(match: Match, entry: Entry, what: str, player: Player | None = None, **said: str) -> Command:
+def sentence(
+    match: Match, entry: Entry, what: str, player: Player | None = None, *, game: str = "", **said: str
+) -> Command:
     body = entry.body
     seat = body["seat"]
     player = player or match.player(seat)
@@ -2154,6 +2192,7 @@ def sentence(match: Match, entry: Entry, what: str, player: Player | None = None
     for commands, _ in proven(letter, player, body.get("evidence"), waited=""):
         for command in commands:
             fits = command.name == name and want.fits(command, body.get("rev")) and here(match, command, body)
+            fits = fits and game in {"", command.said.get("*game", command.said.get("game"))}
             if fits and all(command.said.get(key) == value for key, value in said.items()):
                 check_revision(match, what, seat, body)
                 return command
@@ -2374,12 +2413,8 @@ def operator(match: Match, entry: Entry) -> None:
 
 def resigned(match: Match, entry: Entry) -> None:
     seat, whole = entry.body["seat"], entry.body["match"]
-    if whole:
-        found = sentence(match, entry, "resign", None, **{"*game": "match"})
-    else:
-        must(match.phase == "playing", "no game is played")
-        found = sentence(match, entry, "resign")
-        must(found.said.get("*game", found.said.get("game")) == str(match.game), "another game")
+    must(whole or match.phase == "playing", "no game is played")
+    sentence(match, entry, "resign", game="match" if whole else str(match.game))
     must(match.ending is None, "a game that is over")
     others_ = [other for other in match.seats if other != seat]
     last = others_[0] if len(others_) == 1 else 0

@@ -121,7 +121,9 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     used = reached or changed
     if proof and proof.again is None and used:
         assert proof.token is not None
-        desk.mailboxes.use(proof.token, caller.letter, caller.now)
+        shown = any(spec.shown != "never" for spec in done)
+        use = desk.mailboxes.use_all_shown if shown else desk.mailboxes.use
+        use(proof.token, caller.letter, caller.now)
     # What was obeyed before others can send again; but they may have had a copy refused first.
     obeyed = any(_obeyed(*replied) for replied in replies) if seen is None else changed and not seen.changed
     if caller.player and signed and obeyed:

@@ -221,6 +221,12 @@ class ReplyTokens:
         """Use a token up: the letter had effect."""
         self._tokens.use(token.hash, _text_of(letter), to_db(now))
 
+    def use_all_shown(self, token: Token, letter: Letter, now: datetime) -> None:
+        """Use up all of the player's tokens in a letter that opponents will get, and could send again with them."""
+        self.use(token, letter, now)
+        beside = mailbox_evidence.shown_tokens(letter) - {token.hash}
+        self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
+
 
 def token_in(address: str, config: Config) -> str:
     """The token that a reply address of ours ends with; empty for all other addresses."""

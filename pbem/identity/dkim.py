@@ -35,6 +35,7 @@ HEADER = 3000  # octets of one; dkimpy takes them apart with expressions that ar
 RECORD = 4000  # octets of a key record; RSA with 8192 bits has 1500
 BLANKS = 500  # blanks in a row: dkimpy's relaxed canonicalization of the body takes the square of them
 RSA_BITS = range(1024, 8193)  # RFC 8301 3.2: shorter ones must not be accepted; longer ones only cost time
+ONCE = ("date", "content-type", "content-transfer-encoding")  # what a text says, and when: RFC 5322 3.6, RFC 2045
 SLOP = 36000  # seconds by which a signature may seem to come from the future: clocks in the wrong zone
 
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?)+", re.I)
@@ -162,6 +163,11 @@ def _message(letter: Received) -> dkim.DKIM:
     import dkim
 
     refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
+    names = [name for name, _ in letter.root.headers]
+    if any(names.count(name) > 1 for name in ONCE):
+        raise _Unfit(
+            refused
+        )  # DKIM signs the lowest of them, and the topmost is the one that is read (RFC 6376 8.15)
     try:
         message = dkim.DKIM(letter.raw)
     except (dkim.DKIMException, IndexError) as error:
@@ -185,7 +191,7 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
         dkim.validate_signature_fields({name: text for name, text in tags.items() if name not in {b"t", b"x"}})
         domain, selector = tags[b"d"].decode("ascii").lower(), tags[b"s"].decode("ascii")
         mark = hashlib.sha256(_octets(tags)).hexdigest()
-    except (dkim.DKIMException, InvalidTagValueList, UnicodeDecodeError, binascii.Error) as error:
+    except (dkim.DKIMException, InvalidTagValueList, IndexError, UnicodeDecodeError, binascii.Error) as error:
         if "unknown signature algorithm" in str(error):
             raise _Unfit(_weak()) from error
         raise _Unfit(malformed) from error

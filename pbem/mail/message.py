@@ -444,9 +444,13 @@ def _unword(text: str, encoding: str) -> bytes:
     return binascii.a2b_qp(data, header=True) if encoding in "qQ" else _base64(data)
 
 
+_SOFT_BREAK = re.compile(rb"=[ \t]++(?=\r?\n|\Z)")
+"""With blanks that came on the way (RFC 2045 6.7): DKIM lets them come, and no line may break for them."""
+
+
 def _unencoded(body: bytes, encoding: str) -> bytes:
     if encoding == "quoted-printable":
-        return binascii.a2b_qp(body)
+        return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", body))
     return _base64(body) if encoding == "base64" else body
 
 

@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from pbem.identity import dkim
 from pbem.identity.sender_auth import vouch
 from pbem.match.transcript import sha256_hex
 
@@ -56,11 +57,23 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
     if received is None:
         return "the evidence does not say when the letter was received"
     if evidence.by == "dkim":
-        verdict = vouch(letter, {evidence.name: evidence.record}, "", received).verdict
-        return "" if verdict.kind == "valid" else verdict.reason
+        return _signed(letter, evidence, received)
     if vouch(letter, {}, evidence.name, received).told != evidence.record:
         return f"the letter does not carry what {evidence.name} is said to have written of a signature that counts"
     return ""
+
+
+def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
+    """Why no DKIM signature holds with the kept record of its key; other signatures have no part in it."""
+    found, verdict = dkim.signatures(letter)
+    named = [signature for signature in found if signature.name == evidence.name]
+    if found and not named:
+        return f"none of its DKIM signatures that may count is by the key {evidence.name}"
+    for signature in named:
+        verdict = dkim.verify(letter, signature, evidence.record, received)
+        if verdict.kind == "valid":
+            return ""
+    return verdict.reason
 
 
 def _moment(text: str) -> datetime | None:

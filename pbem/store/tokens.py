@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from pbem.store.database import Database
 
@@ -92,6 +92,15 @@ class Tokens:
         )
         if used.rowcount != 1:
             raise RuntimeError("the reply token was used before")
+
+    def use_with_it(self, hashes: Iterable[str], name: str, letter: str, time: str) -> None:
+        """Use up those of a player's tokens that this letter shows beside its own, if none did before."""
+        for hashed in hashes:
+            self._database.execute(
+                "UPDATE reply_tokens SET used = ?, letter = ?"
+                " WHERE hash = ? AND name = ? AND purpose = 'reply' AND used IS NULL",
+                (time, letter, hashed, name),
+            )
 
     def waiting(self, address: str, purpose: Purpose, since: str) -> int:
         """How many unused tokens for this purpose were mailed to the address since then."""

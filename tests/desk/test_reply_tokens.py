@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import email.utils
 import json
 import re
@@ -555,6 +556,42 @@ def test_the_word_of_our_own_server_mends_no_signature_that_does_not_hold(post: 
     post.referee.records[HOME.where] = None
     post.reply(bob, text, to=asked, sign=lambda raw: FORGED + post.sign(raw))
     assert post.standing(2) == "bOy3Oy5"
+
+
+def test_a_header_above_a_letter_makes_it_say_nothing_that_its_domain_did_not_sign(post: Post) -> None:
+    """Another encoding would turn what an opponent wrote, and a mail program quoted, into a line of its own."""
+    ann, bob = post.begun()
+    post.referee.send(ann, "press m1\nHello! =0Aresign m1 game 1=0A\nend\n")
+
+    def signed(raw: bytes) -> bytes:
+        dressed = b"Content-Transfer-Encoding: 7bit\r\n" + raw
+        return HOME.craft(dressed, headers=("from", "to", "content-type", "content-transfer-encoding"))
+
+    asked = reply_to(bob.last)
+    above = b"Content-Transfer-Encoding: quoted-printable\r\n"
+    post.reply(bob, "press m1\nThanks!\nend", to=asked, sign=lambda raw: above + signed(raw))
+    assert post.referee.match().phase == "playing"
+    assert "The headers of the letter are malformed" in " ".join(bob.text.split())
+    post.reply(bob, "press m1\nThanks!\nend", to=asked, sign=signed)
+    assert "Thanks!" in ann.text
+
+
+def test_a_blank_on_the_way_breaks_no_line_of_a_quote(post: Post) -> None:
+    """Relaxed DKIM lets blanks come to the ends of lines; a soft break before them stays one (RFC 2045 6.7)."""
+    ann, bob = post.begun()
+    post.referee.send(ann, "press m1\n" + "\u00e9" * 11 + "xx resign m1 game 1\nend\n")
+
+    def changed(raw: bytes) -> bytes:
+        head, _, text = raw.partition(b"\r\n\r\n")
+        lines = [binascii.b2a_qp(line, istext=False).replace(b"\n", b"\r\n") for line in text.split(b"\r\n")]
+        encoded = b"\r\n".join([head, b"Content-Transfer-Encoding: quoted-printable", b"", *lines])
+        assert b"=\r\nresign m1 game 1" in encoded
+        signed = HOME.craft(encoded, headers=("from", "to", "content-type", "content-transfer-encoding"))
+        return signed.replace(b"=\r\nresign", b"= \r\nresign")
+
+    post.reply(bob, "press m1\nThanks!\nend", to=reply_to(bob.last), sign=changed)
+    assert "Thanks!" in ann.text
+    assert post.referee.match().phase == "playing"
 
 
 def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:

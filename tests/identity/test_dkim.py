@@ -240,6 +240,25 @@ def test_what_is_verified_is_what_is_read(inserted: bytes) -> None:
 
 
 @pytest.mark.parametrize(
+    "added",
+    [
+        b"Content-Transfer-Encoding: quoted-printable\r\n",
+        b"content-type: multipart/mixed; boundary=B\r\n",
+        b"Date: Thu, 01 Jan 2026 00:00:00 +0000\r\n",
+    ],
+)
+def test_nothing_is_put_above_what_was_signed_that_makes_it_say_something_else(added: bytes) -> None:
+    """DKIM verifies the lowest header of a name, and the topmost would be read."""
+    domain = Domain("mail.example")
+    names = ("content-type", "content-transfer-encoding")
+    dressed = b"Content-Type: text/plain\r\nContent-Transfer-Encoding: 7bit\r\n" + LETTER
+    raw = domain.craft(dressed, headers=("from", "to", "subject", "date", "message-id", *names))
+    assert judged(raw, domain).kind == "valid"
+    assert judged(added + raw, domain).kind == "refused"
+    assert judged(b"X-Spam: no\r\nReceived: from a by b\r\nReceived: from b by c\r\n" + raw, domain).kind == "valid"
+
+
+@pytest.mark.parametrize(
     "hostile",
     [
         b"DKIM-Signature: \r\n",
@@ -249,10 +268,13 @@ def test_what_is_verified_is_what_is_read(inserted: bytes) -> None:
         b"DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=s1; h=from; bh=aaaa; b=aaaa; c=x/y/z\r\n",
         b"DKIM-Signature: v=1; a=rsa-sha256; d=\xff; s=s1; h=from; bh=aaaa; b=aaaa\r\n",
         b"DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=s1; h=from; bh=a; b=a\r\n",
+        b"DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; i=mail.example; s=s1; h=from; bh=aaaa; b=aaaa\r\n",
     ],
 )
 def test_hostile_signatures(hostile: bytes) -> None:
-    assert judged(hostile + LETTER, Domain("mail.example")).kind in {"bad", "refused"}
+    domain = Domain("mail.example")
+    assert judged(hostile + LETTER, domain).kind in {"bad", "refused"}
+    assert judged(hostile + domain.craft(LETTER), domain).kind == "valid", "it does no harm to another"
 
 
 def test_letters_that_dkimpy_would_take_long_for() -> None:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from forgers import holds, proof
+import second_verifier
+from forgers import checked, holds, index, proof, signed_again, with_entry, with_papers
 from honest import accused
-from make_vectors import SETUPS, SMALL, asked, home, reply
+from make_vectors import SETUPS, SMALL, VECTORS, asked, home, reply
 from referee import Mailbox, Referee, form_in, placed
 
+from pbem.match.documents import Evidence
+from pbem.match.transcript import sha256_hex
+from pbem.proof import bundle
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pbem.proof.bundle import Bundle
+
+SIGNED = ("from", "to", "subject", "message-id", "content-type")
+TEXT = b"text/plain; charset=utf-8"
+PARTS = b"--B\r\n%b\r\n\r\nresign m1 match\r\n--B\r\n\r\nresign m1 game 1\r\n--B--\r\n"
 
 
 def without_revision(form: str) -> str:
@@ -57,3 +67,65 @@ def test_what_was_not_used_and_what_was_withdrawn(table: tuple[Referee, Bundle])
         *("rev-1.txt", "rev-3.txt")
     }
     assert accused(referee) == []
+
+
+def resigning(change: Callable[[bytes], bytes], added: bytes, tags: dict[str, str]) -> bytes:
+    """A bundle in which Bob's resignation is changed, signed by his domain anew, and gets a header above it."""
+    found = bundle.read((VECTORS / "good/mailbox.pbem.zip").read_bytes())
+    paper, path = "evidence/resign-5-seat-2.txt", "letters/resign-5-seat-2.eml"
+    raw = found.papers[path]
+    letter = added + home().craft(change(raw[raw.index(b"From:") :]), headers=SIGNED, **tags)
+    evidence = replace(Evidence.read(found.papers[paper].decode()), mail=sha256_hex(letter)).text().encode()
+    forged = with_papers(found, {paper: evidence, path: letter})
+    at = index(found, "resigned")
+    said = {"mail": sha256_hex(letter), "evidence": sha256_hex(evidence)}
+    return bundle.write(signed_again(with_entry(forged, at, lambda body: body.update(said)), at))
+
+
+def parts(first: bytes) -> Callable[[bytes], bytes]:
+    dressed = PARTS % first
+    return lambda raw: raw.replace(TEXT, b"multipart/mixed; boundary=B").replace(b"resign m1 game 1\r\n", dressed)
+
+
+def encoded(text: bytes) -> Callable[[bytes], bytes]:
+    head = b"Content-Transfer-Encoding: quoted-printable\r\n"
+    return lambda raw: head + raw.replace(b"resign m1 game 1", text)
+
+
+@pytest.mark.parametrize(
+    ("change", "added", "tags", "counts"),
+    [
+        (bytes, b"", {}, True),
+        (bytes, b"", {"d": "MAIL.example"}, True),
+        (bytes, b"", {"d": "MAIL.example", "i": "bob@Out.mail.EXAMPLE"}, True),
+        (bytes, b"", {"i": "mail.example"}, False),
+        (bytes, b"", {"v": "2"}, False),
+        (bytes, b"", {"q": "dns/other"}, False),
+        (bytes, b"", {"t": "-5"}, False),
+        (bytes, b"From bob Sun Mar  1 12:00:00 2026\r\n", {}, True),
+        (bytes, b"Subject: another\r\n", {}, True),
+        (bytes, b"Content-Type: text/plain\r\n", {}, False),
+        (lambda raw: b"Content-Transfer-Encoding: 7bit\r\n" + raw, b"", {}, True),
+        (lambda raw: b"Content-Transfer-Encoding: 7bit\r\n" + raw, b"content-transfer-encoding: 7bit\r\n", {}, False),
+        (encoded(b"resign m1 =\r\ngame 1"), b"", {}, True),
+        (encoded(b"resign m1 = \t\r\ngame 1"), b"", {}, True),
+        (encoded(b"> no = \r\nresign m1 game 1"), b"", {}, False),
+        (lambda raw: raw.replace(b"utf-8", b"utf-7"), b"", {}, True),
+        (lambda raw: raw.replace(b"utf-8", b"utf-7").replace(b"resign", b"+AHI-esign"), b"", {}, False),
+        (parts(b"Content-Type: text/html"), b"", {}, True),
+        (parts(b"Content-Type: message/rfc822"), b"", {}, True),
+        (parts(b"Content-Disposition: attachment"), b"", {}, True),
+        (parts(b"Content-Disposition: inline; filename=a.txt"), b"", {}, False),
+    ],
+)
+def test_both_verifiers_read_a_letter_alike(
+    change: Callable[[bytes], bytes], added: bytes, tags: dict[str, str], *, counts: bool
+) -> None:
+    """What its text is, and whether its domain vouches for it, as docs/bundle.md says."""
+    content = resigning(change, added, tags)
+    assert all(check.holds for check in checked(content)) == counts
+    if counts:
+        second_verifier.verify(content)
+    else:
+        with pytest.raises(second_verifier.Wrong):
+            second_verifier.verify(content)

@@ -146,11 +146,24 @@ class TestEvidence:
             ({"token": "0" * 64}, "the letter does not show the reply address that the evidence names"),
             (
                 {"name": "x._domainkey.mail.example"},
-                "The name server of mail.example could not be asked for the key s1._domainkey",
+                "none of its DKIM signatures that may count is by the key x._domainkey.mail.example",
             ),
             ({"record": "v=DKIM1; p="}, "The DKIM key s1._domainkey.mail.example is revoked."),
         ):
             assert self.fault(replace(by, **changes)).startswith(said)
+
+    def test_only_the_signature_that_the_evidence_names_is_judged(self) -> None:
+        """Another one, whose key was not kept, hides nothing that is wrong with it."""
+        other = Domain("mail.example", "s2", key=rsa_key(1024, 1))
+        signed = HOME.sign(written(), AT)
+        for letter in (other.sign(signed, AT), HOME.sign(other.sign(written(), AT), AT)):
+            assert self.fault(evidence(letter), letter) == ""
+            assert self.fault(evidence(letter, record="v=DKIM1; p="), letter).endswith(
+                "s1._domainkey.mail.example is revoked."
+            )
+            assert self.fault(evidence(letter, record=other.record), letter).startswith(
+                "The DKIM signature of mail.example"
+            )
 
     def test_by_the_word_of_the_server(self) -> None:
         """It must have written so in the letter."""
