@@ -164,10 +164,8 @@ def _message(letter: Received) -> dkim.DKIM:
 
     refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
     names = [name for name, _ in letter.root.headers]
-    if any(names.count(name) > 1 for name in ONCE):
-        raise _Unfit(
-            refused
-        )  # DKIM signs the lowest of them, and the topmost is the one that is read (RFC 6376 8.15)
+    if any(names.count(name) > 1 for name in ONCE):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
+        raise _Unfit(refused)
     try:
         message = dkim.DKIM(letter.raw)
     except (dkim.DKIMException, IndexError) as error:
