@@ -26,7 +26,7 @@ from pbem.proof.fates import Fates
 from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from sealed_match import Owner
@@ -289,7 +289,7 @@ def test_a_commitment_exchanged_after_the_other_opened_is_found() -> None:
     fails(forged, "wrong `prev`")
 
 
-MORE = {
+MORE: dict[str, Callable[[str], str]] = {
     "the same": lambda text: text,
     "another": lambda text: text.replace("game 1", "game 2"),
     "a resignation": lambda text: f"resign m1 game 1\n{text.partition(chr(10))[2].partition('prev')[0]}rev 1\n",
