@@ -2613,7 +2613,7 @@ def seal(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str]])
     match.once(paper["mail"], "seal", seat, match.game, 0)
     for commands, key in proven(letter, player, None, waited="waited", turn=0):
         want = Want(match, player.name, [match.prev], mailbox=False)
-        for command in commands:
+        for command in commands if len(commands) == 1 else ():
             fits = command.name == "seal" and game_of(command) == match.game and want.fits(command, int(paper["rev"]))
             if fits and key == paper["key"]:
                 (said,) = [words[0] for name, words, _ in sections(command) if name == "commitment"]
@@ -2641,7 +2641,7 @@ def letter_of_steps(match: Match, entry: Entry) -> None:
 def said_in(match: Match, letter: Letter, player: Player, name: str, prevs: Sequence[str], turn: str) -> Command:
     for commands, _ in proven(letter, player, None, waited=""):
         want = Want(match, player.name, prevs, mailbox=False, demanded=("server", "player", "prev"))
-        for command in commands:
+        for command in commands if len(commands) == 1 else ():
             fits = command.name == name and command.said.get("*turn", turn) == turn
             if fits and game_of(command) == match.game and want.fits(command, None):
                 return command

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.record import read
+from pbem.match.sealed_documents import ORDERS, SETUP, Place, path
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
 from pbem.player.opponent.chance import Chance
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from pbem.games import Options
     from pbem.games.sealed import SealedRules
-    from pbem.match.record import Record
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -167,6 +167,9 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
                 return Finding("open", what, f"{said}. But {plan.elsewhere}", seq)
             return Finding("contradicts", what, said, seq)
         moves += 1
+    for entry in proved.bundle.entries:
+        if entry.type == "verdict" and entry.body["verdicts"][str(seat)] == "not revealed":
+            return Finding("open", what, f"game {entry.body['game']}: {player} revealed nothing of it", entry.seq)
     if not moves:
         return Finding("open", what, f"the seed is that of {player}; but nothing of its play is revealed", 1)
     many = f"all {moves} setups and orders" if moves > 1 else "its setup"
@@ -178,6 +181,10 @@ def _judged(judge: SealedRules, own: object, text: str) -> str:
         return judge.order(own, text)
     except Refused:
         return text
+
+
+def _judges(entry: Entry, game: int) -> bool:
+    return entry.type == "verdict" and entry.body["game"] == game
 
 
 def _line(text: str) -> str:
@@ -203,16 +210,18 @@ class _Seat:
         }
         for entry in found.entries:
             game = int(entry.body.get("game", 0))
-            path = f"records/game-{game}.pbem.toml"
+            record_path = f"records/game-{game}.pbem.toml"
             if entry.type == "substituted" and entry.body.get("seat") == self.seat:
                 return  # from here on somebody else plays
-            if path not in found.papers:
+            if entry.type == "sealed":  # whose own secrets are revealed though there may be no record
+                if (setup := self._revealed(found, game, SETUP)) is not None:
+                    yield entry.seq, f"game {game}, setup", setup, self._setup(entry)
+                    yield from self._sealed_orders(entry.seq, game, setup, found)
                 continue
-            record = read(found.papers[path].decode())
-            if entry.type == "sealed":
-                yield entry.seq, f"game {game}, setup", record.seats[self.seat - 1][1], self._setup(entry)
-                yield from self._sealed_orders(entry.seq, game, record)
-            elif entry.type == "commitments":
+            if record_path not in found.papers:
+                continue
+            record = read(found.papers[record_path].decode())
+            if entry.type == "commitments":
                 yield entry.seq, f"game {game}, setup", record.seats[self.seat - 1][1], self._setup(entry)
             elif entry.type == "turn" and str(self.seat) in entry.body.get("orders", ()):
                 turn = entry.body["turn"]
@@ -240,8 +249,20 @@ class _Seat:
         assert isinstance(changed, dict)
         return rules(self.plan.game).options(changed, len(match.terms.players))
 
-    def _sealed_orders(self, seq: int, game: int, record: Record) -> Iterator[tuple[int, str, str, str | None]]:
-        """The orders of a sealed game, each with what its plan gives for what had been told when it was bound."""
+    def _revealed(self, found: Bundle, game: int, name: str, turn: int = 0) -> str | None:
+        """What the seat committed to in a sealed game, once its paper is in the bundle."""
+        content = found.papers.get(path(name, Place("", "", game, self.seat, ""), turn))
+        if content is None:
+            return None
+        return content.decode().partition(f"\n{name}\n")[2].removesuffix("end\n").removesuffix("\n")
+
+    def _sealed_orders(
+        self, seq: int, game: int, setup: str, found: Bundle
+    ) -> Iterator[tuple[int, str, str, str | None]]:
+        """The orders of a sealed game, each with what its plan gives for what had been told when it was bound.
+
+        Up to the first step that was false: what came after it does not follow from the seat's own secrets.
+        """
         match = self.proved.match
         assert match is not None
         judge, seat = sealed_rules(self.plan.game), self.seat
@@ -250,12 +271,14 @@ class _Seat:
         ]
         if judge is None or not known or known[-1].sealed_game is None or known[-1].options is None:
             return
-        options, setup = known[-1].options, record.seats[seat - 1][1]
+        options, steps = known[-1].options, known[-1].sealed_game.told()
         played = {
-            number: turn.orders[seat] for number, turn in enumerate(record.turns, start=1) if seat in turn.orders
+            step.turn: text for step in steps if (text := self._revealed(found, game, ORDERS, step.turn)) is not None
         }
+        verdicts = [entry.body["verdicts"][str(seat)] for entry in found.entries if _judges(entry, game)]
+        false = verdicts[0]["false"] if verdicts and isinstance(verdicts[0], dict) else None
         table, given = judge.begin(options), dict[int, str]()
-        for step in known[-1].sealed_game.told():
+        for step in steps:
             turn = table.turn
             if step.seat == seat and turn in played and turn not in given:
                 own = judge.own(options, seat, setup, given, table)
@@ -266,6 +289,8 @@ class _Seat:
                     given[turn] = played[turn]
                 elif step.step == COMMIT or judge.papers[step.step].ordered:
                     given[turn] = played[turn]  # there was nothing to choose
+            if false and (step.seat, turn, step.step) == (seat, false["turn"], false["step"]):
+                return
             table = judge.enter(table, step.seat, step.step, step.lines)
 
     def _orders(self, match: Match, found: Bundle) -> str:

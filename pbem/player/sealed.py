@@ -12,6 +12,7 @@ import binascii
 import fcntl
 import os
 import re
+import struct
 import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final
@@ -39,7 +40,9 @@ _NOTE: Final = 4096
 """Octets of a note, which the server keeps."""
 _INFLATED: Final = 1 << 20
 _ROUNDS = 600_000
-_SALT, _NONCE = 16, 12
+_SALT, _NONCE, _TAG = 16, 12, 16
+_PIECE: Final = 1024
+"""A note has a multiple of so many octets: server and opponent see how long it is."""
 _WORDS: Final = 6
 _CONSONANTS, _VOWELS = "bdfghjklmnprstvz", "aiou"
 _WORD = re.compile(f"(?:[{_CONSONANTS}][{_VOWELS}]){{2}}[{_CONSONANTS}]")
@@ -140,7 +143,7 @@ class Code:
     def note(self, secrets: Secrets) -> str | None:
         """The note to self, in base64; None if there is too much to note."""
         plain = zlib.compressobj(9, wbits=-15)
-        content = plain.compress(canonical(secrets.document())) + plain.flush()
+        content = _padded(plain.compress(canonical(secrets.document())) + plain.flush())
         salt, nonce = self._random(_SALT), self._random(_NONCE)
         sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
@@ -168,6 +171,13 @@ class Code:
 
     def _key(self, salt: bytes) -> bytes:
         return PBKDF2HMAC(SHA256(), 32, salt, _ROUNDS).derive(self.words.encode())
+
+
+def _padded(deflated: bytes) -> bytes:
+    """The same JSON as long as others: blanks stand before it, in a stored block (RFC 1951, 3.2.4)."""
+    head = struct.Struct("<BHH")
+    blanks = -(_SALT + _NONCE + _TAG + head.size + len(deflated)) % _PIECE
+    return head.pack(0, blanks, blanks ^ 0xFFFF) + b" " * blanks + deflated
 
 
 def understood(text: str) -> str:

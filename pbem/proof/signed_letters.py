@@ -117,6 +117,8 @@ class Letters:
             kind = "clear default"
         if received:
             self._judge_once(match, kind, seat, letter, paper, evidence, received)
+        if len(reading) > 1 and kind in commands.COMMANDS and commands.COMMANDS[kind].alone:
+            raise ValueError(f"holds more than its `{kind}`")
         found = [command for command in reading if _fits(command, match, kind, seat) and not command.faults]
         if isinstance(paper, Receipt | Withdrawal) or (isinstance(paper, Opening) and match.bundle > 1):
             found = [command for command in found if command.rev in {paper.rev, None if evidence else paper.rev}]

@@ -3,7 +3,7 @@
 
 /** @typedef {{key: CryptoKey, salt: Uint8Array}} Lock made of the words, which are nowhere kept */
 const NOTE = (() => {
-  const ITERATIONS = 600000, SALT = 16, NONCE = 12, MOST = 4096, WORDS = 6;
+  const ITERATIONS = 600000, SALT = 16, NONCE = 12, TAG = 16, MOST = 4096, PIECE = 1024, WORDS = 6;
   // Proquints (Wilkerson 2009): sixteen bits a word that can be said, so that no list of words must be here.
   const CONSONANTS = "bdfghjklmnprstvz", VOWELS = "aiou";
   const word = (bits) => CONSONANTS[bits >> 12] + VOWELS[bits >> 10 & 3] + CONSONANTS[bits >> 6 & 15] + VOWELS[bits >> 4 & 3] + CONSONANTS[bits & 15];
@@ -30,10 +30,20 @@ const NOTE = (() => {
     return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
   }
 
+  /**
+   * The same JSON as long as others, for server and opponent see how long a note is: blanks stand before it, in a
+   * stored block (RFC 1951, 3.2.4).
+   */
+  function padded(deflated) {
+    const over = (SALT + NONCE + TAG + 5 + deflated.length) % PIECE, blanks = over && PIECE - over;
+    const head = [0, blanks & 255, blanks >> 8, ~blanks & 255, ~blanks >> 8 & 255];
+    return new Uint8Array([...head, ...new Uint8Array(blanks).fill(32), ...deflated]);
+  }
+
   /** The note, in base64; "" where there is too much for one. */
   async function seal({ key, salt }, secrets) {
     const iv = crypto.getRandomValues(new Uint8Array(NONCE));
-    const packed = await through(new CompressionStream("deflate-raw"), PAPERS.utf8(JSON.stringify(secrets)));
+    const packed = padded(await through(new CompressionStream("deflate-raw"), PAPERS.utf8(JSON.stringify(secrets))));
     const cipher = new Uint8Array(await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData: label(secrets) }, key, packed));
     const whole = [...salt, ...iv, ...cipher];
     return whole.length > MOST ? "" : btoa(String.fromCharCode(...whole));
@@ -59,5 +69,5 @@ const NOTE = (() => {
     return JSON.parse(new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), new Uint8Array(packed))));
   }
 
-  return { words, read, lock, lockOf, fits, seal, open };
+  return { words, read, lock, lockOf, fits, padded, seal, open };
 })();

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -331,3 +332,16 @@ def test_a_setup_is_the_one_that_was_committed_to() -> None:
     found["sealed"]["commitments"]["2"] = "00" * 32
     with pytest.raises(Failed, match="opened something else than it had committed to"):
         table.page.evaluate("([found, secrets]) => STEPS.check(found, secrets)", [found, table.secrets[1]])
+
+
+@pytest.mark.parametrize("length", [1, 300, 974, 975, 976, 3000])
+def test_the_note_of_the_page_is_as_long_as_others(length: int) -> None:
+    """What is sealed says the same to whoever inflates it, and has, once sealed, a multiple of 1024 octets."""
+    deflater = zlib.compressobj(9, wbits=-15)
+    said = json.dumps({"setup": Random(length).randbytes(length).hex()}).encode()
+    deflated = deflater.compress(said) + deflater.flush()
+    page = Scripts("note.js")
+    padded = bytes(page.evaluate("(octets) => [...NOTE.padded(Uint8Array.from(octets))]", [*deflated]))
+    assert (16 + 12 + len(padded) + 16) % 1024 == 0
+    assert len(padded) - len(deflated) < 5 + 1024
+    assert json.loads(zlib.decompress(padded, wbits=-15)) == json.loads(said)

@@ -153,6 +153,25 @@ def test_a_note_never_tells_the_secrets_and_has_a_limit() -> None:
     assert Code(WORDS, Die()).note(long) is None
 
 
+def test_the_length_of_a_note_does_not_tell_what_it_holds() -> None:
+    """Server and opponent see it: which scout a fleet has, and where a piece flew, told by a few octets."""
+    setups = ("HS Gv1 Gv2", "LS Gv1", "* A1 A2 B5 C9 D1 E4 E7\nW A10\nB B2\nX A3 A4\nZ C3 C3 D1 E9\nH A5")
+    destinations = ("A1", "A10", "J10", "C3")
+    notes = [
+        Code(WORDS, Die()).note(msgspec.structs.replace(MINE, setup=setup, orders={"1": f"Z1 C3-{square}"}))
+        for setup in setups
+        for square in destinations
+    ]
+    assert {len(base64.b64decode(note or "")) for note in notes} == {1024}
+    die = Die("longer")
+    for turns in range(1, 60, 7):
+        orders = {str(turn): die(turn % 30).hex() for turn in range(1, turns)}
+        note = Code(WORDS, Die()).note(msgspec.structs.replace(MINE, orders=orders))
+        assert note is not None
+        assert len(base64.b64decode(note)) % 1024 == 0
+        assert Code(WORDS, Die()).opened(note, PLACE).orders == orders
+
+
 def test_a_game_of_a_hundred_turns_is_noted() -> None:
     rnd = random.Random(1)
     cells = [color + column + row for color in "RGBOY" for column in "vwxyz" for row in "12345"]

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import second_verifier
 from forgers import fails, holds, index, remembering, saying, signed_again, with_entry, with_papers
 from mutations import octet_changed, rewritten
 from sealed_match import SealedMatch
@@ -25,11 +26,12 @@ from pbem.proof.fates import Fates
 from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from sealed_match import Owner
 
+    from pbem.match.signed import Signed
     from pbem.proof.bundle import Bundle
 
 SMALL = {"fleet": "cost:3"}
@@ -285,6 +287,32 @@ def test_a_commitment_exchanged_after_the_other_opened_is_found() -> None:
     forged = bundle.read(told.bundle())
     forged = signed_again(bundle.Bundle(entries, forged.signatures, papers))
     fails(forged, "wrong `prev`")
+
+
+MORE: dict[str, Callable[[str], str]] = {
+    "the same": lambda text: text,
+    "another": lambda text: text.replace("game 1", "game 2"),
+    "a resignation": lambda text: f"resign m1 game 1\n{text.partition(chr(10))[2].partition('prev')[0]}rev 1\n",
+    "a question": lambda _: "help\n",
+}
+
+
+@pytest.mark.parametrize("kind", ["seal", "step", "reveal"])
+@pytest.mark.parametrize("more", MORE)
+def test_a_letter_that_says_more_was_not_to_be_taken(monkeypatch: pytest.MonkeyPatch, kind: str, more: str) -> None:
+    """The server refuses it, and the opponent's program would accuse who took it: so does the proof."""
+
+    def signed(table: SealedMatch, owner: Owner, text: str) -> Signed:
+        return sign(table, owner, text + MORE[more](text) if text.startswith(kind) else text)
+
+    sign = SealedMatch.sign
+    monkeypatch.setattr(SealedMatch, "sign", signed)
+    table = SealedMatch("spaceships", 1, 2, **SMALL)
+    table.finish()
+    assert table.match.phase == "closed"
+    fails(table.bundle(), f"holds more than its `{kind}`")
+    with pytest.raises(second_verifier.Wrong):
+        second_verifier.verify(table.bundle())
 
 
 def test_letters_dropped_twice_or_in_another_order_are_found(found: Bundle) -> None:
