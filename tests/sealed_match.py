@@ -75,6 +75,7 @@ class Owner:
     """What becomes of each section before it is sent."""
     tells: Callable[[int, str, tuple[str, ...]], tuple[str, ...]] = lambda _turn, _step, lines: lines
     """What it tells in the place of the true lines of a step."""
+    setting_up: Callable[[Match], str] | None = None
     ordering: Callable[[Random, dict[str, Any]], str] | None = None
 
     def __post_init__(self) -> None:
@@ -86,7 +87,8 @@ class Owner:
         self.seed = self.random.randbytes(32)
         self.orders, self.after = {}, {}
         assert match.options is not None
-        text = _player(match).setup(self.random, match.options, self.seat)
+        player = _player(match)
+        text = self.setting_up(match) if self.setting_up else player.setup(self.random, match.options, self.seat)
         self.setup = match.rules.setup(match.options, self.seat, text).text
         return self.lie(self, ("commitment", (self.commitment(match),), ""))
 

@@ -16,7 +16,7 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["NOTHING", "ORDERS", "SETUP", "Place", "hashed", "paper", "path", "salt"]
+__all__ = ["NOTHING", "ORDERS", "SETUP", "Place", "hashed", "lines_of", "paper", "path", "salt"]
 
 SETUP, ORDERS = "setup", "orders"
 """The papers that stay with their owner where the game does not open them before its end."""
@@ -65,6 +65,11 @@ def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: 
     return "\n".join(
         [f"pbem sealed {name} 1", *(f"{key} {value}" for key, value in head.items()), name, *lines, "end\n"]
     )
+
+
+def lines_of(paper: str, name: str) -> str:
+    """The lines of a paper of this name."""
+    return paper.partition(f"\n{name}\n")[2].removesuffix("end\n").removesuffix("\n")
 
 
 def path(name: str, place: Place, turn: int, number: int = 1) -> str:

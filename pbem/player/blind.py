@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.record import read
-from pbem.match.sealed_documents import ORDERS, SETUP, Place, path
+from pbem.match.sealed_documents import ORDERS, SETUP, Place, lines_of, path
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
 from pbem.player.opponent.chance import Chance
@@ -251,10 +251,10 @@ class _Seat:
 
     def _revealed(self, found: Bundle, game: int, name: str, turn: int = 0) -> str | None:
         """What the seat committed to in a sealed game, once its paper is in the bundle."""
-        content = found.papers.get(path(name, Place("", "", game, self.seat, ""), turn))
-        if content is None:
-            return None
-        return content.decode().partition(f"\n{name}\n")[2].removesuffix("end\n").removesuffix("\n")
+        assert self.proved.match is not None
+        place = Place(self.plan.server, self.proved.match.id, game, self.seat, self.plan.player)
+        content = found.papers.get(path(name, place, turn))
+        return None if content is None else lines_of(content.decode(), name)
 
     def _sealed_orders(
         self, seq: int, game: int, setup: str, found: Bundle

@@ -546,22 +546,33 @@ def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
         assert len(two.people[f"pbem@{SERVER}"].letters) == came
 
 
+def begin_to_witness(two: Referee) -> Mailbox:
+    """The operator of a server that witnesses our log."""
+    address = f"pbem@{SERVER}"
+    witness = WitnessConfig(logs=(Correspondent(LOG_KEY, address),))
+    two.config = msgspec.structs.replace(two.config, server="two.example", witness=witness)
+    for one in (address, "operator@play.example"):
+        two.people[one] = Mailbox(one.partition("@")[0], one, Ed25519PrivateKey.generate())
+    two.open_desk()
+    return two.people["operator@play.example"]
+
+
+def ask_to_cosign(two: Referee, number: int, old: int, size: int) -> None:
+    """A request of our log's, for a tree of its own; its consistency proof is none."""
+    address, own = f"pbem@{SERVER}", Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    text = str(Checkpoint(SERVER, size, bytes([number] * 32)))
+    proof = (bytes(32),) * (size - old if old else 0)
+    request = Request(old, proof, Note(text, (signed(SERVER, own, text),)))
+    raw = f"From: {address}\nMessage-ID: <{number}@x>\nContent-Type: text/plain; charset=utf-8\n\n{request}"
+    two.deliver(raw.replace("\n", "\r\n").encode(), address, "pbem@two.example")
+
+
 def test_who_runs_a_witness_is_told_of_a_log_that_forked(tmp_path: Path) -> None:
     """The log itself is told as well, and may lose the proof."""
-    address = f"pbem@{SERVER}"
-    own = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
     with closing(Referee(tmp_path)) as two:
-        log = Correspondent(LOG_KEY, address)
-        two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
-        for one in (address, "operator@play.example"):
-            two.people[one] = Mailbox(one.partition("@")[0], one, Ed25519PrivateKey.generate())
-        two.open_desk()
-        operator = two.people["operator@play.example"]
+        operator = begin_to_witness(two)
         for number in range(6):
-            text = str(Checkpoint(SERVER, 1, bytes([number] * 32)))
-            request = Request(0, (), Note(text, (signed(SERVER, own, text),)))
-            raw = f"From: {address}\nMessage-ID: <{number}@x>\nContent-Type: text/plain; charset=utf-8\n\n{request}"
-            two.deliver(raw.replace("\n", "\r\n").encode(), address, "pbem@two.example")
+            ask_to_cosign(two, number, 0, 1)
             if not number:
                 assert not operator.letters
         assert len(operator.letters) == 3
@@ -573,22 +584,10 @@ def test_who_runs_a_witness_is_told_of_a_log_that_forked(tmp_path: Path) -> None
 
 def test_who_runs_a_witness_is_told_of_a_log_that_skips_the_size_at_which_it_forked(tmp_path: Path) -> None:
     """No two notes of one size convict it then; and who carries letters cannot use up the count of those that do."""
-    address = f"pbem@{SERVER}"
-    own = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
     with closing(Referee(tmp_path)) as two:
-        log = Correspondent(LOG_KEY, address)
-        two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
-        for one in (address, "operator@play.example"):
-            two.people[one] = Mailbox(one.partition("@")[0], one, Ed25519PrivateKey.generate())
-        two.open_desk()
-        operator, told = two.people["operator@play.example"], []
+        operator, told = begin_to_witness(two), []
         for number, (old, size) in enumerate([(0, 1), *[(1, 2)] * 5, (1, 1)]):
-            text = str(Checkpoint(SERVER, size, bytes([number] * 32)))
-            request = Request(
-                old, (bytes(32),) * (size - old if old else 0), Note(text, (signed(SERVER, own, text),))
-            )
-            raw = f"From: {address}\nMessage-ID: <{number}@x>\nContent-Type: text/plain; charset=utf-8\n\n{request}"
-            two.deliver(raw.replace("\n", "\r\n").encode(), address, "pbem@two.example")
+            ask_to_cosign(two, number, old, size)
             told.append(len(operator.letters))
         assert told == [0, 1, 2, 3, 3, 3, 4]
         unproved, forked = operator.letters[0], operator.letters[-1]

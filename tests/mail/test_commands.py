@@ -507,7 +507,7 @@ def test_the_form_that_proves_a_new_key() -> None:
     assert only(text).fields["proof"] == "mailbox"
 
 
-@pytest.mark.parametrize("dress", ["{}", "\n{}\n\n# a comment\n", "> quoted\n{}\n-- \nAnn"])
+@pytest.mark.parametrize("dress", ["{}", "\n  {}\n\n# a comment\n", "> quoted\n{}\n-- \nAnn"])
 @pytest.mark.parametrize("text", [*EXAMPLES.values(), f"press m1\nThe seed is {'0123' * 8}.\nend"])
 def test_programs_know_a_command_by_its_words(text: str, dress: str) -> None:
     """As docs/attachments.md has it: all of them, even those that are masked in an echo, but of a secret one none."""
@@ -635,16 +635,3 @@ def test_what_is_written_is_read_again_in_lines_that_no_program_breaks() -> None
     step = only(f"step m17 game 2 turn 5\n{block}\nend")
     assert step.faults == ()
     assert step.sections == sections
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("orders m1\n  Gx3   Gx4\nend\n", "orders m1 Gx3 Gx4 end"),
-        ("recover 3f2a-91bc-3f2a-91bc-3f2a-91bc-3f2a-91bc\n" + KEY, "recover ..."),
-        ("seal m1 game 1\nwhat it commits to\nend\n", "seal m1 game 1 what it commits to end"),
-    ],
-)
-def test_words_are_known_by_their_hash_and_secret_ones_by_none(text: str, said: str) -> None:
-    command = only(text)
-    assert command.words == hashlib.sha256(said.encode()).hexdigest()

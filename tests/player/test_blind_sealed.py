@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from sealed_match import Owner, SealedMatch
+from sealed_match import SealedMatch
 
 from pbem.match.transcript import canonical
 from pbem.player.blind import Plan, comment, replayed
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from random import Random
     from typing import Any
 
-    from sealed_match import Section
+    from sealed_match import Owner
 
     from pbem.match.signed import Signed
     from pbem.match.state import Match
 
 PLAN = Plan("play.example", "bob", "spaceships", 1, b"sixteen octets..")
 ANNA, BOB = 0, 1
+
+
+def set_up(match: Match) -> str:
+    assert match.options is not None
+    return PLAN.setup(match.game, match.options, 2)
 
 
 class Sealed(SealedMatch):
@@ -36,7 +41,7 @@ class Sealed(SealedMatch):
         super().__init__("spaceships", 3, 2, fleet=fleet, kind="scored", games="2")
 
     def _agree(self, lines: Mapping[str, str]) -> None:
-        self.owners[BOB].ordering = self.ordered
+        self.owners[BOB].setting_up, self.owners[BOB].ordering = set_up, self.ordered
         super()._agree(lines)
 
     def sign(self, owner: Owner, text: str) -> Signed:
@@ -49,18 +54,6 @@ class Sealed(SealedMatch):
             return ""
         seen, told = json.loads(canonical([view, list(match.table.played)]))
         return PLAN.orders(match.game, match.turn, Position(match.options, 2, seen, told))
-
-    def seal(self, owner: Owner, rev: int = 1) -> None:
-        if owner is self.owners[BOB]:
-            owner.begin = lambda match: self.bobs(owner, match)  # type: ignore[method-assign] # as the program does
-        super().seal(owner, rev)
-
-    def bobs(self, owner: Owner, match: Match) -> Section:
-        owner.seed, owner.orders, owner.after = owner.random.randbytes(32), {}, {}
-        assert match.options is not None
-        text = PLAN.setup(match.game, match.options, 2)
-        owner.setup = match.rules.setup(match.options, 2, text).text
-        return ("commitment", (owner.commitment(match),), "")
 
     def game(self, *reveals: int) -> None:
         """A game of one step a letter; who does not reveal lets the time pass."""

@@ -138,18 +138,39 @@ def test_a_desk_that_hangs_is_ended_with_its_server(tmp_path: Path, monkeypatch:
 def test_no_letter_is_set_aside_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """As it would be for three power cuts during work on it alone, whoever caused them (seeds 2597, 9617)."""
     week = replace(short(1), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
-    passed, left = Desk._passed, [8]
+    passed, left, spared = Desk._passed, [8], []
     with World(tmp_path, "chance", week) as world:
 
         def pass_and_fail(desk: Desk, point: str) -> None:
             if point == "letter read" and left[0]:
                 left[0] -= 1
                 world.machine.disk.fails_after = after
+            elif point == "effects committed":
+                spared.append(desk.would_be_blamed())
             passed(desk, point)
 
         monkeypatch.setattr(Desk, "_passed", pass_and_fail)
         world.run()
         assert world.figures.power_cuts > 3
+        check(world)
+        assert not any(spared), "a desk may die again when it has finished a letter"
+
+
+def test_nor_by_whoever_kills_the_server_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    week = replace(short(1), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
+    left = [8]
+    with World(tmp_path, "kills", week) as world:
+
+        def work_for_long(desk: Desk, point: str) -> None:
+            if point == "random" and left[0]:
+                left[0] -= 1
+                world.loop.call_soon(world.machine.kill)
+                world.loop.pause(0.5)
+                desk._look()
+
+        monkeypatch.setattr(Desk, "_let_others", work_for_long)
+        world.run()
+        assert world.figures.kills > 3
         check(world)
 
 
