@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pbem.mail.message import read
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import LIMITS, kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _accusations(contents: Iterable[bytes], letters: Iterable[bytes]) -> Iterato
             continue
         assert proved.bundle is not None
         assert proved.match is not None
-        against = Against(proved.bundle, proved.match, proved.told, setup_revision)
+        against = Against(proved.bundle, proved.match, proved.told)
         judged = [against.judge(one) for one in told]
         if not any(letter.standing == "agrees" for letter in judged):
             yield "no letter agrees"

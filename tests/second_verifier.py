@@ -290,20 +290,19 @@ SALT = re.compile("[0-9a-f]{64}")
 PATTERNS = {**dict.fromkeys(("game", "turn", "seat", "rev"), NUMBER), "orders": re.compile("default")}
 
 
-def read_opening(paper: bytes, *, old: bool) -> dict[str, str]:
+def read_opening(paper: bytes) -> dict[str, str]:
     keys = ["server", "match", "game", "seat", "player", "rules", "mail", "evidence", "received", "rev", "salt"]
-    keys = [key for key in keys if not old or key not in {"received", "rev"}]
-    found = lines_of(paper, f"pbem opening {1 if old else 2}", keys, ["evidence"])
+    found = lines_of(paper, "pbem opening 2", keys, ["evidence"])
     must(found["*"].startswith("setup\n") and found["*"].endswith("\nend\n"), "no setup")
     found["setup"] = found.pop("*")[6:-5]
     return found
 
 
-def read_receipt(paper: bytes, *, old: bool, withdrawal: bool = False) -> dict[str, str]:
+def read_receipt(paper: bytes, *, withdrawal: bool = False) -> dict[str, str]:
     keys = ["server", "match", "game", "turn", "seat", "player", "rev", "level", "key", "mail"]
     keys += ["evidence", "orders", "received", "salt"]
-    title = "pbem withdrawal 1" if withdrawal else f"pbem receipt {1 if old else 2}"
-    found = lines_of(paper, title, [key for key in keys if not old or key != "received"], ["evidence", "orders"])
+    title = "pbem withdrawal 1" if withdrawal else "pbem receipt 2"
+    found = lines_of(paper, title, keys, ["evidence", "orders"])
     must(found.pop("*") == "", "more than a receipt")
     return found
 
@@ -322,10 +321,9 @@ def read_trace(paper: bytes) -> tuple[dict[str, str], dict[str, str]]:
     return found, listed
 
 
-def read_evidence(paper: bytes, *, old: bool) -> dict[str, str]:
+def read_evidence(paper: bytes) -> dict[str, str]:
     keys = ["server", "match", "player", "mail", "received", "token", "place", "by", "name", "record"]
-    title = f"pbem evidence {1 if old else 2}"
-    found = lines_of(paper, title, [key for key in keys if not old or key != "place"])
+    found = lines_of(paper, "pbem evidence 2", keys)
     must(found.pop("*") == "", "more than evidence")
     return found
 
@@ -1051,7 +1049,7 @@ class Letter:
 def letter_named(match: Match, entry: Entry, path: str, digest: str, received: str | None) -> Letter:
     raw = match.paper(path, digest)
     letter = Letter(match, entry, path, raw, received)
-    if received is not None and not match.old:
+    if received is not None:
         must(moment(received) <= moment(entry.time), "received after the entry")
         dates = letter.message.get_all("Date") or []
         date = read_date(str(dates[0])) if len(dates) == 1 else None
@@ -1085,23 +1083,19 @@ def evidence(letter: Letter, digest: str, player: Player, *, turn: int | None) -
     """The text of a letter without a key, and the source of the evidence."""
     match = letter.match
     path = letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")
-    found = read_evidence(match.paper(path, digest), old=match.old)
+    found = read_evidence(match.paper(path, digest))
     must(found["server"] == match.server and found["player"] == player.name, "evidence of somebody else")
     must(found["mail"] == sha256(letter.raw), "evidence of another letter")
     agreement = letter.entry.type == "agreed"
     must(agreement or found["match"] == match.id, "evidence of another match")
-    must(match.old or found["received"] == letter.received, "received at another time")
+    must(found["received"] == letter.received, "received at another time")
     sender = letter.message.get_all("From") or []
     address = email.utils.getaddresses([str(one) for one in sender])
     must(len(sender) == 1 and len(address) == 1, "not one sender")
-    if match.old:
-        said = f"pbem mailbox 1\nserver {match.server}\nmatch {match.id}\naddress {address[0][1].lower()}\n"
-        must(sha256(said.encode()) == player.mailbox, "from another address")
-    else:
-        must(address[0][1].lower() == player.address, "from another address")
-        tokens_right(letter, found["token"])
-        must(agreement or place_right(found["place"], match, turn), "about something else")
-        must(match.tokens.setdefault(found["token"], found["mail"]) == found["mail"], "a token twice")
+    must(address[0][1].lower() == player.address, "from another address")
+    tokens_right(letter, found["token"])
+    must(agreement or place_right(found["place"], match, turn), "about something else")
+    must(match.tokens.setdefault(found["token"], found["mail"]) == found["mail"], "a token twice")
     if found["by"] == "dkim":
         dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]))
     else:
@@ -1475,25 +1469,16 @@ def check_form(match: Match, entry: Entry) -> None:
     assert kinds is not None
     kinds = dict(kinds)
     if entry.type in SENTENCES:
-        kinds |= {"mail": is_hash}
-        kinds |= {} if match.old else {"received": is_time, "rev": is_number}
+        kinds |= {"mail": is_hash, "received": is_time, "rev": is_number}
         if "level" in body or "evidence" in body:
             kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
-    if entry.type == "closed" and match.phase == "setup" and not match.old:
+    if entry.type == "closed" and match.phase == "setup":
         kinds["trace"] = is_hash
-    if match.old:
-        for key in ("bundle", "letters") if entry.type == "agreed" else ("trace",):
-            kinds.pop(key, None)
-        if entry.type == "turn" and "default" not in body:
-            kinds.pop("default")
-        if entry.type in {"moved", "halted", "vacation"}:
-            return
     must(set(body) == set(kinds), "other keys in the body")
     for key, kind in kinds.items():
         must(kind(body[key]), f"another kind of value: {key}")
-    if not match.old:
-        seats = range(1, len(body["players"]) + 1) if entry.type == "agreed" else match.seats
-        must(all(seat in seats for seat in seats_in(entry)), "a seat that is not there")
+    seats = range(1, len(body["players"]) + 1) if entry.type == "agreed" else match.seats
+    must(all(seat in seats for seat in seats_in(entry)), "a seat that is not there")
 
 
 BY_SEAT = {"letters", "players", "commitments", "orders", "shown", "receipts", "verdicts"}
@@ -1526,7 +1511,6 @@ class Match:
     papers: dict[str, bytes]
     named: set[str] = field(default_factory=set)
     open: list[str] = field(default_factory=list)
-    old: bool = False
     server: str = ""
     id: str = ""
     terms: dict[str, Any] = field(default_factory=dict)
@@ -1611,7 +1595,7 @@ class Match:
         return self.papers[path]
 
     def once(self, *what: Any) -> None:
-        must(self.old or what not in self.used, "used twice")
+        must(what not in self.used, "used twice")
         self.used.add(what)
 
 
@@ -1665,7 +1649,7 @@ def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> P
     must(len(keys) == len(said["keys"]), "a key twice")
     player = Player(said["name"], keys, said.get("mailbox"))
     must(keys or player.mailbox, "neither key nor mailbox")
-    if player.mailbox and not match.old:
+    if player.mailbox:
         path = f"evidence/mailbox-{seq}-seat-{seat}.txt"
         found = read_mailbox(match.paper(path, player.mailbox))
         right = {"server": match.server, "match": match.id, "seat": str(seat), "player": player.name}
@@ -1687,10 +1671,9 @@ def agreed(match: Match, entry: Entry) -> None:
     for seat in seats:
         match.players[int(seat)] = read_player(match, int(seat), body["players"][seat], 1)
     must([player.name for player in match.players.values()] == match.terms["players"], "other names")
-    if not match.old:
-        must(list(body["letters"]) == seats, "letters of other seats")
-        for seat in seats:
-            check_agreement(match, entry, int(seat), body["letters"][seat])
+    must(list(body["letters"]) == seats, "letters of other seats")
+    for seat in seats:
+        check_agreement(match, entry, int(seat), body["letters"][seat])
     match.totals = [0] * len(seats)
     match.head = entry.head
     ask_setups(match, entry, Result(0, tuple(match.totals)))
@@ -1843,23 +1826,21 @@ def commitments(match: Match, entry: Entry) -> None:
 
 
 def opening(match: Match, entry: Entry, seat: int, commitment: str, aside: Sequence[dict[str, str]]) -> Any:
-    paper = read_opening(match.paper(f"openings/game-{match.game}-seat-{seat}.txt", commitment), old=match.old)
+    paper = read_opening(match.paper(f"openings/game-{match.game}-seat-{seat}.txt", commitment))
     player = match.players[seat]
     right = {"server": match.server, "match": match.id, "game": str(match.game), "seat": str(seat)}
     right |= {"player": player.name, "rules": match.rules_hash}
     must(all(paper[key] == value for key, value in right.items()), "an opening of something else")
     path = f"letters/game-{match.game}-setup-seat-{seat}.eml"
-    letter = letter_named(match, entry, path, paper["mail"], paper.get("received"))
-    rev = None if match.old else int(paper["rev"])
-    must(
-        all(int(one["rev"]) < (rev or 0) for one in aside if one["seat"] == str(seat)) or match.old, "set aside later"
-    )
+    letter = letter_named(match, entry, path, paper["mail"], paper["received"])
+    rev = int(paper["rev"])
+    must(all(int(one["rev"]) < rev for one in aside if one["seat"] == str(seat)), "set aside later")
     match.once(paper["mail"], "setup", seat, match.game, 0)
     for commands, _ in proven(letter, player, paper.get("evidence"), waited="waited", turn=0):
         want = Want(match, player.name, [match.prev], "evidence" in paper)
         fits = [one for one in commands if one.name == "setup" and want.fits(one, rev) and game_of(one) == match.game]
         withdrawn = any(clears(match, want, one, "setup") for one in commands)
-        must(match.old or not withdrawn, "a setup and its withdrawal")
+        must(not withdrawn, "a setup and its withdrawal")
         for command in fits:
             try:
                 made = match.rules.setup(match.options, seat, command.block)
@@ -1891,8 +1872,6 @@ def clears(match: Match, want: Want, command: Command, what: str, turn: int = 0)
 
 
 def trace(match: Match, entry: Entry, name: str, turn: int) -> list[dict[str, str]]:
-    if match.old:
-        return []
     head, listed = read_trace(match.paper(f"traces/{name}.txt", entry.body["trace"]))
     right = {"server": match.server, "match": match.id, "game": str(match.game), "turn": str(turn)}
     must(all(head[key] == value for key, value in right.items()), "a trace of something else")
@@ -1903,7 +1882,7 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     name, turn = of
     withdrawal = path.startswith("withdrawals/")
     must(withdrawal or path.startswith("receipts/"), "a strange path")
-    paper = read_receipt(match.paper(path, digest), old=False, withdrawal=withdrawal)
+    paper = read_receipt(match.paper(path, digest), withdrawal=withdrawal)
     default = "orders" in paper
     what = "setup" if name.endswith("-setup") or match.phase == "setup" else "default" if default else "turn"
     right = {"server": match.server, "match": match.id, "game": str(match.game), "turn": str(0 if default else turn)}
@@ -1974,8 +1953,8 @@ def turn(match: Match, entry: Entry) -> None:
     body, state = entry.body, match.position
     must(match.phase == "playing" and not match.paused and not match.is_sealed, "no orders are asked for")
     must((body["game"], body["turn"]) == (match.game, state.turn), "another turn")
-    default = body.get("default", [])
-    must(default == sorted(set(default)) and (not match.old or "default" not in body or default), "default")
+    default = body["default"]
+    must(default == sorted(set(default)), "default")
     aside = trace(match, entry, f"game-{match.game}-turn-{state.turn}", state.turn)
     must(all(int(seat) in match.asked for seat in body["orders"]), "orders of a seat that is not asked")
     must({str(seat) for seat in default} <= set(body["orders"]), "default orders without a receipt")
@@ -2007,7 +1986,7 @@ def turn(match: Match, entry: Entry) -> None:
 def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str]], *, default: bool) -> Any:
     number = match.position.turn
     stem = f"game-{match.game}-turn-{number}-seat-{seat}"
-    paper = read_receipt(match.paper(f"receipts/{stem}.txt", entry.body["orders"][str(seat)]), old=match.old)
+    paper = read_receipt(match.paper(f"receipts/{stem}.txt", entry.body["orders"][str(seat)]))
     player = match.players[seat]
     right = {"server": match.server, "match": match.id, "game": str(match.game), "turn": str(number)}
     right |= {"seat": str(seat), "player": player.name}
@@ -2015,13 +1994,13 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
     must(all(paper[key] == value for key, value in right.items()), "a receipt of something else")
     must(("orders" in paper) == default, "orders by default or not")
     must(default or all(int(one["rev"]) < int(paper["rev"]) for one in aside), "set aside later")
-    if seat in match.missed and not default and not match.old:
+    if seat in match.missed and not default:
         over = match.missed[seat]
         late = all(moment(one["received"]) > over for one in aside)
         must(not late or moment(paper["received"]) >= over, "these orders came in time")
     if default and seat in match.missed:
         match.defaults.append((match.game, seat, int(paper["rev"]), match.missed[seat]))
-    letter = letter_named(match, entry, f"letters/{stem}.eml", paper["mail"], paper.get("received"))
+    letter = letter_named(match, entry, f"letters/{stem}.eml", paper["mail"], paper["received"])
     match.once(paper["mail"], "orders", seat, match.game, number)
     for commands, key in proven(letter, player, paper.get("evidence"), waited="waited", turn=number):
         if key == paper["key"]:
@@ -2036,7 +2015,7 @@ def ordered(match: Match, want: Want, commands: Sequence[Command], seat: int, re
     number = match.position.turn
     said = "default" if default else str(number)
     withdrawn = any(clears(match, want, one, "default" if default else "turn", number) for one in commands)
-    must(match.old or not withdrawn, "orders and their withdrawal")
+    must(not withdrawn, "orders and their withdrawal")
     for command in commands:
         if command.name == "orders" and command.said.get("*turn") == said and want.fits(command, rev):
             try:
@@ -2057,11 +2036,8 @@ def check_reports(match: Match, entry: Entry, reports: Sequence[Body], turn: int
         paper = match.paper(path, digest)
         must(paper.isascii(), "not ASCII")
         found = read_json(paper.decode())
-        must(
-            isinstance(found, dict) and isinstance(found.get("salt"), str),
-            "no salt",
-        )
-        must(match.old or SALT.fullmatch(found["salt"]), "no salt of 64 digits")
+        must(isinstance(found, dict) and isinstance(found.get("salt"), str), "no salt")
+        must(SALT.fullmatch(found["salt"]), "no salt of 64 digits")
         all_of_it = seat is None or match.is_sealed
         shown = reports if all_of_it else [match.rules.show(one, seat) for one in reports]
         made = {"pbem": "reports 1", "server": match.server, "match": match.id, "game": match.game, "seat": seat}
@@ -2182,16 +2158,13 @@ def sentence(
     player = player or match.player(seat)
     must(seat in match.players, "no such seat")
     path = f"letters/{what}-{entry.seq}-seat-{seat}.eml"
-    letter = letter_named(match, entry, path, body["mail"], body.get("received"))
-    demanded: tuple[str, ...] = ("server", "player", "prev", "rev")
-    if match.old:
-        demanded = ("server", "player", "prev") if what.startswith("substitute") else ()
-    want = Want(match, player.name, [match.prev], "level" in body, demanded)
+    letter = letter_named(match, entry, path, body["mail"], body["received"])
+    want = Want(match, player.name, [match.prev], "level" in body)
     name = "substitute" if what == "substituted" else what
     match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due)
     for commands, _ in proven(letter, player, body.get("evidence"), waited=""):
         for command in commands:
-            fits = command.name == name and want.fits(command, body.get("rev")) and here(match, command, body)
+            fits = command.name == name and want.fits(command, body["rev"]) and here(match, command, body)
             fits = fits and game in {"", command.said.get("*game", command.said.get("game"))}
             if fits and all(command.said.get(key) == value for key, value in said.items()):
                 check_revision(match, what, seat, body)
@@ -2201,8 +2174,6 @@ def sentence(
 
 def here(match: Match, command: Command, body: Body) -> bool:
     """Whether a sentence says the turn, or the game, that is due."""
-    if match.old:
-        return True
     place, number = ("turn", match.turn_due) if match.phase == "playing" else ("game", match.game)
     given = [command.said[key] for key in (place, f"*{place}") if command.said.get(key, "match") != "match"]
     other = "game" if place == "turn" else "turn"
@@ -2213,8 +2184,6 @@ def here(match: Match, command: Command, body: Body) -> bool:
 
 
 def check_revision(match: Match, what: str, seat: int, body: Body) -> None:
-    if match.old:
-        return
     must(body["rev"] > match.said.get((what, seat), 0), "not obeyed twice")
     match.said[what, seat] = body["rev"]
 
@@ -2249,7 +2218,7 @@ def told(match: Match, entry: Entry) -> None:
     if entry.type == "moved" and body.get("reason") == "unreachable":
         for seat in body["seats"]:
             match.unreachable.pop(seat, None)
-    if entry.type == "halted" and not match.old:
+    if entry.type == "halted":
         match.player(body["seat"])
 
 
@@ -2315,7 +2284,7 @@ def old_says(letter: Letter, player: Player, body: Body) -> None:
             if command.name == "key add" and body["change"] == "added" and brings(letter, command, body["added"][0]):
                 return
             revokes = command.name == "key revoke" and body["change"] == "revoked"
-            placed = match.old or {"server", "player"} <= set(command.said)
+            placed = {"server", "player"} <= set(command.said)
             if revokes and placed and named_keys(player, command) == body["revoked"]:
                 return
     raise No(f"{letter.path} does not say so")
@@ -2497,7 +2466,7 @@ def winner_of(match: Match) -> int:
 
 def closed(match: Match, entry: Entry, said: tuple[int, str]) -> None:
     made = {"winner": said[0], "scores": match.totals, "reason": said[1]}
-    if match.phase == "setup" and not match.old:
+    if match.phase == "setup":
         trace(match, entry, f"game-{match.game}-end", 0)
     must({key: one for key, one in entry.body.items() if key != "trace"} == made, "another end of the match")
     match.phase = "closed"
@@ -2601,7 +2570,7 @@ def sealed(match: Match, entry: Entry) -> None:
 
 def seal(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str]]) -> str:
     stem = f"game-{match.game}-setup-seat-{seat}"
-    paper = read_receipt(match.paper(f"receipts/{stem}.txt", entry.body["receipts"][str(seat)]), old=False)
+    paper = read_receipt(match.paper(f"receipts/{stem}.txt", entry.body["receipts"][str(seat)]))
     player = match.players[seat]
     right = {"server": match.server, "match": match.id, "game": str(match.game), "turn": "0", "seat": str(seat)}
     right |= {"player": player.name, "level": "key"}
@@ -2880,7 +2849,7 @@ AT_ONCE: dict[str, Callable[[Match, Entry, Any], None]] = {"asks": asks, "reveal
 
 def step(match: Match, entry: Entry, before: Entry | None) -> None:
     check_form(match, entry)
-    must(match.old or before is None or entry.time >= before.time, "time runs backwards")
+    must(before is None or entry.time >= before.time, "time runs backwards")
     if entry.seq == 1:
         must(entry.type == "agreed", "not agreed first")
         agreed(match, entry)
@@ -2912,8 +2881,8 @@ LETTER_OF = {"extended": "extend", "claimed": "claim", "resigned": "resign"}
 
 
 def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
-    check_form(match, entry) if not match.old else None
-    must(match.old or entry.time >= before.time, "time runs backwards")
+    check_form(match, entry)
+    must(entry.time >= before.time, "time runs backwards")
     body = entry.body
     if entry.type == "commitments":
         must(body["game"] == match.game and turns < 0, "another game, or twice")
@@ -2921,7 +2890,7 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
         for seat, digest in body["commitments"].items():
             paper = hidden(match, f"openings/game-{match.game}-seat-{seat}.txt", digest)
             if paper:
-                said = here_in(match, read_opening(paper, old=match.old), seat=seat)
+                said = here_in(match, read_opening(paper), seat=seat)
                 hidden_letter(match, f"game-{match.game}-setup-seat-{seat}", said)
         return
     must(
@@ -2950,7 +2919,7 @@ def running_turn(match: Match, body: Body) -> None:
     for seat, digest in body["orders"].items():
         paper = hidden(match, f"receipts/{stem}-seat-{seat}.txt", digest)
         if paper:
-            said = here_in(match, read_receipt(paper, old=match.old), seat=seat, turn=str(body["turn"]))
+            said = here_in(match, read_receipt(paper), seat=seat, turn=str(body["turn"]))
             hidden_letter(match, f"{stem}-seat-{seat}", said)
 
 
@@ -3019,8 +2988,8 @@ def verified(content: bytes) -> Match:
         path = "transcript.jsonl"
         entries = read_transcript(members[path])
         match = Match({name: paper for name, paper in members.items() if name not in LISTS})
-        match.old = "bundle" not in entries[0].body
-        if not match.old and (type(entries[0].body["bundle"]) is not int or entries[0].body["bundle"] != 2):
+        version = entries[0].body.get("bundle")
+        if type(version) is not int or version != 2:
             raise Wrong(1, path, "a version that cannot be read")
         check_form(match, entries[0])
         path = "heads.txt"

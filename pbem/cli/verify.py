@@ -23,7 +23,7 @@ from pbem.match.transcript import sha256_hex, written
 from pbem.proof.bundle import BeyondLimits, load
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved
 from pbem.proof.verify import verify as checks
 
@@ -179,7 +179,7 @@ def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json:
 def _bench(proved: Proved, believed: Sequence[VerifierKey]) -> Against:
     assert proved.bundle is not None
     assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.told, setup_revision, believed)
+    return Against(proved.bundle, proved.match, proved.told, believed)
 
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:

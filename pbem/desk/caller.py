@@ -75,7 +75,7 @@ class Caller:
         """The letter as one that counts for its player, at the caller's level."""
         if self.verdict.kind == "valid":
             key = self.verdict.key or ""
-            return Signed(self.letter.raw, "key", key, received=written(self.received), pasted=self.verdict.pasted)
+            return Signed(self.letter.raw, "key", key, written(self.received), pasted=self.verdict.pasted)
         assert self.proof is not None
         assert self.proof.holds
-        return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence, written(self.received))
+        return Signed(self.letter.raw, "mailbox", self.proof.key, written(self.received), self.proof.evidence)

@@ -16,9 +16,10 @@ from pbem.mail.commands.sections import SECTIONS
 from pbem.match.changed import replace
 from pbem.match.clock import Clock
 from pbem.match.documents import Opening, Receipt
+from pbem.match.keys import Player
 from pbem.match.replay import replay_transcript
 from pbem.match.signed import Signed, SignedForm, here
-from pbem.match.state import Match, Submission
+from pbem.match.state import BUNDLE, Ended, Match, Submission
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
@@ -31,7 +32,7 @@ from pbem.tlog.proof import InclusionProof
 from pbem.tlog.tree import inclusion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pbem.desk.snapshots import Snapshots
     from pbem.match.keys import KeyChange
@@ -176,6 +177,8 @@ class MatchRepository:
         """The match after this many entries of its transcript, or all of them, and all of its submissions."""
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)][:seq]
         rows = self.matches.submissions(number)
+        if entries[0].body.get("bundle") != BUNDLE:
+            return _as_told(entries), rows
         return replay_transcript(
             entries, _Rows(number, self.matches, {(r.game, r.turn, r.seat): r for r in rows})
         ), rows
@@ -253,9 +256,9 @@ class MatchRepository:
         self.matches.consent(number, seat, content, signed.raw)
 
     def consents(self, number: int) -> dict[int, Signed]:
-        """The letters by which seats agreed, by seat; there are none for proposals from before they were kept."""
+        """The letters by which seats agreed, by seat; proposals from before they were kept lack some."""
         return {
-            seat: Signed(letter, content["level"], content["key"], content["evidence"].encode(), content["received"])
+            seat: Signed(letter, content["level"], content["key"], content["received"], content["evidence"].encode())
             for seat, content, letter in self.matches.consents(number)
         }
 
@@ -308,8 +311,8 @@ class _Rows:
         seat: int,
         letter: bytes,
         paper: Proving | None,
-        evidence: bytes = b"",
-        received: str = "",
+        evidence: bytes,
+        received: str,
     ) -> SignedForm:
         if kind in SECTIONS:  # whose words nothing else holds
             return Letters({}).form(match, kind, seat, letter, paper, evidence, received)
@@ -334,6 +337,30 @@ class _Rows:
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Our own entries were judged when the letters came."""
 
+
+def _as_told(entries: Sequence[Entry]) -> Match:
+    """A match that began as version 1, as its entries tell it: nothing reads its letters any more, so it is over."""
+    agreed, last = entries[0].body, entries[-1]
+    seated = agreed["players"] | {str(e.body["seat"]): e.body["player"] for e in entries if e.type == "substituted"}
+    ended = [entry.body for entry in entries if entry.type == "ended"]
+    match = Match(
+        agreed["match"],
+        agreed["server"],
+        Terms.read(agreed["terms"]),
+        phase="closed",
+        seq=last.seq,
+        head=last.head,
+        players=tuple(Player.read(seated[seat]) for seat in sorted(seated)),
+        game=sum(entry.type == "commitments" for entry in entries),
+        games=tuple(Ended(it["winner"], tuple(it["scores"]), it["reason"], it["turns"]) for it in ended),
+        time=last.time,
+    )
+    given_up = {"winner": 0, "scores": list(match.totals), "reason": _VERSION_1}
+    return replace(match, outcome=last.body if last.type == "closed" else given_up)
+
+
+_VERSION_1 = "operator: this server's new version cannot continue it"
+"""Why a match is over that began as version 1 and was under way when the store was migrated: `schema.VERSION_1`."""
 
 _OF_DEFAULTS = -1
 """The turn in the rows of default orders, where 0 is that of setups."""

@@ -1,9 +1,8 @@
 """The small text files of a match that are hashed: openings, receipts, withdrawals, mailboxes and their evidence.
 
 All are lines of `key value`, some with a block at the end, so that `sha256sum -c` is a complete verifier and
-a person can read them. The salt prevents guessing from the hash. Each kind has two versions: papers of matches that
-began before bundles said when letters were received (`bundle 1`) are read and made as they were then. Implements
-protocol.md, "Commitments" and "Identity"; docs/bundle.md has every line.
+a person can read them. The salt prevents guessing from the hash. Implements protocol.md, "Commitments" and
+"Identity"; docs/bundle.md has every line.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pbem.match.transcript import is_time, sha256_hex
+from pbem.match.transcript import is_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-__all__ = ["SALT", "Evidence", "NamedMailbox", "NotADocument", "Opening", "Receipt", "Withdrawal", "mailbox_before"]
+__all__ = ["SALT", "Evidence", "NamedMailbox", "NotADocument", "Opening", "Receipt", "Withdrawal"]
 
 
 SALT = re.compile(r"[0-9a-f]{64}")
-"""A salt of a paper of version 2: 256 random bits."""
+"""A salt: 256 random bits."""
 
 
 class NotADocument(ValueError):
@@ -42,10 +41,10 @@ class Opening:
     mail: str
     evidence: str = field(default="", kw_only=True)
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
-    received: str = field(default="", kw_only=True)
-    """When the letter was received, UTC to the second; not in version 1."""
-    rev: int = field(default=0, kw_only=True)
-    """The revision of the setup; not in version 1."""
+    received: str = field(kw_only=True)
+    """When the letter was received, UTC to the second."""
+    rev: int = field(kw_only=True)
+    """The revision of the setup, at least 1."""
     salt: str
     setup: str
 
@@ -56,7 +55,7 @@ class Opening:
 
     def text(self) -> str:
         """The file whose SHA-256 is the commitment."""
-        return f"{_title('opening', self.received)}\n{_head(self)}setup\n{self.setup}\nend\n"
+        return f"pbem opening 2\n{_head(self)}setup\n{self.setup}\nend\n"
 
     @classmethod
     def read(cls, text: str) -> Opening:
@@ -82,8 +81,8 @@ class Receipt:
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
     orders: str = field(default="", kw_only=True)
     """`default` where they are default orders, of turn 0 until they are played; else the line is not there."""
-    received: str = field(default="", kw_only=True)
-    """When the letter was received, UTC to the second; not in version 1."""
+    received: str = field(kw_only=True)
+    """When the letter was received, UTC to the second."""
     salt: str
 
     @property
@@ -93,7 +92,7 @@ class Receipt:
 
     def text(self) -> str:
         """The file whose SHA-256 stands in the transcript."""
-        return f"{_title('receipt', self.received)}\n{_head(self)}"
+        return f"pbem receipt 2\n{_head(self)}"
 
     @classmethod
     @lru_cache(maxsize=16)  # asked for when a turn is made again, and when it is told of
@@ -151,8 +150,8 @@ class Evidence:
     """When, UTC to the second: by then the signature must not have expired."""
     token: str
     """SHA-256 of the single-use reply token that the letter brought back."""
-    place: str = field(default="", kw_only=True)
-    """What the letter that brought the token was about, as `game 1 turn 5`; not in version 1."""
+    place: str = field(kw_only=True)
+    """What the letter that brought the token was about, as `game 1 turn 5`."""
     by: str
     """`dkim`: the letter's DKIM signature holds with this key record. `server`: our mail server said so."""
     name: str
@@ -167,7 +166,7 @@ class Evidence:
 
     def text(self) -> str:
         """The file whose SHA-256 the opening, receipt or entry names."""
-        return f"{_title('evidence', self.place)}\n{_head(self)}"
+        return f"pbem evidence 2\n{_head(self)}"
 
     @classmethod
     def read(cls, text: str) -> Evidence:
@@ -200,22 +199,10 @@ class NamedMailbox:
         return cls(**_values("mailbox", text))
 
 
-def mailbox_before(server: str, match: str, address: str) -> str:
-    """The value for a mailbox in transcripts of `bundle 1`: a hash without salt."""
-    text = f"pbem mailbox 1\nserver {server}\nmatch {match}\naddress {address.lower()}\n"
-    return sha256_hex(text.encode("utf-8", "replace"))
-
-
 _Paper = Evidence | NamedMailbox | Opening | Receipt | Withdrawal
 
 _OPTIONAL = frozenset({"evidence", "orders"})
 """Lines that stand in some papers of a kind only."""
-
-_SECOND = frozenset({"received", "rev", "place"})
-"""The lines of version 2 of some kinds that version 1 did not have; but the revision was always in a receipt."""
-
-_SALTED_BEFORE = frozenset({Opening, Receipt})
-"""The kinds whose first version was written when any salt would do."""
 
 _NUMBERS = frozenset({"game", "turn", "seat", "rev"})
 
@@ -224,66 +211,47 @@ _NAMES: Mapping[type[_Paper], tuple[str, ...]] = {
     for paper in (Evidence, NamedMailbox, Opening, Receipt, Withdrawal)
 }
 
-_MAY_LACK: Mapping[type[_Paper], frozenset[str]] = {
-    paper: _OPTIONAL | _SECOND - (set() if paper is Opening else {"rev"}) for paper in _NAMES
-}
-"""The lines that are left out where they have no value."""
-
-
-def _title(kind: str, second: str) -> str:
-    return f"pbem {kind} {2 if second else 1}"
-
 
 def _head(paper: _Paper) -> str:
-    kind = type(paper)
-    may_lack = _MAY_LACK[kind]
-    given = [(name, getattr(paper, name)) for name in _NAMES[kind]]
-    return "".join([f"{name} {value}\n" for name, value in given if value or name not in may_lack])
+    given = [(name, getattr(paper, name)) for name in _NAMES[type(paper)]]
+    return "".join([f"{name} {value}\n" for name, value in given if value or name not in _OPTIONAL])
 
 
-def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str] = ()) -> str:
-    """The regular expression for the lines of a paper exactly as they are written."""
-    may_lack = _MAY_LACK[paper]
+def _form(kind: str, version: int, paper: type[_Paper]) -> Callable[[str], re.Match[str] | None]:
+    """The match of the lines of a paper, and the setup of an opening, exactly as they are written."""
     lines = [f"pbem {kind} {version}\n"]
     for name in _NAMES[paper]:
-        value = ".+" if name in may_lack else ".*"
-        if name in _NUMBERS:
-            value = "[1-9][0-9]{0,8}" if name in may_lack else "0|[1-9][0-9]{0,8}"
-        value = _WORDS.get(name, value)
-        if name == "salt" and not (version == 1 and paper in _SALTED_BEFORE):
-            value = SALT.pattern
-        if name not in without:
-            lines.append(f"(?:{name} (?P<{name}>{value})\n){'?' if name in _OPTIONAL else ''}")
+        value = _VALUES.get(name, "0|[1-9][0-9]{0,8}" if name in _NUMBERS else ".*")
+        if paper is Opening and name == "rev":
+            value = "[1-9][0-9]{0,8}"
+        lines.append(f"(?:{name} (?P<{name}>{value})\n){'?' if name in _OPTIONAL else ''}")
     if paper is Opening:
         lines.append(r"setup\n(?P<setup>(?s:.*))\nend\n")
-    return "".join(lines)
+    return re.compile("".join(lines)).fullmatch
 
 
-_WORDS = {"by": "dkim|server", "orders": "default"}
-"""The words that may be the values of some lines."""
-
-_FORMS: Mapping[str, Sequence[Callable[[str], re.Match[str] | None]]] = {
-    "opening": (
-        re.compile(_form("opening", 2, Opening)).fullmatch,
-        re.compile(_form("opening", 1, Opening, ("received", "rev"))).fullmatch,
-    ),
-    "receipt": (
-        re.compile(_form("receipt", 2, Receipt)).fullmatch,
-        re.compile(_form("receipt", 1, Receipt, ("received",))).fullmatch,
-    ),
-    "withdrawal": (re.compile(_form("withdrawal", 1, Withdrawal)).fullmatch,),
-    "evidence": (
-        re.compile(_form("evidence", 2, Evidence)).fullmatch,
-        re.compile(_form("evidence", 1, Evidence, ("place",))).fullmatch,
-    ),
-    "mailbox": (re.compile(_form("mailbox", 2, NamedMailbox)).fullmatch,),
+_VALUES = {
+    "by": "dkim|server",
+    "evidence": ".+",
+    "orders": "default",
+    "place": ".+",
+    "received": ".+",
+    "salt": SALT.pattern,
 }
-"""Each kind in its versions, the latest first."""
+"""The values of lines that hold no number and not just any text."""
+
+_FORMS: Mapping[str, Callable[[str], re.Match[str] | None]] = {
+    "opening": _form("opening", 2, Opening),
+    "receipt": _form("receipt", 2, Receipt),
+    "withdrawal": _form("withdrawal", 1, Withdrawal),
+    "evidence": _form("evidence", 2, Evidence),
+    "mailbox": _form("mailbox", 2, NamedMailbox),
+}
 
 
 def _values(kind: str, text: str) -> dict[str, Any]:
     """The values in the lines of a paper of this kind; raises `NotADocument`."""
-    found = next(filter(None, (fits(text) for fits in _FORMS[kind])), None)
+    found = _FORMS[kind](text)
     if found is None:
         raise NotADocument(f"not as a paper 'pbem {kind}' is written")
     values: dict[str, Any] = {

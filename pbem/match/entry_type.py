@@ -29,7 +29,7 @@ class EntryType:
 
     name: str
     form: Form
-    """Of its body, in bundles of version 2."""
+    """Of its body."""
     says: str | Callable[[Entry, Mapping[str, bytes]], str]
     """What `pbem verify` says of one that it found true: words with parts of the body, or made with the papers."""
     remake: Callable[[TranscriptReplay], Step] | None = None

@@ -1,8 +1,7 @@
 """The forms that the body of an entry can have, key by key: nothing may be in a bundle unchecked.
 
 The contents of a body are proved elsewhere, by remaking the entry. For the entries of a running game, and for the
-server's bare word, this check is the only one. It applies to bundles of version 2; those of version 1 were never
-this strict. Implements docs/bundle.md, "Entries".
+server's bare word, this check is the only one. Implements docs/bundle.md, "Entries".
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Player:
     mailbox: str = ""
     """For a player who had no key at the start: the hash that stands for the mailbox, see `NamedMailbox`."""
     named: NamedMailbox | None = field(default=None, repr=False, compare=False)
-    """The paper with that hash, where it is at hand; there is none in bundles of version 1."""
+    """The paper with that hash, where it is at hand."""
     keyless: str = ""
     """The head that the last letters had printed when such a player got the first key."""
 

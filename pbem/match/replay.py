@@ -2,8 +2,7 @@
 
 One replay serves two readers: the store uses it to restore a match, trusting its own rows; `verify` uses it to
 prove a bundle, trusting nothing. Only the `Source` of the forms differs. Each type of entry says in `events` how it
-is made again. Matches that began as `bundle 1` are replayed as they were then: their letters did not name their
-whole places, and left no trace of what was withdrawn. Implements protocol.md, "Transcript".
+is made again. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, NotADocument, Opening, Receipt, Withdrawal, salt_in
 from pbem.match.events import TYPES
 from pbem.match.progress import advance
-from pbem.match.signed import Signed, SignedForm, here
+from pbem.match.signed import Signed, SignedForm
 from pbem.match.state import BUNDLE, Match
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
@@ -67,8 +66,8 @@ class Source(Protocol):
         seat: int,
         letter: bytes,
         paper: Proving | None,
-        evidence: bytes = b"",
-        received: str = "",
+        evidence: bytes,
+        received: str,
     ) -> SignedForm:
         """What the letter, signed by that seat, said; raises ValueError if that is not true.
 
@@ -76,7 +75,7 @@ class Source(Protocol):
         "extend" and its seconds, "claim", "draw" or "annul" and its word, or "substitute", who is to have whose seat,
         and the newcomer's hash of the rules. `paper` is what names the letter; `evidence` stands for the signature of
         a letter at level `mailbox`. A revision of None is one that the letter left to its reply address. `received`
-        is when it is said to have come; empty in bundles of version 1.
+        is when it is said to have come.
         """
 
     def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
@@ -113,10 +112,9 @@ def begin(first: Entry) -> Match:
     try:
         if first.type != "agreed":
             raise ValueError(first.type)
-        if "bundle" in body and (type(body["bundle"]) is not int or body["bundle"] != BUNDLE):
-            raise TranscriptError(
-                first.seq, None, f"a bundle of version {body['bundle']}, which this program cannot read"
-            )
+        version = body.get("bundle", 1)  # at first the version was not written
+        if type(version) is not int or version != BUNDLE:
+            raise TranscriptError(first.seq, None, f"a bundle of version {version}, which this program cannot read")
         return Match(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
     except (KeyError, TypeError, ValueError) as error:
         raise TranscriptError(first.seq, None, "not the beginning of a match") from error
@@ -218,8 +216,6 @@ class TranscriptReplay:
 
     def set_aside(self, match: Match, what: str) -> list[tuple[int, SetAside]]:
         """What was set aside up to an entry: each was withdrawn by a letter, or is illegal at this point."""
-        if match.bundle == 1:
-            return []
         path = f"traces/game-{match.game}-{what}.txt"
         if path not in self.traces:
             try:
@@ -288,13 +284,11 @@ class TranscriptReplay:
 
     def sentence(self, what: str, kind: str) -> tuple[int, SignedForm, Signed]:
         """The seat that the entry names, and its letter, which must say what the entry says."""
-        seat, body, match = self.seat(), self.entry.body, self.match
+        seat, body = self.seat(), self.entry.body
         path = f"letters/{what}-{self.entry.seq}-seat-{seat}.eml"
         signed = self.named(path, body)
-        form = self.form(kind, seat, path, signed, Sentence(body["rev"]) if match.bundle > 1 else None)
-        if match.bundle == 1:  # such letters named their place where they liked to
-            form = here(match, seat, 1)
-        elif form.rev is None:
+        form = self.form(kind, seat, path, signed, Sentence(body["rev"]))
+        if form.rev is None:
             form = replace(form, rev=int(body["rev"]))
         return seat, form, signed
 
@@ -316,11 +310,11 @@ class TranscriptReplay:
         evidence = self.evidence(path, body.get("evidence", ""))
         received = str(body.get("received", ""))
         self.on_time(path, received)
-        return Signed(letter, "mailbox" if evidence else "key", "", evidence, received)
+        return Signed(letter, "mailbox" if evidence else "key", "", received, evidence)
 
     def on_time(self, path: str, received: str) -> None:
-        """Check that no letter has an effect before it comes; from version 2 on, each says when it came."""
-        if self.match.bundle > 1 and utc(received) > utc(self.entry.time):
+        """Check that no letter has an effect before it comes."""
+        if utc(received) > utc(self.entry.time):
             raise self.untrue(path, "was received after its effect")
 
     def at_work(self) -> Step:
@@ -343,11 +337,9 @@ class TranscriptReplay:
         if sha256_hex(letter) != paper.mail:
             raise self.untrue(path, "is not the letter that was received")
         evidence = self.evidence(path, paper.evidence)
-        if (self.match.bundle > 1) != bool(paper.received):
-            raise self.untrue(path, "its paper is of another version")
         self.on_time(path, paper.received)
         key = paper.key if isinstance(paper, Receipt) else ""
-        signed = Signed(letter, paper.level, key, evidence, paper.received)
+        signed = Signed(letter, paper.level, key, paper.received, evidence)
         form = self.form(kind, seat, path, signed, paper)
         return form if form.rev is not None else replace(form, rev=paper.rev), signed
 
@@ -359,8 +351,7 @@ class TranscriptReplay:
         content = self.file(beside)
         if sha256_hex(content) != expected:
             raise self.untrue(beside, "is not the evidence that the transcript names")
-        if self.match.bundle > 1 and not self.read(beside, Evidence.read, content).place:
-            raise self.untrue(beside, "is of another version")
+        self.read(beside, Evidence.read, content)
         return content
 
     def form(self, kind: str, seat: int, path: str, signed: Signed, paper: Proving | None) -> SignedForm:

@@ -22,8 +22,6 @@ __all__ = ["file_trace"]
 def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
     """File what was set aside up to the next entry with the papers of this game; returns how the entry names it."""
     match = step.match
-    if match.bundle == 1:
-        return {}
     found = step.world.set_aside(match, what)
     if found is None:
         found = _set_aside(step.match, at_end=what == "end")

@@ -52,9 +52,9 @@ class Signed(msgspec.Struct, frozen=True):
     raw: bytes
     level: str
     key: str
-    evidence: bytes = b""
-    received: str = ""
+    received: str
     """When it was received, UTC to the second, as papers write it."""
+    evidence: bytes = b""
     pasted: str = ""
     """The signed text with its signature beneath, where both are text: what other players can check themselves."""
 

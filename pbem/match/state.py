@@ -48,10 +48,7 @@ __all__ = [
 ]
 
 BUNDLE = 2
-"""The version of the bundles of matches that begin now; those of version 1 are read, and played on, as they began.
-
-Since version 2 the terms are proved by letters, papers say when their letters came, and what was withdrawn or not
-used leaves a trace."""
+"""The version of bundles."""
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""
@@ -114,9 +111,9 @@ class Submission:
 
     @property
     def received(self) -> list[str]:
-        """When its letter came, and those of what was set aside before, by their papers; not in version 1."""
+        """When its letter came, and those of what was set aside before, by their papers."""
         papers = (self.paper, *(aside.paper for aside in self.aside))
-        return list(filter(None, (paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers)))
+        return [paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +182,6 @@ class Match:
     paused: str = ""
     """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: JsonObject | None = None
-    bundle: int = 1
-    """The version of its bundles, see `BUNDLE`."""
     time: str = ""
     """That of the last entry: times never run backwards."""
     said: Mapping[tuple[int, str], int] = field(default_factory=dict)

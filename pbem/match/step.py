@@ -119,7 +119,7 @@ class Step:
         named: JsonObject = {"mail": signed.hash}
         if signed.evidence:
             named |= {"level": "mailbox", "evidence": signed.evidence_hash}
-        return named | ({"received": signed.received} if self.match.bundle > 1 else {})
+        return named | {"received": signed.received}
 
     def sentence(self, what: str, seat: int, form: SignedForm, signed: Signed, player: str = "") -> JsonObject:
         """Take a sentence that takes effect at once: keep its letter, and return how the next entry names it.
@@ -137,8 +137,6 @@ class Step:
             raise Refused(*faults)
         game = match.game if match.phase == "playing" else match.game - 1
         self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
-        if match.bundle == 1:
-            return self.named(signed)
         self.match = replace(match, said={**match.said, (seat, what): form.rev or 1})
         return self.named(signed) | {"rev": form.rev}
 
@@ -179,9 +177,7 @@ class Step:
         The server's clock may have been set back since.
         """
         match = self.match
-        time = self.world.time
-        if match.bundle > 1:
-            time = max(time, match.time, *_received(match, body))
+        time = max(self.world.time, match.time, *_received(match, body))
         entry = Entry(match.seq + 1, match.head, time, kind, body)
         self.entries.append(entry)
         self.match = replace(match, seq=entry.seq, head=entry.head, time=time)
@@ -191,7 +187,7 @@ class Step:
     def now(self) -> datetime:
         """The time from which an entry's results count: now, or the time of the entry, if the clock was set back."""
         match, now = self.match, self.world.now
-        return max(now, datetime.fromisoformat(match.time)) if match.bundle > 1 and match.time else now
+        return max(now, datetime.fromisoformat(match.time)) if match.time else now
 
     def set_clock(self, seat: int, clock: Clock) -> None:
         """Give a seat this clock."""

@@ -56,7 +56,8 @@ def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
         step.world.salt(f"openings/game-{match.game}-seat-{seat}.txt"),
         setup.text,
         evidence=signed.evidence_hash,
-        **({"received": signed.received, "rev": form.rev or 1} if match.bundle > 1 else {}),  # type: ignore[arg-type]
+        received=signed.received,
+        rev=form.rev or 1,
     )
     submission = Submission(
         form.rev or 1,
@@ -115,7 +116,7 @@ def receipted(
         step.world.salt(f"receipts/game-{match.game}-turn-{turn}-seat-{seat}.txt"),
         evidence=signed.evidence_hash,
         orders="" if turn != DEFAULT else "default",
-        received=signed.received if match.bundle > 1 else "",
+        received=signed.received,
     )
     return Submission(
         form.rev or 1,
@@ -190,8 +191,7 @@ def refuse_secrets(match: Match, what: str) -> None:
 
 def answered(step: Step, seat: int, signed: Signed) -> None:
     """Record that a seat's answer came in when its letter was received, however long the desk took."""
-    received = datetime.fromisoformat(signed.received) if signed.received else step.world.now
-    _answered_at(step, seat, min(received, step.world.now))
+    _answered_at(step, seat, min(datetime.fromisoformat(signed.received), step.world.now))
 
 
 def _answered_at(step: Step, seat: int, when: datetime | None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Check, Proved, verify
 
 if TYPE_CHECKING:
@@ -51,5 +51,5 @@ def prove(memory: Memory, match: str) -> Proof | None:
         return Proof(checks)
     if proved.match.id != match:  # it holds, and proves nothing of this one
         return Proof([*checks, Check(False, "match", f"the bundle is that of {proved.match.id}")])
-    bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    bench = Against(proved.bundle, proved.match, proved.told)
     return Proof(checks, [bench.judge(kept(source, raw)) for source, raw in memory.letters(match)])

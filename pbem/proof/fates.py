@@ -1,6 +1,6 @@
 """The fate of what the server acknowledged: played, replaced, withdrawn, illegal in its turn, or dropped.
 
-A bundle of version 2 leaves no order without a trace. So a receipt whose orders were neither played, nor replaced,
+A bundle leaves no order without a trace. So a receipt whose orders were neither played, nor replaced,
 nor withdrawn convicts the server, and so does a miss that was counted although there was an answer. The bundle must
 have been verified: its contents are believed here. Implements protocol.md, "Transcript", and docs/bundle.md,
 "Letters kept".
@@ -72,8 +72,6 @@ class Fates:
     def of(self, paper: Sent, sha256: str) -> Fate:
         """The fate of what this paper, of this hash, acknowledges."""
         what = _what(paper)
-        if not _is_moment(paper.received):
-            return Fate("dropped", what, "does not say when it was received")
         given_up = self._given_up(paper)
         if isinstance(paper, Receipt) and paper.by_default and not paper.turn and sha256 not in self._hashes:
             return self._of_default_orders(paper, what, given_up)
@@ -330,10 +328,3 @@ def _done(later: list[Receipt | Withdrawal]) -> str:
 
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
-
-
-def _is_moment(text: str) -> bool:
-    try:
-        return _moment(text).tzinfo is not None
-    except ValueError:
-        return False

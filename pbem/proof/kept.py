@@ -71,8 +71,6 @@ class Kept:
     """Commitments by player, as a letter lists them."""
     prevs: tuple[tuple[str, str, str], ...] = ()
     """Match, server and cited head of each form in it."""
-    revision: int | None = None
-    """Of the setup that an opening is attached for."""
     attached: tuple[Attached, ...] = ()
     faults: tuple[str, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()

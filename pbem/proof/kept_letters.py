@@ -92,8 +92,6 @@ class _Words:
         terms = known.gettext("  match     %(id)s\n  game      %(title)s, rulings of edition %(edition)s\n")
         self.terms_of = re.compile(_line(terms.strip().split("\n", maxsplit=1)[0], {"id": _MATCH}))
         self.terms_hash = re.compile(_line(known.gettext("  hash      %(hash)s\n"), {"hash": "[0-9a-f]{64}"}))
-        stands = known.gettext("Your setup stands, revision %(rev)s%(level)s:\n")
-        self.revision = re.compile(_reading(stands, {"rev": _NUMBER, "level": ""}))
 
 
 def _reading(message: str, facts: Mapping[str, str], blanks: str = r"\s+") -> str:
@@ -148,7 +146,6 @@ def kept(source: str, raw: bytes) -> Kept:
         terms=tuple(_terms(unquoted)),
         quoted=frozenset(heads).difference(spoken) | frozenset(papers).difference(spoken),
         prevs=tuple((m[1], m[2], _hex(m[3])) for m in _PREV.finditer(unquoted)),
-        revision=_revision(unquoted),
         attached=tuple(found.attachments),
         faults=("a signed head or paper in it is cut off or damaged",) if read_well < begun else (),
     )
@@ -277,11 +274,6 @@ def _terms(text: str) -> Iterator[tuple[str, str]]:
             elif match and (found := words.terms_hash.fullmatch(line)):
                 yield match, found["hash"]
                 match = ""
-
-
-def _revision(text: str) -> int | None:
-    found = next(filter(None, (words.revision.search(text) for words in _languages())), None)
-    return int(found["rev"]) if found else None
 
 
 def _hex(text: str) -> str:

@@ -104,10 +104,10 @@ class Spoken:
     commands: Sequence[Command]
 
 
-def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str, *, placed: bool) -> bool:
+def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str) -> bool:
     """Whether a letter says what a change of the player's keys requires: "old" asks for it, "new" confirms it.
 
-    A revocation must name its place, as in `placed`: nothing else of that change is signed.
+    A revocation must name its place: nothing else of that change is signed.
     """
     said = {"revoked": _revokes, "added": _adds}[change.change] if who == "old" else _confirms
     place = {"server": server, "player": player.name}
@@ -116,7 +116,7 @@ def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: st
         for command in spoken.commands
         if not command.faults
         and all(command.fields.get(name, value) == value for name, value in place.items())
-        and (place.keys() <= command.fields.keys() or not (placed and change.change == "revoked"))
+        and (place.keys() <= command.fields.keys() or change.change != "revoked")
     )
 
 

@@ -46,11 +46,10 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
 
     A letter that `waited` may have been sent in an earlier turn of its game than the one in which it counts.
     """
-    if match.bundle > 1:
-        if evidence.token not in shown_tokens(letter):
-            return "the letter does not show the reply address that the evidence names"
-        if match.seq and not _was_here(evidence.place, match, waited=waited):
-            return f"the letter that it answers was about {evidence.place}"
+    if evidence.token not in shown_tokens(letter):
+        return "the letter does not show the reply address that the evidence names"
+    if match.seq and not _was_here(evidence.place, match, waited=waited):
+        return f"the letter that it answers was about {evidence.place}"
     received = _moment(evidence.received)
     if evidence.mail != sha256_hex(letter.raw):
         return "the evidence is about another letter"

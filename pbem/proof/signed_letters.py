@@ -20,7 +20,7 @@ from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
-from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal, mailbox_before
+from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.replay import Sentence, UnvouchedError
 from pbem.match.signed import Section, SignedForm, at_reply_address
 from pbem.match.step import Environment, Step
@@ -52,7 +52,6 @@ __all__ = [
     "heard",
     "misdated",
     "said",
-    "setup_revision",
     "signed_agreement",
     "words",
 ]
@@ -105,8 +104,8 @@ class Letters:
         seat: int,
         letter: bytes,
         paper: Proving | None,
-        evidence: bytes = b"",
-        received: str = "",
+        evidence: bytes,
+        received: str,
     ) -> SignedForm:
         """What the letter said, after checking that it is the player's; raises ValueError if it is not."""
         waited = not isinstance(paper, Sentence | None)
@@ -115,18 +114,17 @@ class Letters:
             kind = "default orders"
         elif isinstance(paper, Withdrawal) and paper.by_default:
             kind = "clear default"
-        if received:
-            self._judge_once(match, kind, seat, letter, paper, evidence, received)
+        self._judge_once(match, kind, seat, letter, paper, evidence, received)
         if len(reading) > 1 and kind in commands.COMMANDS and commands.COMMANDS[kind].alone:
             raise ValueError(f"holds more than its `{kind}`")
         found = [command for command in reading if _fits(command, match, kind, seat) and not command.faults]
-        if isinstance(paper, Receipt | Withdrawal) or (isinstance(paper, Opening) and match.bundle > 1):
+        if isinstance(paper, Receipt | Withdrawal | Opening):
             found = [command for command in found if command.rev in {paper.rev, None if evidence else paper.rev}]
         if kind == "agreed" and not evidence:  # the hash of an `accept` stands for the place
             found = [one for one in found if one.name == "accept" or {"server", "player"} <= one.fields.keys()]
         if not found:
             raise ValueError(f"holds no `{kind}` for this place")
-        if kind in _SUBMITTED and match.bundle > 1 and _withdraws(reading, match, kind):
+        if kind in _SUBMITTED and _withdraws(reading, match, kind):
             raise ValueError(f"holds `{kind}` and its own `clear`")
         forms = [form(command) for command in found]
         if evidence:
@@ -237,11 +235,7 @@ class Letters:
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
         sender = (found.sender or "").lower()
-        if player.named is not None:
-            right = sender == player.named.address
-        else:
-            right = mailbox_before(match.server, match.id, sender) == player.mailbox
-        if not right:
+        if player.named is None or sender != player.named.address:
             raise ValueError(f"does not come from the mailbox of {player.name}")
         if fault := vouched(found, vouching, match, waited=waited):
             raise ValueError(f"it is not vouched for: {fault}")
@@ -274,7 +268,7 @@ class Letters:
             if verdict.kind != "valid":
                 raise ValueError(f"the signature of {player.name}'s {who} key does not hold: {verdict.reason}")
             spoken = key_changes.Spoken(letter, verdict, found)
-            if not key_changes.says(spoken, who, change, player, match.server, placed=match.bundle > 1):
+            if not key_changes.says(spoken, who, change, player, match.server):
                 raise ValueError(f"the letter signed by the {who} key does not say so")
 
 
@@ -438,19 +432,6 @@ def words(text: str, files: Iterable[bytes] = ()) -> str:
     return sha256_hex("\n".join(lines).encode("utf-8", "replace"))
 
 
-def setup_revision(match: str, game: int, raw: bytes) -> int | None:
-    """The revision of the setup in a letter that was proved before; None if it holds none or several."""
-    letter = read(raw)
-    texts = [letter.text or "", *(part.text for part in letter.parts if part.text != letter.text)]
-    found = {
-        command.rev
-        for text in texts
-        for command in commands.parse(text).commands
-        if (command.name, command.match, command.arguments.get("game")) == ("setup", match, game)
-    }
-    return found.pop() if len(found) == 1 else None
-
-
 _opened = lru_cache(maxsize=4)(read)
 """A letter of a bundle, which several questions are asked about one after the other."""
 
@@ -464,9 +445,7 @@ def _parsed(public: str) -> Key:
 def signed_agreement(found: Bundle, seat: int) -> str:
     """What the key of a seat signed when it agreed, in a bundle that holds; nothing at level `mailbox`."""
     keys = found.entries[0].body["players"][str(seat)]["keys"]
-    letter = found.papers.get(f"letters/agreed-seat-{seat}.eml")
-    if letter is None:  # in bundles of version 1
-        return ""
+    letter = found.papers[f"letters/agreed-seat-{seat}.eml"]
     server = str(found.entries[0].body["server"])
     try:
         verdict = identity.judge(_opened(letter), _all_listed(keys), server, words=VOCABULARY)

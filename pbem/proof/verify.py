@@ -89,8 +89,7 @@ def _checks(content: bytes, reader: Reader, server_key: str | None, proved: Prov
         head = follow(found.entries)
         yield Check(True, "chain", f"{len(found.entries)} entries, unbroken, head {head}")
         match = begin(found.entries[0])
-        if found.entries[0].body.get("bundle", 1) != 1:
-            _formal(found.entries)
+        _formal(found.entries)
         proved.server_key = str(found.entries[0].body.get("server_key"))
         yield Check(True, "server", _signatures(found, match, server_key))
         yield from _walk(found, reader, proved)
@@ -174,9 +173,9 @@ class _Watched(dict[str, bytes]):
 
 def _revealed(found: Bundle) -> int:
     """How many entries can be checked in full: up to the game that has begun and is not revealed yet."""
-    revealed = {repr(entry.body.get("game")) for entry in found.entries if entry.type == "revealed"}
+    revealed = {entry.body["game"] for entry in found.entries if entry.type == "revealed"}
     for at, entry in enumerate(found.entries):
-        if entry.type == "commitments" and repr(entry.body.get("game")) not in revealed:
+        if entry.type == "commitments" and entry.body["game"] not in revealed:
             return at
     return len(found.entries)
 
@@ -247,8 +246,6 @@ def _letter(found: Bundle, path: str) -> Iterator[tuple[str, str]]:
         place = f"game-{paper.game}-turn-{paper.turn}-seat-{paper.seat}"
     if (paper.server, paper.match, place) != (agreed["server"], agreed["match"], name):
         raise ValueError("it does not belong here")
-    if bool(paper.received) != ("bundle" in agreed):
-        raise ValueError("it is of another version")
     name = name if isinstance(paper, Receipt) else name.replace("-seat-", "-setup-seat-")
     yield f"letters/{name}.eml", paper.mail
     if paper.evidence:

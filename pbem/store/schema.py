@@ -593,6 +593,13 @@ DROP INDEX inbox_waiting;
 CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
 """
 
+VERSION_1 = """
+UPDATE matches SET phase = 'closed', resolve_at = NULL, clock = NULL, due = NULL
+WHERE phase IN ('setup', 'playing')
+AND (SELECT count(*) FROM consents WHERE match = number) < (SELECT count(*) FROM seats WHERE match = number);
+"""
+"""Matches begun without the letters by which their players agreed, as `bundle 1`, are not replayed any more."""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -630,5 +637,6 @@ MIGRATIONS: tuple[str, ...] = (
     FAMILIAR,
     EFFECTS,
     KINDS,
+    VERSION_1,
 )
 """The scripts in their order."""

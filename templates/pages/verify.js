@@ -52,7 +52,8 @@ const VERIFY = (() => {
       head = await sha256(utf8(`pbem entry 1\n${line}`));
       entries.push({ ...entry, head });
     }
-    const { server, match, terms, rules } = entries[0].body;
+    const { bundle, server, match, terms, rules } = entries[0].body;
+    must(bundle === 2, say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
     must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, say("entry 1: the hash of the agreed rules is not that of the terms"));
     return entries;
   }
@@ -80,7 +81,6 @@ const VERIFY = (() => {
     const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
     const running = entries.find((entry) => entry.type === "commitments" && !revealed.has(entry.body.game));
     const hidden = (seq) => running !== undefined && seq > running.seq;
-    const traced = entries[0].body.bundle === 2;
     const check = async (path, hash, seq, optional) => {
       named.add(path);
       if (!files.has(path)) { must(optional, say("entry {seq}: {path} is missing", { seq, path })); return null; }
@@ -94,7 +94,7 @@ const VERIFY = (() => {
       letters.push({ name, seat: String(seat), seq, evidence: Boolean(evidence), kind });
     };
     const mailbox = async (seat, player, seq) => {
-      if (traced && player.mailbox) await check(`evidence/mailbox-${seq}-seat-${seat}.txt`, player.mailbox, seq, cut || hidden(seq));
+      if (player.mailbox) await check(`evidence/mailbox-${seq}-seat-${seat}.txt`, player.mailbox, seq, cut || hidden(seq));
     };
     // What was set aside: a list of papers by their hashes, each of which names its letter.
     const trace = async (name, hash, seq, optional) => {
@@ -113,7 +113,7 @@ const VERIFY = (() => {
     for (const { type, body, seq } of entries) {
       const open = !revealed.has(body.game);
       if (type === "agreed") {
-        for (const [seat, { mail, evidence }] of Object.entries(body.letters || {})) await letter(`agreed-seat-${seat}`, mail, evidence, seat, seq, false);
+        for (const [seat, { mail, evidence }] of Object.entries(body.letters)) await letter(`agreed-seat-${seat}`, mail, evidence, seat, seq, false);
         for (const [seat, player] of Object.entries(body.players)) await mailbox(seat, player, seq);
       } else if (type === "commitments") {
         await trace(`game-${body.game}-setup`, body.trace, seq, open);

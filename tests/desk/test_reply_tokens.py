@@ -272,7 +272,7 @@ def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str,
     opening = Opening.read(sent.paper)
 
     def form() -> None:
-        Letters({}).form(at_setup, "setup", 2, sent.letter, opening, evidence.text().encode())
+        Letters({}).form(at_setup, "setup", 2, sent.letter, opening, evidence.text().encode(), evidence.received)
 
     if told:
         with pytest.raises(ValueError, match=told):
@@ -292,8 +292,9 @@ def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> No
     keyed = replace(match.players[1], keys=match.players[0].keys)
     for player, told in ((other, "does not come from the mailbox"), (keyed, "has a key")):
         changed = replace(match, players=(match.players[0], player))
+        opening = Opening.read(sent.paper)
         with pytest.raises(ValueError, match=told):
-            Letters({}).form(changed, "setup", 2, sent.letter, Opening.read(sent.paper), sent.evidence)
+            Letters({}).form(changed, "setup", 2, sent.letter, opening, sent.evidence, opening.received)
 
 
 # Tokens.

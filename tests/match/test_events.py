@@ -306,20 +306,6 @@ class TestPapers:
         assert ("turn 0" in default, "orders default" in default) == (True, True)
         assert ("turn 1" in own, [line for line in own if line.startswith("orders")]) == (True, [])
 
-    def test_a_match_that_began_with_version_1_goes_on_with_it(self) -> None:
-        """Its papers do not say when letters came, and it keeps no trace of what was withdrawn."""
-        table = Table().agree()
-        table.match = replace(table.match, bundle=1)
-        papers = [table.setup(1, ANN).paper]
-        table.clear(1)
-        table.setup(1, ANN, rev=3)
-        table.setup(2, BOB)
-        papers.append(table.order(1, "").paper)
-        assert [paper.splitlines()[0] for paper in papers] == ["pbem opening 1", "pbem receipt 1"]
-        assert "received" not in "".join(papers)
-        assert [paper.path for paper in table.papers if "trace" in paper.path] == []
-        assert [key for key in table.entries[-1].body if key not in {"game", "options", "commitments"}] == []
-
 
 class TestRevisions:
     def test_a_higher_one_replaces(self) -> None:
@@ -636,7 +622,7 @@ def test_a_desk_that_remembers_nothing_makes_the_same_match(tmp_path: Path, seed
 
 def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
     table = Table(keys="demanded").agree()
-    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", RECEIVED, b"evidence")
     assert refused(submissions.setup, table.step(), 1, table.form(1, ANN), mailbox) == ["keys"]
     table.begin()
     assert refused(submissions.order, table.step(), 1, table.form(1, ""), mailbox) == ["keys"]
@@ -646,7 +632,7 @@ def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
 
 def test_evidence_is_filed_beside_the_letter() -> None:
     table = Table().agree()
-    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", RECEIVED, b"evidence")
     for seat, setup, letter in ((1, ANN, signed(b"a")), (2, BOB, mailbox)):
         step = table.step()
         submissions.setup(step, seat, table.form(seat, setup), letter)
@@ -730,20 +716,15 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     assert step.match.unreachable.get(2, START + timedelta(days=1)) == START + timedelta(days=1)
 
 
-def test_after_the_end_only_a_match_of_version_1_has_words_about_clocks() -> None:
-    """What was entered then is read as it was."""
+def test_after_the_end_there_are_no_words_about_clocks() -> None:
     table = Table().agree().begin()
     table.resign(1, match=True)
     source: Any = None
-    for version in (1, 2):
-        match = replace(table.match, bundle=version)
-        entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
-        replay = TranscriptReplay(match, entry, source, [entry], {})
-        if version == 1:
-            assert [made.type for made in halted.remake(replay).entries] == ["halted"]
-        else:
-            with pytest.raises(TranscriptError, match="`halted` does not follow here"):
-                halted.remake(replay)
+    match = table.match
+    entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
+    replay = TranscriptReplay(match, entry, source, [entry], {})
+    with pytest.raises(TranscriptError, match="`halted` does not follow here"):
+        halted.remake(replay)
 
 
 def test_how_long_the_others_wait_for_who_is_out_of_reach() -> None:
@@ -1262,7 +1243,7 @@ def test_orders_by_the_mailbox_count_no_longer_once_there_is_a_key() -> None:
     """Those for later turns, which cite a head that was printed before."""
     table = Table("spaceships", Player("ann", (), mailbox="0" * 64), Player("bob", ())).agree().begin()
     step = table.step()
-    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", RECEIVED, b"evidence")
     advance_orders.store(step, 1, table.form(1, "Rv1", turn=2), mailbox)
     keys.change(step, 1, KeyChange("replaced", "recovery code", (KEYS[0],), letters={"new": b"new"}))
     table.done(step)

@@ -57,10 +57,6 @@ SENTENCES = {
         "carl takes seat 2, as all agreed, signed; from here on counts: SHA256:PNXsE0dvgXCbqG7iuHX1LJKiam6L487/"
         "JVhG8EHGeLU"
     ),
-    ("version-1", 1): (
-        "agreed by ann, bob: spaceships, rules 06cc92419bc81510...; bundle 1: nobody signed the terms, and what was"
-        " withdrawn left no trace"
-    ),
 }
 
 

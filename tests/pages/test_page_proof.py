@@ -299,7 +299,8 @@ def test_the_page_accuses_nobody_whom_pbem_verify_does_not(verifier: Scripts) ->
 
 
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
-         "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "winner"}  # fmt: skip
+         "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version",
+         "version-1", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
 

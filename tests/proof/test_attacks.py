@@ -21,7 +21,7 @@ from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
@@ -114,7 +114,7 @@ def standings(found: Bundle, *people: Mailbox) -> dict[str, str]:
     assert all(check.holds for check in checks), checks[-1]
     assert proved.bundle is not None
     assert proved.match is not None
-    against = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    against = Against(proved.bundle, proved.match, proved.told)
     letters = [against.judge(kept(one.name, raw.as_bytes())) for one in people for raw in one.letters]
     return {finding.found: finding.standing for letter in letters for finding in letter.findings}
 
@@ -333,8 +333,8 @@ class TestServerWithItsKey:
         )
         fails(signed_again(forged, at), f"evidence/{second}.txt")
 
-    def test_evidence_of_version_1_is_none_in_a_bundle_of_version_2(self, post: Post) -> None:
-        """A paper of the other version fails (docs/bundle.md, 3), the evidence of an agreement, too."""
+    def test_evidence_without_its_place_is_none(self, post: Post) -> None:
+        """That of an agreement, too, which is compared with no place of the match."""
         ann, _ = post.agreed(SMALL)
         with post.referee.database.transaction():
             Instructions(post.referee.database).give("end", 1, "x", "me", post.referee.now)
@@ -344,8 +344,8 @@ class TestServerWithItsKey:
         path = "evidence/agreed-seat-2.txt"
         old = replace(Evidence.read(found.papers[path].decode()), place="").text().encode()
         forged = with_entry(found, 0, lambda body: body["letters"]["2"].update(evidence=sha256_hex(old)))
-        assert b"pbem evidence 1" in old
-        fails(signed_again(with_papers(forged, {path: old})), f"entry 1: {path}: is of another version")
+        assert b"\nplace \n" in old
+        fails(signed_again(with_papers(forged, {path: old})), f"entry 1: {path}: cannot be read")
 
     def test_a_withdrawal_names_its_player(self, referee: Referee) -> None:
         """A withdrawal or unused receipt in a trace that names another player than sits there fails."""

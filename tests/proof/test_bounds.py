@@ -32,7 +32,7 @@ from pbem.proof import bundle, signed_letters
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def against(content: bytes) -> Against:
     assert all(check.holds for check in verify(content, Letters, None, proved))
     assert proved.bundle is not None
     assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.told, setup_revision)
+    return Against(proved.bundle, proved.match, proved.told)
 
 
 # What is refused

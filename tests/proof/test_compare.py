@@ -26,7 +26,7 @@ from pbem.proof.bundle import Bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept import SignedHead, SignedPaper
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def bench(content: bytes) -> Against:
     assert all(check.holds for check in checks), checks[-1]
     assert proved.bundle
     assert proved.match
-    return Against(proved.bundle, proved.match, proved.told, setup_revision)
+    return Against(proved.bundle, proved.match, proved.told)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
 from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.logged import latest
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def against(name: str, witnesses: Sequence[Any] = ()) -> Against:
     found = proved(name)
     assert found.bundle is not None
     assert found.match is not None
-    return Against(found.bundle, found.match, found.told, setup_revision, witnesses)
+    return Against(found.bundle, found.match, found.told, witnesses)
 
 
 def findings(bench: Against, **told: Any) -> tuple[Finding, ...]:
@@ -459,15 +459,6 @@ class TestChecks:
         found, path = good("ssh"), "openings/game-1-seat-1.txt"
         last = checked(rewritten(found, path, found.papers[path].replace(b"\nsalt ", b"\nsalt 0")))[-1]
         assert (last.holds, last.path) == (False, path)
-
-    def test_an_entry_of_a_game_that_runs_names_its_papers(self) -> None:
-        """In version 1, whose bodies have no form of their own."""
-        found = good("version-1")
-        running = with_entry(
-            replace(found, entries=found.entries[:3], papers={}), 2, lambda body: body.pop("reports")
-        )
-        last = checked(signed_again(running))[-1]
-        assert (last.holds, last.seq, last.found) == (False, 3, "entry 3: not an entry `turn`")
 
     def test_a_turn_of_a_game_that_runs_names_its_orders(self) -> None:
         """Only those of sealed games have none, whose papers are not kept back."""

@@ -11,17 +11,18 @@ import pytest
 from forgers import fails, holds, index, proof, signed_again, with_entry, with_papers
 from make_vectors import SETUPS, SMALL, VECTORS
 from mutations import rewritten
-from referee import Referee, body, form_in
 
 from pbem.match import record, submissions
 from pbem.match.documents import Withdrawal
-from pbem.match.events import TYPES, agreed
+from pbem.match.events import TYPES
 from pbem.match.traces import Trace
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from referee import Referee
 
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Submission
@@ -127,7 +128,6 @@ def for_another_seat(entry: dict[str, Any]) -> None:
         ("resignation", "resigned", later, "was received after its effect"),
         ("resignation", "resigned", another_seat, "names a seat that there is not"),
         ("substitute", "substitute", for_another_seat, "names a seat that there is not"),
-        ("version-1", "draw", another_seat, "no seat of this match"),
     ],
 )
 def test_sentences(name: str, kind: str, lie: Callable[[dict[str, Any]], None], word: str) -> None:
@@ -184,25 +184,3 @@ def test_a_report_of_a_turn_that_asked_nobody_is_there(referee: Referee) -> None
     path = "reports/game-1-turn-6.json"
     left = {name: paper for name, paper in found.papers.items() if name != path}
     fails(replace(found, papers=left), f"{path}: is missing")
-
-
-class TestBundle1:
-    def test_a_seat_changes_hands_before_the_game(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A proposal that was made before letters of agreement were kept."""
-        honest = agreed.agree
-        monkeypatch.setattr(agreed, "agree", lambda step, players, _consents=(): honest(step, players))
-        ann, _ = referee.agreed(SMALL)
-        referee.registered("carl")
-        bob, carl = referee.person("bob"), referee.person("carl")
-        for player in (bob, ann):
-            referee.send(player, "substitute m1 carl for bob\n")
-        referee.send(carl, form_in(body(carl.find("will you")), "substitute"))
-        assert referee.match().names == ("ann", "carl")
-        referee.send(ann, "resign m1 match\n")
-        found = proof(referee, ann)
-        assert "bundle" not in found.entries[0].body
-        holds(found)
-        types = [entry.type for entry in found.entries]
-        assert "substituted" in types
-        at = types.index("substitute")
-        fails(signed_again(with_entry(found, at, for_another_seat), at), "no seat of this match")

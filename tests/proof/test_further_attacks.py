@@ -20,7 +20,7 @@ from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept import Attached, Kept, SignedPaper
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def against(found: Bundle) -> Against:
     assert last.holds, last
     assert proved.bundle is not None
     assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.told, setup_revision)
+    return Against(proved.bundle, proved.match, proved.told)
 
 
 def judged(found: Bundle, paper: bytes) -> Letter:

@@ -17,7 +17,7 @@ from pbem.identity import parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.message import read
 from pbem.match.changed import replace
-from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal, mailbox_before
+from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
 from pbem.match.keys import KeyChange, Player
 from pbem.match.replay import Sentence, UnvouchedError
 from pbem.match.transcript import sha256_hex
@@ -57,11 +57,12 @@ def evidence(letter: bytes = b"", **changes: Any) -> Evidence:
 
 def match(**changes: Any) -> Any:
     """What is asked of a match: its second game is in turn 5, and Bob, in seat 2, has no key."""
-    player = Player("bob", (), mailbox=mailbox_before(SERVER, "m1", BOB))
+    named = NamedMailbox(SERVER, "m1", 2, "bob", BOB, "0" * 64)
+    player = Player("bob", (), mailbox=sha256_hex(named.text().encode()), named=named)
     terms, players = SimpleNamespace(keys="accepted"), (Player("ann", (KEY,)), player)
-    named: dict[str, Any] = {"server": SERVER, "id": "m1", "terms": terms, "players": players, "prev": "1" * 64}
-    where = {"bundle": 2, "seq": 9, "game": 2, "turn": 5, "phase": "playing"}
-    return SimpleNamespace(**{**named, **where, **changes})
+    what: dict[str, Any] = {"server": SERVER, "id": "m1", "terms": terms, "players": players, "prev": "1" * 64}
+    where = {"seq": 9, "game": 2, "turn": 5, "phase": "playing"}
+    return SimpleNamespace(**{**what, **where, **changes})
 
 
 def seated(**changes: Any) -> dict[str, Any]:
@@ -89,7 +90,7 @@ class TestMailboxes:
         assert self.said(id="m2") == "the evidence belongs to another match"
 
     def test_of_the_mailbox_that_is_named(self) -> None:
-        """In version 2 a paper names it, in whatever hash the transcript has."""
+        """A paper names it, in whatever hash the transcript has."""
         for address, fault in ((BOB, self.FINE), ("carl@mail.example", "does not come from the mailbox of bob")):
             named = NamedMailbox(SERVER, "m1", 2, "bob", address, "0" * 64)
             assert self.said(**seated(named=named, mailbox="2" * 64)) == fault
@@ -194,7 +195,6 @@ class TestEvidence:
         assert self.fault(by) == ("" if at_once else fault)
         assert self.fault(by, waited=True) == ("" if waited else fault)
         assert self.fault(by, seq=0) == "", "before the match there is no place"
-        assert self.fault(by, bundle=1) == "", "version 1 did not say it"
 
     def test_places_as_evidence_writes_them(self) -> None:
         assert place(2, 5) == "game 2 turn 5"
@@ -302,11 +302,10 @@ class TestKeyChanges:
             return str(error)
         return ""
 
-    def test_it_names_its_place_since_version_2(self) -> None:
+    def test_it_names_its_place(self) -> None:
         bare, whole = "key revoke {key}\nend\n", f"key revoke {{key}}\nserver {SERVER}\nplayer ann\nend\n"
-        assert [self.fault(whole, bundle=version) for version in (1, 2)] == ["", ""]
-        assert self.fault(bare, bundle=1) == ""
-        assert self.fault(bare, bundle=2) == "the letter signed by the old key does not say so"
+        assert self.fault(whole) == ""
+        assert self.fault(bare) == "the letter signed by the old key does not say so"
 
     @pytest.mark.parametrize("name", ["fingerprint", "format"])
     def test_a_key_stands_beside_its_own_fingerprint(self, name: str) -> None:
@@ -326,7 +325,7 @@ class TestKeyChanges:
 
     def test_it_is_signed_and_can_be_read(self) -> None:
         other = Ed25519PrivateKey.from_private_bytes(b"c" * 32)
-        said = self.fault("key revoke {key}\n", key=other, bundle=1)
+        said = self.fault("key revoke {key}\n", key=other)
         assert said.startswith("the signature of ann's old key does not hold: ")
         said = self.fault("key revoke {key}\n", more="X: x\r\n" * 2000)
         assert said.startswith("the old key's letter cannot be read: ")
@@ -341,22 +340,25 @@ class TestSeveralForms:
         def _read(self, *_: Any, **_how: Any) -> list[Command]:
             return commands.parse(self.text).commands
 
+        def _judge_once(self, *_: Any) -> None:
+            pass
+
     @pytest.mark.parametrize("rev", [1, 2])
     def test_a_sentence_is_the_one_of_its_revision(self, rev: int) -> None:
         """Without a signature the letter need not say its place, but for that."""
         self.Given.text = "extend m1 1d\nrev 1\n\nextend m1 1d\nrev 2\n"
-        said = self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(rev), b"x")
+        said = self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(rev), b"x", "")
         assert said.rev == rev
 
     def test_a_sentence_is_the_one_of_this_turn(self) -> None:
         self.Given.text = "\n".join(f"extend m1 1d\nturn {turn}\nrev 1\n" for turn in (3, 2, 1))
-        assert self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(1), b"x").turn == 2
+        assert self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(1), b"x", "").turn == 2
 
     def test_a_withdrawal_is_the_one_of_this_place(self) -> None:
         self.Given.text = f"clear m1 turn 2\nrev 2\n\nclear m1 turn 2\nprev {'0' * 64}\nrev 2\n"
         paper = Withdrawal(SERVER, "m1", 1, 2, 1, "ann", 2, "key", "k", "0" * 64, received=AFTERWARDS, salt="0" * 64)
         found = turn_2()
-        assert self.Given({}).form(found, "clear", 1, b"", paper, b"x").prev == found.prev
+        assert self.Given({}).form(found, "clear", 1, b"", paper, b"x", "").prev == found.prev
 
     @pytest.mark.parametrize(
         ("revoked_now", "said"), [(True, "these orders are legal, and were not used"), (False, "")]

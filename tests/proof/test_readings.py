@@ -24,7 +24,7 @@ from pbem.phrase import Phrase
 from pbem.proof import bundle, key_changes
 from pbem.proof.kept import SignedHead
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import form, said, setup_revision, signed_agreement
+from pbem.proof.signed_letters import form, said, signed_agreement
 
 if TYPE_CHECKING:
     from pbem.mail.message import Letter
@@ -48,16 +48,11 @@ class TestForms:
         sections = form(command).sections
         assert [section.name for section in sections] == ["commitment"]
 
-    def test_the_revision_of_a_setup(self) -> None:
-        letter = good("ssh").papers["letters/game-1-setup-seat-1.eml"]
-        assert (setup_revision("m1", 1, letter), setup_revision("m1", 2, letter)) == (1, None)
-
     def test_what_was_signed_when_the_match_was_agreed(self) -> None:
         found = good("ssh")
         assert signed_agreement(found, 1).startswith("new spaceships with bob\n")
         assert signed_agreement(found, 2).startswith("accept m1 ")
         assert signed_agreement(good("mailbox"), 2) == "", "nothing is signed without a key"
-        assert signed_agreement(good("version-1"), 1) == "", "its bundles hold no such letter"
 
     def test_bytes_that_are_no_text(self) -> None:
         assert said(Verdict("valid", Phrase("x"), signed=b"\xff  \r\nend\r\n")) == "\ufffd\nend\n"
@@ -156,50 +151,49 @@ class TestKeys:
         keys = ["SHA256:ab:cdeF=", "SHA256:xyzuvwx"]
         assert key_changes.named(keys, "sha256:" + "abcdef7"[:words]) == known
 
-    def says(self, text: str, who: str, change: KeyChange, *, placed: bool = True) -> bool:
+    def says(self, text: str, who: str, change: KeyChange) -> bool:
         """Whether a letter of Ann's, whose keys are two, says what a change of them requires."""
         reading = commands.parse(f"{text}\nend\n").commands
         spoken = key_changes.Spoken(letter(), Verdict("valid", Phrase("x"), signed=b""), reading)
         ann = Player("ann", (OLD, {**OLD, "fingerprint": "SHA256:another"}))
-        return key_changes.says(spoken, who, change, ann, SERVER, placed=placed)
+        return key_changes.says(spoken, who, change, ann, SERVER)
 
     PLACE = f"server {SERVER}\nplayer ann"
 
     @pytest.mark.parametrize(
-        ("text", "placed", "said"),
+        ("text", "said"),
         [
-            ("{key}\n{place}", True, True),
-            ("{key}", True, True),
-            ("{other}\n{place}", True, False),
-            ("{place}", True, False),
-            ("{key}\nserver other.example\nplayer ann", True, False),
-            (f"{{key}}\nserver {SERVER}\nplayer bob", True, False),
+            ("{key}\n{place}", True),
+            ("{key}", True),
+            ("{other}\n{place}", False),
+            ("{place}", False),
+            ("{key}\nserver other.example\nplayer ann", False),
+            (f"{{key}}\nserver {SERVER}\nplayer bob", False),
         ],
     )
-    def test_the_old_key_adds_what_it_signed(self, text: str, *, placed: bool, said: bool) -> None:
+    def test_the_old_key_adds_what_it_signed(self, text: str, *, said: bool) -> None:
         other = ssh.public(Ed25519PrivateKey.from_private_bytes(bytes(32)))
         text = "key add\n" + text.format(key=OLD["public"], other=other, place=self.PLACE)
-        assert self.says(text, "old", ADDED, placed=placed) is said
-        assert not self.says(text, "old", replace(ADDED, added=({**OLD, "format": "openpgp"},)), placed=placed)
-        assert not self.says(text, "new", ADDED, placed=placed)
+        assert self.says(text, "old", ADDED) is said
+        assert not self.says(text, "old", replace(ADDED, added=({**OLD, "format": "openpgp"},)))
+        assert not self.says(text, "new", ADDED)
 
     @pytest.mark.parametrize(
-        ("text", "placed", "said"),
+        ("text", "said"),
         [
-            ("key revoke {key}\n{place}", True, True),
-            ("key revoke {key}", True, False),
-            ("key revoke {key}\nplayer ann", True, False),
-            ("key revoke {key}", False, True),
-            ("key revoke {key}\nserver other.example\nplayer ann", False, False),
-            ("key revoke SHA256:another\n{place}", True, False),
-            ("key revoke SHA256:\n{place}", True, False),
-            ("key add {key}\n{place}", True, False),
+            ("key revoke {key}\n{place}", True),
+            ("key revoke {key}", False),
+            ("key revoke {key}\nplayer ann", False),
+            ("key revoke {key}\nserver other.example\nplayer ann", False),
+            ("key revoke SHA256:another\n{place}", False),
+            ("key revoke SHA256:\n{place}", False),
+            ("key add {key}\n{place}", False),
         ],
     )
-    def test_a_key_revokes_the_one_that_it_names(self, text: str, *, placed: bool, said: bool) -> None:
+    def test_a_key_revokes_the_one_that_it_names(self, text: str, *, said: bool) -> None:
         change = KeyChange("revoked", "signed", revoked=(OLD["fingerprint"],), letters={"old": b"x"})
         text = text.format(key=OLD["fingerprint"], place=self.PLACE)
-        assert self.says(text, "old", change, placed=placed) is said
+        assert self.says(text, "old", change) is said
 
     @pytest.mark.parametrize(
         ("old", "new", "said"),
@@ -253,9 +247,6 @@ class TestKeptLetters:
     def test_commitments(self) -> None:
         told = f"All setups are in. The commitments to them:\n\n  ann: {'ab' * 32}\n  bob: {'cd' * 32}\n"
         assert kept("letter", self.of_parts(told)).commitments == ({"ann": "ab" * 32, "bob": "cd" * 32},)
-
-    def test_the_revision_of_a_setup_that_stands(self) -> None:
-        assert kept("letter", self.of_parts("Your setup stands, revision 12:\n\n  MD Rv1\n")).revision == 12
 
     def test_an_attachment_loses_no_more_than_the_ends_of_its_lines(self) -> None:
         part = (

@@ -18,7 +18,7 @@ from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 from pbem.store.inbox import Envelope
 
@@ -40,7 +40,7 @@ def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
     assert all(check.holds for check in checks), checks[-1]
     assert proved.bundle is not None
     assert proved.match is not None
-    against = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    against = Against(proved.bundle, proved.match, proved.told)
     findings = [one for letter in letters for one in against.judge(kept("", letter.as_bytes())).findings]
     return {one.found: one.standing for one in findings if one.standing not in {"agrees", "later"}}
 
@@ -149,7 +149,7 @@ class TestOtherTerms:
         list(verify(bundle.write(found), Letters, None, proved))
         assert proved.bundle is not None
         assert proved.match is not None
-        against = Against(proved.bundle, proved.match, proved.told, setup_revision)
+        against = Against(proved.bundle, proved.match, proved.told)
         assert "contradicts" in {finding.standing for finding in against.judge(kept("", other)).findings}
 
     def test_who_has_other_keys_by_then_is_asked_again(self, referee: Referee) -> None:

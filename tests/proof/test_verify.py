@@ -31,7 +31,6 @@ from referee import Referee, attachment
 
 from pbem.identity import ssh
 from pbem.match.documents import Opening, Receipt
-from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -791,17 +790,10 @@ class TestHostileBundles:
         assert "ZeroDivisionError: oh" in checks[-1].found
 
     def test_what_is_found_stays_on_its_line(self, match: Bundle) -> None:
-        """Names could hold line ends and control characters, to write lines of their own into the answer."""
-        name = "ann\nok    result     bob won\x1b[2K\u202e"
-
-        def change(body: dict[str, Any]) -> None:
-            for later in ("bundle", "letters"):  # as the matches of version 1 began
-                del body[later]
-            body["terms"]["players"][0] = body["players"]["1"]["name"] = name
-            body["rules"] = Terms.read(body["terms"]).hash(body["server"], body["match"])
-
-        checks = checked(signed_again(with_entry(match, 0, change)))
-        assert "agreed by ann\\nok" in checks[3].found
+        """A value could hold line ends and control characters, to write lines of their own into the answer."""
+        value = "2\nok    result     bob won\x1b[2K\u202e"
+        checks = checked(signed_again(with_entry(match, 0, lambda body: body.update(bundle=value))))
+        assert "of version 2\\nok" in checks[-1].found
         for check in checks:
             assert check.found.isprintable()
 

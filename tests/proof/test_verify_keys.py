@@ -20,7 +20,7 @@ from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 from pbem.store.players import Players
 
@@ -305,5 +305,5 @@ def judge(content: bytes, letters: list[Kept]) -> list[Letter]:
     assert checks[-1].holds, checks[-1]
     assert proved.bundle
     assert proved.match
-    bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    bench = Against(proved.bundle, proved.match, proved.told)
     return [bench.judge(one) for one in letters]

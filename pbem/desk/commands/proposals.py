@@ -283,7 +283,10 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
-    """All have agreed; but players whose keys changed since they signed are asked once more."""
+    """All have agreed; but players whose keys changed since they signed are asked once more.
+
+    So are those whose letters an earlier version of this program did not keep.
+    """
     match, number = seated.match, seated.row.number
     step = Step(match, desk.world(now))
     players = [
@@ -291,14 +294,16 @@ def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
     ]
     consents = desk.archive.consents(number)
     stale = [
-        seat for seat, signed in consents.items() if not players[seat - 1].counts(signed.level, signed.key, BEFORE)
+        seat
+        for seat, player in enumerate(players, start=1)
+        if (signed := consents.get(seat)) is None or not player.counts(signed.level, signed.key, BEFORE)
     ]
     if stale:
         for seat in stale:
             desk.archive.matches.ask_again(number, seat)
         _propose(desk, seat_at(desk, number, match.name(seated.seat)), now, seated.seat)
         return
-    agreed.agree(step, tuple(players), list(consents.values()) if len(consents) == len(players) else ())
+    agreed.agree(step, tuple(players), list(consents.values()))
     seated.commit(step)
 
 

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
 
 
-def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = ()) -> None:
-    """All players accepted, by these letters: the transcript begins, and setups are asked for.
-
-    Without letters, for a proposal from before they were kept, the bundle has version 1.
-    """
+def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed]) -> None:
+    """All players accepted, by these letters: the transcript begins, and setups are asked for."""
     match = step.match
     if match.phase != "proposed":
         raise Refused(
@@ -40,16 +37,17 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = 
                 Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
             )
         )
-    step.match = replace(match, players=players, bundle=BUNDLE if consents else 1)
+    step.match = replace(match, players=players)
     letters = {}
-    for seat, (player, signed) in enumerate(zip(players, consents, strict=False), start=1):
+    for seat, (player, signed) in enumerate(zip(players, consents, strict=True), start=1):
         step.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
         letters[str(seat)] = step.named(signed)
         step.file_mailbox(seat, player)
     step.append_entry(
         "agreed",
         {
-            **({"bundle": BUNDLE, "letters": letters} if consents else {}),
+            "bundle": BUNDLE,
+            "letters": letters,
             "version": step.world.version,
             "server": match.server,
             "server_key": step.world.server_key,
@@ -68,11 +66,6 @@ def remake(replay: TranscriptReplay) -> Step:
     players = [Player.read(body["players"][str(seat)]) for seat in replay.match.seats]
     if tuple(player.name for player in players) != replay.match.terms.players:
         raise replay.untrue(None, "the players are not those of the terms")
-    if "bundle" not in body:
-        step = replay.at_work()
-        agree(step, tuple(players))
-        return step
-    replay.match = replace(replay.match, bundle=BUNDLE)
     players = [replay.pinned(seat, player) for seat, player in enumerate(players, start=1)]
     at_first = replay.match
     replay.match = replace(replay.match, players=tuple(players))
@@ -95,8 +88,7 @@ def _consent(replay: TranscriptReplay, seat: int) -> Signed:
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
     body = entry.body
     players = ", ".join(player["name"] for player in body["players"].values())
-    began = "" if "bundle" in body else "; bundle 1: nobody signed the terms, and what was withdrawn left no trace"
-    return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...{began}"
+    return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}..."
 
 
 ENTRY = EntryType(

@@ -65,7 +65,7 @@ def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
 
 def remake(replay: TranscriptReplay) -> Step:
     """The server's notes about its own clocks; all that can be checked about them is checked at `missed`."""
-    if replay.match.bundle > 1 and replay.match.phase not in RUNNING:
+    if replay.match.phase not in RUNNING:
         raise replay.untrue(None, f"`{replay.entry.type}` does not follow here")
     step = replay.at_work()
     step.append_entry(replay.entry.type, replay.entry.body)

@@ -74,9 +74,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm, signed: S
 def remake(replay: TranscriptReplay) -> Step:
     """The newcomer's letter is read by the newcomer's keys, which count from this entry on."""
     match, seat = replay.match, replay.seat()
-    player = Player.read(replay.entry.body["player"])
-    if match.bundle > 1:
-        player = replay.pinned(seat, player)
+    player = replay.pinned(seat, Player.read(replay.entry.body["player"]))
     replay.match = seated(match, seat, player)
     kind = f"substitute {player.name} for {match.name(seat)} {match.rules_hash}"
     _, form, signed = replay.sentence("substituted", kind)

@@ -77,7 +77,7 @@ def resolve(step: Step) -> None:
             "orders": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in given.items()},
             "shown": {str(seat): sha256_hex(content) for seat, content in files.items()},
             "reports": everything,
-            **({"default": list(stand_ins)} if stand_ins or match.bundle > 1 else {}),
+            "default": list(stand_ins),
         },
     )
     step.match = replace(
@@ -219,7 +219,7 @@ def _came_after_a_miss(
 ) -> None:
     """Check that a seat whose time counted as missed had no orders by then."""
     seat, match = receipt.seat, replay.match
-    if seat not in match.missed or match.bundle == 1:
+    if seat not in match.missed:
         return
     over = missed_from(match, seat)
     gone = [traces.read(one.paper).received for other, one in aside if other == seat]
@@ -233,7 +233,7 @@ def _check_reports(replay: TranscriptReplay, name: str, body: JsonObject) -> Non
         content = replay.file(path)
         if sha256_hex(content) != (body["shown"][str(seat)] if seat else body["reports"]):
             raise replay.untrue(path, "is not the report that the transcript names")
-        if replay.match.bundle > 1 and not SALT.fullmatch(salt_in(content)):
+        if not SALT.fullmatch(salt_in(content)):
             raise replay.untrue(path, "has no salt")
 
 

@@ -35,14 +35,12 @@ __all__ = ["Against"]
 class Against:
     """A verified bundle, and everything with which letters are compared; letters are compared with one another, too.
 
-    `told` are the notices of the match as they follow from the letters and the rules, as far as it is revealed;
-    `setup_rev` gives the revision of the setup that a letter of the bundle brought, if it can be read.
+    `told` are the notices of the match as they follow from the letters and the rules, as far as it is revealed.
     """
 
     found: Bundle
     match: Match
     told: Sequence[Notice] = ()
-    setup_rev: Callable[[str, int, bytes], int | None] = lambda *_: None
     witnesses: Sequence[VerifierKey] = ()
     """Whose cosignatures of the server's log are believed."""
     _index: BundleIndex = field(init=False)
@@ -55,7 +53,7 @@ class Against:
         index = self._index = BundleIndex(self.found, self.match)
         self._heads = Heads(index)
         self._log = Log(index, self.witnesses)
-        positions, acknowledged = reports.Positions(index, self.told), Acknowledged(index, self.setup_rev)
+        positions, acknowledged = reports.Positions(index, self.told), Acknowledged(index)
         self._kinds = (reports.compare, positions.compare, acknowledged.compare, bundles.compare)
 
     @property

@@ -9,13 +9,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pbem.match.documents import NotADocument, Receipt
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pbem.match.documents import Opening
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -74,10 +72,6 @@ class BundleIndex:
         """Whether entries may follow."""
         return self.last.type != "closed"
 
-    def begun(self, game: int) -> Entry | None:
-        """The entry with the commitments of a game."""
-        return self._places.get(("commitments", game, None))
-
     def turn(self, game: object, turn: object) -> Entry | None:
         """The entry of a turn, as a paper names it."""
         return self._places.get(("turn", game, turn)) if isinstance(game, int) and isinstance(turn, int) else None
@@ -95,22 +89,6 @@ class BundleIndex:
                 yield dict(names)
             names[entry.body["seat"]] = str(entry.body["player"]["name"])
         yield names
-
-    def given_up(self, paper: Opening | Receipt, seq: int) -> int | None:
-        """The earlier entry by which the paper's player gave up the seat, if any, and what counted then."""
-        names = next(self.names(seq))
-        changes = [
-            e.seq for e in self.found.entries[:seq] if (e.type, e.body.get("seat")) == ("substituted", paper.seat)
-        ]
-        return changes[-1] if changes and names[paper.seat] != paper.player else None
-
-    def receipt(self, game: int, turn: int, seat: int) -> Receipt | None:
-        """The receipt of the orders that were played, if the bundle has it."""
-        content = self.found.papers.get(f"receipts/game-{game}-turn-{turn}-seat-{seat}.txt")
-        try:
-            return Receipt.read(content.decode()) if content is not None else None
-        except (NotADocument, UnicodeDecodeError):
-            return None
 
 
 def _place(entry: Entry) -> tuple[str, object, object]:
