@@ -79,8 +79,7 @@ def remake(replay: TranscriptReplay) -> Step:
 def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     for seat, value in entry.body["commitments"].items():
         yield f"openings/game-{entry.body['game']}-seat-{seat}.txt", value
-    if "trace" in entry.body:
-        yield f"traces/game-{entry.body['game']}-setup.txt", entry.body["trace"]
+    yield f"traces/game-{entry.body['game']}-setup.txt", entry.body["trace"]
 
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:

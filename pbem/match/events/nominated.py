@@ -106,9 +106,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
 def remake(replay: TranscriptReplay) -> Step:
     """The nomination again."""
     body = replay.entry.body
-    seat, name = body["for"], str(body["name"])
-    if type(seat) is not int or seat not in replay.match.seats:
-        raise replay.untrue(None, "no seat of this match")
+    seat, name = int(body["for"]), str(body["name"])
     by, form, signed = replay.sentence("substitute", f"substitute {name} for {replay.match.name(seat)}")
     step = replay.at_work()
     nominate(step, by, seat, name, form, signed)

@@ -251,8 +251,7 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     body = entry.body
     name = f"game-{body['game']}-turn-{body['turn']}"
     yield f"reports/{name}.json", body["reports"]
-    if "trace" in body:
-        yield f"traces/{name}.txt", body["trace"]
+    yield f"traces/{name}.txt", body["trace"]
     for seat, value in body["orders"].items():
         yield f"receipts/{name}-seat-{seat}.txt", value
     for seat, value in body["shown"].items():
