@@ -281,11 +281,10 @@ def lines_of(paper: bytes, title: str, keys: Sequence[str], optional: Sequence[s
     found["*"] = "\n".join(rest)
     for key, pattern in PATTERNS.items():
         must(key not in found or pattern.fullmatch(found[key]), f"no {key}")
-    must("salt" not in found or title in OLD or SALT.fullmatch(found["salt"]), "no salt")
+    must("salt" not in found or SALT.fullmatch(found["salt"]), "no salt")
     return found
 
 
-OLD = ("pbem opening 1", "pbem receipt 1")
 SALT = re.compile("[0-9a-f]{64}")
 PATTERNS = {**dict.fromkeys(("game", "turn", "seat", "rev"), NUMBER), "orders": re.compile("default")}
 
