@@ -73,7 +73,6 @@ TAKEN_OVER = with_entry(4, "substituted", seat=1, player={"name": "carl"})
 MISSED = with_entry(4, "missed", turn=3, seat=1, deadline="2028-06-01T11:58:00Z")
 FORFEITED = with_entry(5, "forfeited", seats=[1])
 OTHER = "1" * 64
-NO_TIME = "does not say when it was received"
 MADE = "was neither played, replaced nor withdrawn"
 GIVEN_UP = "given up with the seat in entry 4"
 LATER = "the bundle does not have that yet; ask for a newer one"
@@ -89,7 +88,6 @@ LATER = "the bundle does not have that yet; ask for a newer one"
             opening(setup="x"),
             Fate("dropped", "opening of game 1, seat 1", f"{MADE}: entry 2 was made with rev 1", 2),
         ),
-        (WHOLE, opening(received="x"), Fate("dropped", "opening of game 1, seat 1", NO_TIME)),
         (WHOLE, opening(game=2), Fate("agrees", "opening of game 2, seat 1", "it ended before with entry 8", 8)),
         (UNREVEALED, opening(game=2), Fate("later", "opening of game 2, seat 1", LATER)),
         (WHOLE, receipt(), Fate("agrees", "receipt of game 1, turn 1, rev 1", "", 3)),
@@ -109,12 +107,6 @@ LATER = "the bundle does not have that yet; ask for a newer one"
                 "others stood in the end; the reveal will show which, and when",
                 3,
             ),
-        ),
-        (WHOLE, receipt(received=""), Fate("dropped", "receipt of game 1, turn 1, rev 1", NO_TIME)),
-        (
-            WHOLE,
-            receipt(received="2028-06-01T12:00:00"),
-            Fate("dropped", "receipt of game 1, turn 1, rev 1", NO_TIME),
         ),
         (WHOLE, receipt(9), Fate("agrees", "receipt of game 1, turn 9, rev 1", "it ended before with entry 6", 6)),
         (UNREVEALED, receipt(9), Fate("later", "receipt of game 1, turn 9, rev 1", LATER)),
