@@ -24,6 +24,7 @@ LEAVES = {
     "json_object",
     "phrase",
     "store_place",
+    "structured_header",
     "verifier_key",
 }
 """Modules that every room may use, and that use no room."""

@@ -210,7 +210,8 @@ class ReplyTokens:
         DNS is to be asked.
         """
         known = self._lookups.found(row.id)
-        told_by = "" if authres.is_unclear(letter) else self._config.identity.authserv_id
+        ours = self._config.identity.authserv_id
+        told_by = "" if authres.is_unclear(letter, ours) else ours
         found = self._vouch(letter, known, told_by, row.received)
         if found.wanted and not known and not (sent and found.sent):
             # With our own server's word at hand, the DNS need not be asked twice.
