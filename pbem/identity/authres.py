@@ -77,9 +77,10 @@ def _is_strict(value: str, authserv_id: str) -> bool:
     A comment, an escaped or a control character before the name, or a letter that only Unicode calls equal (U+212A),
     would hide it from the filter.
     """
-    bare = without_comments(value) or "\\"
-    begins = re.match(rf"{re.escape(authserv_id)}(?![^ \t;(])", value, re.ASCII | re.IGNORECASE)
-    return begins is not None and "\\" not in bare and _PLAIN.fullmatch(value) is not None
+    name, after = value[: len(authserv_id)], value[len(authserv_id) :]
+    if not _PLAIN.fullmatch(value) or name.lower() != authserv_id.lower():
+        return False
+    return after[:1] in {"", " ", "\t", ";", "("} and "\\" not in (without_comments(value) or "\\")
 
 
 def _results(value: str, authserv_id: str, method: str, of: tuple[str, str]) -> list[str] | None:

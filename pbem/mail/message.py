@@ -111,6 +111,12 @@ class Part(msgspec.Struct, frozen=True):
         except ValueError:
             return None
 
+    @property
+    def is_in_known_charset(self) -> bool:
+        """Whether the declared charset is one that we read as it says; none is UTF-8."""
+        charset = self.parameters.get("charset", "")
+        return not charset or _codec(charset) is not None
+
     def walk(self) -> Iterator[Part]:
         """The part itself and all below it, in the order in which they stand."""
         yield self

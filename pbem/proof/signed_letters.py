@@ -19,6 +19,7 @@ from pbem.games import Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
+from pbem.mail.one_reading import doubt
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal, mailbox_before
 from pbem.match.replay import Sentence, UnvouchedError
@@ -395,7 +396,7 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
     entity: Letter | None = None
     try:
         entity = read(verdict.signed) if verdict.entity else None
-        fault = _unclear(verdict, entity)
+        fault = (doubt(entity.root) if entity else None) or _unclear(verdict, entity)
     except Unreadable as error:
         fault = Phrase("The signed letter cannot be read: {reason}.", reason=error.reason)
     if fault is not None:
