@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
+from pbem.connections import LimitedThreads
 from pbem.mail.folders import letters as in_folder
 from pbem.mailbox import Unreachable
 from pbem.mailbox.password import password, token
@@ -207,11 +208,11 @@ class _Delivery(socketserver.StreamRequestHandler):
         return None
 
 
-class Listener(socketserver.ThreadingTCPServer):
+class Listener(LimitedThreads):
     """A port of this machine at which the player's mail server delivers letters; 250 is sent once one is taken in."""
 
     allow_reuse_address = True
-    daemon_threads = True
+    longest = 600.0
     PATIENCE = 30.0
 
     def __init__(self, host: str, port: int) -> None:
