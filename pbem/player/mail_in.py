@@ -19,6 +19,7 @@ from pbem.mail.folders import letters as in_folder
 from pbem.mailbox import Unreachable
 from pbem.mailbox.password import password, token
 from pbem.match.transcript import sha256_hex
+from pbem.networks import is_of_this_machine
 from pbem.player.bulletin import LIMITS
 
 if TYPE_CHECKING:
@@ -298,4 +299,4 @@ def _provider(account: Account) -> Source:
 
 
 def _is_loopback(host: str) -> bool:
-    return host in {"localhost", "127.0.0.1", "::1"} or host.startswith("127.")
+    return host == "localhost" or (host != "" and is_of_this_machine(host))  # 127.mail.example is a name of anybody's
