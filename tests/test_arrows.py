@@ -17,11 +17,13 @@ ROOT = Path(pbem.__file__).parent
 
 LEAVES = {
     "config",
+    "connections",
     "durable",
     "examples",
     "failpoints",
     "i18n",
     "json_object",
+    "networks",
     "phrase",
     "store_place",
     "structured_header",

@@ -49,7 +49,7 @@ from pbem.smtp.storing import Refusal
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
-from pbem.store.errors import BusyError, FullError, LockedError, StoreError
+from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import survey
@@ -233,8 +233,8 @@ class Daemon:
         while True:
             try:
                 return Lock(store, self._disk)
-            except LockedError:
-                if _lives(Lock.holder(store)) or clock() > end:
+            except OrphanedError:
+                if clock() > end:
                     raise
             await asyncio.sleep(0.01)
 
@@ -544,19 +544,6 @@ class Daemon:
 
     async def _at_door(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._admission_thread, call, *arguments)
-
-
-def _lives(process: int | None) -> bool:
-    """Whether a process named in a lock lives, as far as can be seen from here."""
-    if not process:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _stop_all(askers: Iterable[Asking]) -> None:

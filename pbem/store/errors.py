@@ -8,6 +8,7 @@ __all__ = [
     "FullError",
     "LockedError",
     "LostError",
+    "OrphanedError",
     "OvertakenError",
     "StoreError",
     "TooNewError",
@@ -40,6 +41,10 @@ class LostError(StoreError):
 
 class LockedError(StoreError):
     """Another daemon works on this store."""
+
+
+class OrphanedError(LockedError):
+    """The daemon of this store has ended, and one of its processes has not."""
 
 
 class TooNewError(StoreError):

@@ -15,7 +15,7 @@ import fcntl
 import os
 import re
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from pbem.store import high_water
 from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS, Ran
-from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
+from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, OrphanedError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -269,7 +269,8 @@ class Lock:
     Two files are locked: a note beside the store, which says who holds it, and the store's file itself, if it exists.
     The file is the same through every link and mount, while the note may be another one. Close this after the store:
     closing any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError`
-    when another process holds it, and `StoreError` where no file can be made.
+    when another process holds it (`OrphanedError`: one whose server has ended), and `StoreError` where no file can be
+    made.
     """
 
     def __init__(self, path: Path | str, disk: Disk = THIS_DISK) -> None:
@@ -301,20 +302,22 @@ class Lock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = self.holder(self._store) or "unknown"
-            raise LockedError(f"{self._store} is in use by another pbem (process {holder})") from None
+            note = _note(self._store)
+            raise _refusal(self._store, _server(note) if note.exists() else 0, _holders(file)) from None
 
     @staticmethod
     def holder(path: Path | str) -> int | None:
-        """The process that holds the lock of a store, or None."""
+        """The process that holds the lock of a store, or None: its server, or what an ended server left behind."""
+        note = _note(Path(path).resolve())
         try:
-            file = os.open(_note(Path(path).resolve()), os.O_RDONLY | os.O_CLOEXEC)
+            file = os.open(note, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            return int(os.read(file, 20) or 0)
+            server, holders = _server(note), _holders(file)
+            return server if server in holders else next(iter(holders), server)
         finally:
             os.close(file)
         return None
@@ -333,6 +336,51 @@ class Lock:
 
 def _note(store: Path) -> Path:
     return store.with_name(f"{store.name}.lock")
+
+
+def _server(note: Path) -> int:
+    """The process that took the lock, as it noted; 0 while it has not yet."""
+    return int(note.read_bytes() or 0)
+
+
+def _holders(file: int) -> list[int]:
+    """The processes that hold the lock of an open file, also by inheritance, as far as we may look into them.
+
+    Linux shows a lock beside each descriptor that shares it: proc_pid_fdinfo(5). The kernel's own list of locks names
+    only who took them, and that one may have ended.
+    """
+    this, found = os.fstat(file), list[int]()
+    for about in Path("/proc").glob("[0-9]*/fdinfo/*"):
+        with suppress(OSError):  # another user's, or it has ended
+            process = about.parents[1]
+            if b"FLOCK" in about.read_bytes() and os.path.samestat(this, (process / "fd" / about.name).stat()):
+                found.append(int(process.name))
+    return sorted(set(found))
+
+
+def _refusal(store: Path, server: int, holders: Sequence[int]) -> LockedError:
+    """The error for a store whose lock these processes hold, and this one took."""
+    left = server not in holders if holders else not _lives(server)
+    if not (server and left):
+        return LockedError(f"{store} is in use by another pbem (process {server or next(iter(holders), 'unknown')})")
+    if not holders:  # it has ended since, or is not ours to look into
+        return OrphanedError(f"{store} is in use by another pbem (its server, process {server}, has ended)")
+    names = " ".join(map(str, holders))
+    return OrphanedError(
+        f"{store} is still held by what another pbem left behind (its server, process {server}, has ended): if"
+        f" that does not end by itself, end it with `kill -9 {names}`"
+    )
+
+
+def _lives(process: int) -> bool:
+    """Return whether a process lives, as far as can be seen from here."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 @cache  # each store that is made sees the same scripts

@@ -38,6 +38,7 @@ from pbem.server.desk_work import Work
 from pbem.server.desks import Desks
 from pbem.server.roles import Role
 from pbem.store.database import Database
+from pbem.store.sqlite import Lock
 from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
@@ -185,9 +186,15 @@ def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypat
     async def nothing(_house: House) -> None:
         pass
 
-    with pytest.raises(StartError, match="in use by another pbem"):
+    until(lambda: not lives(first.desks[0]))
+    with pytest.raises(
+        StartError, match=f"what another pbem left behind.*process {first.process.pid}, has ended"
+    ) as told:
         run(configured(tmp_path), nothing)
-    os.kill(first.desks[1], signal.SIGCONT)
+    # Those that it names, ended as it says, let the next one in.
+    named = [int(process) for process in str(told.value).partition("kill -9 ")[2].rstrip("`").split()]
+    assert named == [first.desks[1]] == [Lock.holder(tmp_path / "pbem.sqlite")]
+    os.kill(named[0], signal.SIGKILL)
     first.process.communicate()
     until(first.over)
     run(configured(tmp_path), nothing)
