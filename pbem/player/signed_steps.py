@@ -9,29 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem import identity
 from pbem.games import Refused
 from pbem.games.sealed import COMMIT
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
-from pbem.mail.message import Unreadable, read
-from pbem.match.changed import replace
-from pbem.player.bulletin import LIMITS
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
-from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.proof.signed_letters import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.identity import Key
     from pbem.mail.commands import Command
     from pbem.player.sealed_game import ToldGame, ToldStep
 
 __all__ = ["check", "check_seal", "unproved"]
-
-# A server's limits are for what it gets: as UTF-8, what it took may have three times as many octets.
-_HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
 
 
 def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
@@ -127,18 +119,12 @@ def _since(game: ToldGame, at: int) -> int:
 def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
     """The one command that a text signs with a key of this seat."""
     try:
-        keys = [_key(public) for public in game.told.keys.get(str(seat), ())]
-        verdict = identity.judge(read(_HEADER + content, LIMITS), keys, game.place.server, words=VOCABULARY)
-        text = said(verdict) if verdict.kind == "valid" else ""
-    except (BadKey, Unreadable, ValueError) as error:
-        raise Contradiction(f"{where}: what was signed cannot be read") from error
-    if verdict.kind != "valid":
-        raise Contradiction(f"{where}: {verdict.reason}")
-    commands = parse(text).commands
+        read = shown(content, game.told.keys.get(str(seat), ()), game.place.server)
+    except BadKey as error:
+        raise Contradiction(f"{where}: the key of this seat cannot be read") from error
+    if read.verdict.kind != "valid":
+        raise Contradiction(f"{where}: {read.verdict.reason}")
+    commands = parse(read.text).commands
     if len(commands) != 1 or commands[0].faults:
         raise Contradiction(f"{where}: what was signed is not one letter of a sealed game")
     return commands[0]
-
-
-def _key(public: str) -> Key:
-    return replace(identity.parse_key(public), state="pinned")
