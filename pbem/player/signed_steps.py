@@ -1,7 +1,8 @@
 """What others signed in a sealed game, compared with what the server told about it.
 
 A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
-signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. Pure.
+signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. A text that
+cannot be read at all is another player's doing, and not the server's lie: that is `Unread`. Pure.
 Implements sealed.md 1.5, "Letters".
 """
 
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.player.sealed_game import ToldGame, ToldStep
 
-__all__ = ["check", "check_seal", "unproved"]
+__all__ = ["Unread", "check", "check_seal", "unproved"]
+
+
+class Unread(Impossible):
+    """What another player signed cannot be read; the text says what, and why, and `content` is what was signed."""
+
+    def __init__(self, why: str, content: bytes) -> None:
+        super().__init__(why)
+        self.content = content
 
 
 def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
@@ -47,7 +56,7 @@ def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, he
     """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
 
     `heads`: the known heads, by their entries. Raises `Contradiction`; `Impossible` if the letter cites a
-    head that no letter has shown yet.
+    head that no letter has shown yet; `Unread`.
     """
     first = steps[0]
     where = f"turn {first.turn}, seat {first.seat}, {first.step}"
@@ -74,8 +83,8 @@ def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, he
 
 
 def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
-    """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`."""
-    where = f"game {game.place.game}, seat {seat}, setup"
+    """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`, `Unread`."""
+    where = f"seat {seat}, setup"
     command = _signed(game, seat, content, where)
     if _place_of(command) != _place(game, seat, "seal"):
         raise Contradiction(f"{where}: what was signed belongs elsewhere")
@@ -117,14 +126,15 @@ def _since(game: ToldGame, at: int) -> int:
 
 
 def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
-    """The one command that a text signs with a key of this seat."""
+    """The one command that a text signs with a key of this seat; raises `Unread`."""
+    unread = f"what {game.players[seat - 1]} signed cannot be read (game {game.place.game}, {where}): {{}}"
     try:
         read = shown(content, game.told.keys.get(str(seat), ()), game.place.server)
     except BadKey as error:
-        raise Contradiction(f"{where}: the key of this seat cannot be read") from error
+        raise Unread(unread.format(error.reason), content) from error
     if read.verdict.kind != "valid":
-        raise Contradiction(f"{where}: {read.verdict.reason}")
+        raise Unread(unread.format(read.verdict.reason), content)
     commands = parse(read.text).commands
     if len(commands) != 1 or commands[0].faults:
-        raise Contradiction(f"{where}: what was signed is not one letter of a sealed game")
+        raise Unread(unread.format("It is not one letter of a sealed game."), content)
     return commands[0]
