@@ -125,7 +125,6 @@ class Agent:
             # `pbem play` may take letters in beside the agent
             with self.memory.transaction(), self.held.unless_taken_back(match):
                 self._check(self.letters.matches.standing(match))
-                self.held.read(match)
         except Unread as unread:
             if self.held.doubt(match, unread):
                 return [Event("unread", match=match, said=str(unread))]
@@ -153,6 +152,7 @@ class Agent:
             with self.held.unless_taken_back(match):
                 check_agreed(self.letters, standing, self._asked(standing).terms)
         if standing["phase"] != "playing":
+            self.held.read(match)
             return
         game = self.game(standing)
         if game.prev != standing["prev"] and game.told.owes:
@@ -167,6 +167,7 @@ class Agent:
             with self.held.unless_taken_back(match):
                 check_own(game, secrets)
         self._passed[match] = game
+        self.held.read(match)
 
     # How things stand.
 

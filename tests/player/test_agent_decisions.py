@@ -41,17 +41,17 @@ class Damaging:
     `at` says in which of the names of files it does.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: str, seat: int = 2) -> None:
-        self.at, self.seat = at, seat
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+        self.at = at
         self._signed_texts = sealed_state.signed_texts
         monkeypatch.setattr(sealed_state, "signed_texts", self.signed_texts)
 
     def signed_texts(self, match: Match, seat: int, number: int, matches: Any) -> list[Attachment]:
         found = self._signed_texts(match, seat, number, matches)
-        return [
-            (name, kind, content.replace(b"BEGIN", b"BEGUN") if seat == self.seat and self.at in name else content)
-            for name, kind, content in found
-        ]
+        return [(name, kind, self._damaged(content, name, seat)) for name, kind, content in found]
+
+    def _damaged(self, content: bytes, name: str, seat: int) -> bytes:
+        return content.replace(b"BEGIN", b"BEGUN") if seat == 2 and self.at in name else content
 
 
 class Deciding(Owner):
@@ -126,6 +126,27 @@ def test_until_its_player_decides_nothing_is_sent_but_what_the_player_says(
     game = referee.match().sealed_game
     assert game is not None
     assert 2 in game.reveals
+
+
+def test_what_can_be_read_later_needs_no_decision(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Damaging(monkeypatch, "step-")
+    propose(referee, owners, "spaceships")
+    ann, bob = owners
+    while not bob.agent.held.unread("m1"):
+        ann.look()
+        bob.agent.hear(bob.receive(), referee.now)
+        if not bob.agent.held.unread("m1"):
+            bob.look()
+    desk.at = "nowhere"
+    bob.letters.ask("report m1", referee.now)
+    bob.flush()
+    assert not bob.agent.hear(bob.receive(), referee.now)
+    assert not bob.agent.held.unread("m1")
+    for _ in live(owners):
+        pass
+    assert referee.match().phase == "closed"
 
 
 def test_a_program_goes_on(referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
