@@ -32,8 +32,8 @@ DOUBTFUL = (
 _UNREAD = """\
 Your agent waits, as {unread}
 
-This need not be the server's fault, but it refuses such letters, unless it lies or is an old one. If you go on,
-nothing proves what this player was bound to: pbem play take-back {match}
+Servers refuse such letters today, but older ones took them. If you go on, nothing proves what this player was bound
+to: pbem play take-back {match}
 You can also ask this player (pbem play press {match} ...), or resign. This is what was signed:
 
 {text}"""
