@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import Matches
 
-__all__ = ["for_page", "of_seat", "signed_texts"]
+__all__ = ["for_page", "keys_of", "of_seat", "signed_texts"]
 
 _FOR_AGENTS = frozenset({"keys", "seals"})
 _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
@@ -36,7 +36,7 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
         "owes": list(match.owes(seat)),
         "terms": match.rules_hash,
         "note": note,
-        "keys": {str(one): _keys(match.players[one - 1]) for one in match.seats},
+        "keys": {str(one): keys_of(match.players[one - 1]) for one in match.seats},
     }
     game = match.sealed_game
     if game is None:
@@ -47,7 +47,7 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
     return found | {"commitments": commitments, "seals": seals, "steps": steps}
 
 
-def _keys(player: Player) -> list[str]:
+def keys_of(player: Player) -> list[str]:
     """The keys that letters told here may be signed with: a revoked one signed what was entered before."""
     return [key["public"] for key in (*player.keys, *(key for _, key in player.former))]
 

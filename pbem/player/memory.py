@@ -90,7 +90,7 @@ class Place(NamedTuple):
 
 
 class Alarm(NamedTuple):
-    """A lasting accusation of the server."""
+    """A lasting accusation of the server, unless its owner takes it back."""
 
     time: str
     match: str
@@ -288,6 +288,10 @@ class Memory:
     def alarm(self, time: str, match: str, said: str) -> None:
         """Remember an accusation of the server."""
         self._database.execute("INSERT INTO alarms (time, match, said) VALUES (?, ?, ?)", (time, match, said))
+
+    def forget_alarm(self, match: str, said: str) -> None:
+        """Forget an accusation that its owner took back."""
+        self._database.execute("DELETE FROM alarms WHERE match = ? AND said = ?", (match, said))
 
     def alarms(self) -> list[Alarm]:
         """All accusations."""

@@ -89,6 +89,8 @@ class Program:
                 self.letters.registration.confirm(now)
             if event.kind == "open":
                 self._join(now)
+            if event.kind == "unread":
+                self.agent.take_back(event.match, now)  # nobody is here whom it could ask, and silence would lose
             if event.match:
                 self._waiting.add(event.match)
 
@@ -379,7 +381,7 @@ class Program:
                 log.warning("refused: %s %s%s", event.sent.command, event.match, said)
             case "bounced" if event.sent is not None:
                 log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
-            case "forged" | "contradiction":
+            case "forged" | "contradiction" | "unread":
                 log.error("%s: %r: %s", event.kind, event.subject, event.said)
             case "account":
                 log.info("registered as %s", self.letters.party.name)

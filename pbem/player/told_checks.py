@@ -1,8 +1,8 @@
 """Checks what a server tells about a sealed game against what it told before, what was agreed, and what was signed.
 
 Each check raises `Contradiction` if two things cannot both be true. What passes is remembered, and later letters are
-checked against it. `sealed_game` checks a document on its own, and `signed_steps` checks signatures. Implements
-sealed.md 1.5 and 1.6.
+checked against it. What the player took back is passed over. `sealed_game` checks a document on its own, and
+`signed_steps` checks signatures. Implements sealed.md 1.5 and 1.6.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed_game import Contradiction
+from pbem.player.sealed_game import Changed, Contradiction
 from pbem.player.signed_steps import check, check_seal, unproved
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
+    from pbem.player.accusations import Accusations
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
     from pbem.player.sealed import Secrets
-    from pbem.player.sealed_game import SealedState, ToldGame
+    from pbem.player.sealed_game import ToldGame
 
-__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed"]
+__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told"]
 
 
 def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
@@ -42,29 +43,32 @@ def check_unrevealed(memory: Memory, standing: JsonObject) -> None:
         raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
-def check_told(memory: Memory, game: ToldGame) -> None:
-    """Check that keys, steps and commitments are those told before, and those signed; also raises `Impossible`."""
+def check_told(memory: Memory, held: Accusations, game: ToldGame) -> None:
+    """Check that keys, steps and commitments are those told before, and those signed.
+
+    Raises `Contradiction`; `Unread` for a signed text that cannot be read, and `Impossible` for one that is missing.
+    """
     match = game.place.match
-    _check_keys(memory, match, game.told)
-    _check_begun(memory, game)
-    _check_steps(memory, game)
-    _check_heads(memory, game)
+    for compare in (_check_keys, _check_begun, _check_steps, _check_heads):
+        with held.unless_taken_back(match):
+            compare(memory, game)
     for seat, name in game.told.seals.items():
         seal = memory.signed_text(match, name)
         if seal is not None:
-            check_seal(game, int(seat), seal)
-    _check_signed(memory, game)
+            with held.unless_taken_back(match):
+                check_seal(game, int(seat), seal)
+    _check_signed(memory, held, game)
 
 
-def _check_keys(memory: Memory, match: str, told: SealedState) -> None:
+def _check_keys(memory: Memory, game: ToldGame) -> None:
     """Check that the others' keys are those that were told first: new keys may be somebody else's."""
-    fact = f"keys {match}"
+    fact = _keys(game.place.match)
     known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
-    for seat, keys in told.keys.items():
+    for seat, keys in game.told.keys.items():
         if not known.setdefault(seat, keys) or not keys:
             raise Contradiction(f"seat {seat} has no key")
         if not set(known[seat]) & set(keys):
-            raise Contradiction(f"seat {seat} has new keys, and none of the old ones")
+            raise Changed(f"seat {seat} has new keys, and none of the old ones")
         known[seat] = keys
     memory.know(fact, json.dumps(known))
 
@@ -74,13 +78,13 @@ def _check_begun(memory: Memory, game: ToldGame) -> None:
     told = game.told
     begun, fact = (
         sha256_hex(canonical([told.terms, told.commitments, dict(game.options.changed)])),
-        _named("begun", game),
+        _named("begun", game.place.match, game.place.game),
     )
     before = memory.fact(fact)
     if before is None:
         memory.know(fact, begun)
     elif before != begun:
-        raise Contradiction("the terms, options or commitments of this game differ from those told before")
+        raise Changed("the terms, options or commitments of this game differ from those told before")
 
 
 def _check_steps(memory: Memory, game: ToldGame) -> None:
@@ -88,12 +92,12 @@ def _check_steps(memory: Memory, game: ToldGame) -> None:
 
     Letters have papers only of recent steps, so these are compared only if both letters have them.
     """
-    fact = _named("steps", game)
+    fact = _named("steps", game.place.match, game.place.game)
     now = [[step.seq, step.head, step.said, step.paper] for step in game.told.steps]
     before = json.loads(memory.fact(fact) or "[]")
     for then, told in zip(before, now, strict=False):
         if then[:3] != told[:3] or (then[3] and told[3] and then[3] != told[3]):
-            raise Contradiction("the steps of this game differ from those told before")
+            raise Changed("the steps of this game differ from those told before")
         told[3] = told[3] or then[3]
     if (told_so_far := now + before[len(now) :]) != before:
         memory.know(fact, json.dumps(told_so_far))
@@ -107,15 +111,17 @@ def _check_heads(memory: Memory, game: ToldGame) -> None:
             raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
 
 
-def _check_signed(memory: Memory, game: ToldGame) -> None:
+def _check_signed(memory: Memory, held: Accusations, game: ToldGame) -> None:
     """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
-    match, fact = game.place.match, _named("proved", game)
+    match = game.place.match
+    fact = _named("proved", match, game.place.game)
     heads = memory.heads(match) | {step.seq: step.head for step in game.told.steps}
     for at, steps in unproved(game, int(memory.fact(fact) or 0)):
         first = steps[0]
         content = memory.signed_text(match, first.letter) if first.letter else None
         if content is not None:
-            check(game, at, steps, content, heads)
+            with held.unless_taken_back(match):
+                check(game, at, steps, content, heads)
         elif steps[-1].turn >= game.table.turn - 1:
             raise Impossible(
                 f"what {game.players[first.seat - 1]} signed has not arrived: `pbem play ask report {match}`"
@@ -123,9 +129,20 @@ def _check_signed(memory: Memory, game: ToldGame) -> None:
         memory.know(fact, str(at + len(steps)))
 
 
-def _named(fact: str, game: ToldGame) -> str:
-    """The name of a fact about this game."""
-    return f"{fact} {game.place.match} game {game.place.game}"
+def forget_told(memory: Memory, match: str, game: int) -> None:
+    """Forget what was told before: what is told next is what later letters are checked against."""
+    for fact in (_keys(match), _named("begun", match, game), _named("steps", match, game)):
+        memory.forget(fact)
+
+
+def _keys(match: str) -> str:
+    """The name of the fact that holds the keys of a match."""
+    return f"keys {match}"
+
+
+def _named(fact: str, match: str, game: int) -> str:
+    """The name of a fact about a game."""
+    return f"{fact} {match} game {game}"
 
 
 def check_own(game: ToldGame, secrets: Secrets) -> None:

@@ -60,7 +60,7 @@ const STEPS = (() => {
   }
 
   const isStep = (one) => Boolean(one) && (one.step === "commit" || Object.hasOwn(SEALED.papers, one.step)) && Number.isInteger(one.turn) && Number.isInteger(one.seat)
-    && (one.paper === undefined || HASH.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || one.step === SEALED.opens);
+    && (one.paper === undefined || HASH.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || Boolean(SEALED.papers[one.step].empty));
 
   /** Refuse what is not of the form of a sealed match's documents: raises an Error in words. */
   function plain(found) {

@@ -51,6 +51,8 @@ class Table:
         self.commitments: dict[int, str] = {}
         self.secrets: dict[int, dict[str, Any]] = {}
         self.prev = hashlib.sha256(b"agreed").hexdigest()
+        self.ordering = 0
+        """The seat whose orders are asked for."""
         for seat in range(1, self.seats + 1):
             setup = judge.setup(self.options, seat, PLAYERS[game].setup(self.random, self.options, seat)).text
             place = {"game": 1, "match": "m1", "player": NAMES[seat - 1], "seat": seat, "server": SERVER}
@@ -149,6 +151,7 @@ class Table:
         opened = self.open(seat)
         secrets = self.secrets[seat] = opened["secrets"]
         if opened["asks"]:
+            self.ordering = seat
             order = PLAYERS[self.game].orders(self.random, opened["view"])
             judged = self.page.evaluate("([view, text]) => RULES.orders(view, text)", [opened["view"], order])
             assert judged["faults"] == []
@@ -169,6 +172,22 @@ def test_two_pages_play_a_sealed_game(game: str) -> None:
             <= {"spaceships": 3.7, "dueling-masters": 1.5, "shoot-em-up": 2.0 * table.seats - 1}[game] * 8
             + table.seats
         )
+
+
+@pytest.mark.parametrize("lazy", [1, 2])
+def test_who_orders_nothing_does_not_stop_the_other_page(monkeypatch: pytest.MonkeyPatch, lazy: int) -> None:
+    """Nothing is to be answered then: a step without lines, which the page took for none of the server's."""
+    table = Table("spaceships", 1)
+    player = PLAYERS["spaceships"]
+
+    class Lazy:
+        def orders(self, random: Random, view: dict[str, Any]) -> str:
+            return "" if table.ordering == lazy else player.orders(random, view)
+
+    monkeypatch.setitem(PLAYERS, "spaceships", Lazy())
+    table.play(3)
+    assert any(step["step"] == "answers" and not step["lines"] for step in table.steps)
+    assert len(table.table.played) >= 3 or table.table.result
 
 
 def _of(found: dict[str, Any], seat: int, step: str) -> dict[str, Any]:

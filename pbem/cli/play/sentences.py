@@ -8,6 +8,7 @@ import click
 
 from pbem.cli.play.shown import DOUBTFUL, list_rows, show, title_of
 from pbem.cli.play.table import at_table, confirm, troubles, yes_option
+from pbem.cli.play.told import line_of
 from pbem.games import titles
 
 if TYPE_CHECKING:
@@ -115,6 +116,20 @@ def reveal(table: Table, match: str, yes: bool) -> None:
         table.settle(table.agent.reveal(match, table.now()))
 
 
+@click.command("take-back")
+@click.argument("match")
+@yes_option
+@at_table
+def take_back(table: Table, match: str, yes: bool) -> None:
+    """Go on in a sealed match: take back an accusation, or accept a signed text that could not be read."""
+    with troubles():
+        table.fetch()
+        click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
+        if not yes:
+            click.confirm("Take it back, and go on?", default=False, abort=True)
+        table.take_back(match)
+
+
 @click.command()
 @click.argument("match")
 @click.option("--whole", is_flag=True, help="The whole match, not only this game.")
@@ -132,7 +147,7 @@ def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
 
 
 COMMANDS = (
-    *(new, accept, press, reveal, resign),
+    *(new, accept, press, reveal, take_back, resign),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),
