@@ -1,7 +1,7 @@
 """The clock: a letter that nobody wrote. Same desk, same transaction.
 
-Reminders, misses, settled turns, late letters, recovered keys, digests and housekeeping. Implements protocol.md, "A
-match" (the clock), and design.md, "The way of a letter".
+Reminders, misses, settled turns, late letters, players reached again, recovered keys, digests and housekeeping.
+Implements protocol.md, "A match" (the clock), and design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     if desk.outbox.failures():
         decide(desk, partial(bounces.tell_failures, desk, now))
     beat(desk, now)
+    reached, look = bounces.reached_again(desk, now)
+    if reached:
+        decide(desk, partial(bounces.reach_again, desk, reached, now))
     following = _see_to_late_letters(desk, now)
     for number in desk.archive.matches.due(to_db(now), _PER_TICK):
         try:
@@ -74,7 +77,8 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
         digest = desk.letters.next_digest()
     kept = desk.housekeeping.look(now)
     log = _see_to_log(desk, now)
-    return min(filter(None, [from_db(due) if due else None, recovery, following, digest, kept, log]), default=None)
+    times = [from_db(due) if due else None, recovery, following, digest, kept, log, look]
+    return min(filter(None, times), default=None)
 
 
 def beat(desk: Desk, now: datetime) -> None:

@@ -593,6 +593,10 @@ DROP INDEX inbox_waiting;
 CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
 """
 
+RECIPIENTS = """
+CREATE INDEX outbox_recipient ON outbox (recipient, id);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -630,5 +634,6 @@ MIGRATIONS: tuple[str, ...] = (
     FAMILIAR,
     EFFECTS,
     KINDS,
+    RECIPIENTS,
 )
 """The scripts in their order."""
