@@ -44,7 +44,8 @@ def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
     if loaded and not loaded[0].seat_of(name):
         match, row = loaded
         for seat, nomination in match.nominated.items():
-            if nomination.name == name and nominated.agreed(match, seat, caller.now):
+            # Not `agreed`: it would tell a newcomer, and so any player, whether a late player has answered since.
+            if nomination.name == name and nominated.may_be_agreed(match, seat, caller.now):
                 return _newcomer(desk, SeatContext(desk, match, row, seat), caller, command)
     return _word(desk, seated_at(desk, caller, command), caller, command)
 
@@ -66,7 +67,7 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
     before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = Step(match, desk.world(caller.now))
     said = placed(caller, command, match, seated.seat)
-    nominated.nominate(step, seated.seat, seat, name, said, caller.signed)
+    nominated.substitute(step, seated.seat, seat, name, said, caller.signed)
     seated.commit(step)
     asked = not before and nominated.agreed(seated.match, seat, caller.now)
     if asked:
