@@ -733,6 +733,11 @@ def signed_text(message: Message, key: Key, match: Match) -> str | None:
 # 6.3 Commands.
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
+B = (
+    r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
+    r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$"
+)
 C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
 R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
@@ -772,6 +777,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "press": ("match", "message", M),
     "observe": ("match", "fields", M),
     "unobserve": ("match", "fields", M),
+    "block": ("name", "fields", B),
+    "unblock": ("name", "fields", B),
     "resign": ("match ?game", "fields+", ""),
     "draw": ("match =offer|accept|decline", "fields+", M),
     "annul": ("match =offer|accept|decline", "fields+", M),

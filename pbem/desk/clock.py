@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import bounces, keys, late_delivery, witnesses
+from pbem.desk import bounces, keys, late_delivery, unasked, witnesses
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.letters.draft import OutgoingLetter
@@ -75,9 +75,12 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     if (digest := desk.letters.next_digest()) is not None and digest <= now:
         decide(desk, partial(desk.letters.send_digests, now))
         digest = desk.letters.next_digest()
+    if (offers := unasked.next_due(desk)) is not None and offers <= now:
+        decide(desk, partial(unasked.send, desk, now))
+        offers = unasked.next_due(desk)
     kept = desk.housekeeping.look(now)
     log = _see_to_log(desk, now)
-    times = [from_db(due) if due else None, recovery, following, digest, kept, log, look]
+    times = [from_db(due) if due else None, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
 

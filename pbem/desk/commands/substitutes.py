@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pbem.desk import unasked
 from pbem.desk.places import placed
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
@@ -62,7 +63,7 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
             Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
         )
     if name != nominated.NOBODY:
-        _judge(desk, seated, name)
+        _judge(desk, seated, name, match.name(seated.seat))
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
     before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = Step(match, desk.world(caller.now))
@@ -76,10 +77,10 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
     return Reply("substitute", facts | seated.facts(), at=seated)
 
 
-def _judge(desk: Desk, seated: SeatContext, name: str) -> None:
+def _judge(desk: Desk, seated: SeatContext, name: str, by: str) -> None:
     """Refuse a name that could never take the seat."""
     player = desk.players.by_name(name)
-    if player is None or desk.people.opted_out(player.address):
+    if player is None or desk.people.opted_out(player.address) or desk.people.blocks(name, by):
         raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
     if keyless := without_keys(desk, seated.match.terms, name):
         raise Refused(*keyless)
@@ -93,6 +94,8 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
     match, row = seated.match, seated.row
     player = desk.players.by_name(name)
     assert player is not None
+    if not unasked.may_be_written(desk, name, match.names, row.number, now):
+        return
     facts = {
         "name": name,
         "leaver": match.name(seat),
