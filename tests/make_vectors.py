@@ -463,6 +463,12 @@ def nowhere(found: Bundle) -> bytes:
     return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
 
 
+def excused(found: Bundle) -> bytes:
+    """A clock that stands because letters bounce, where by the terms that loses."""
+    told = Entry(0, "", found.entries[1].time, "halted", {"seat": 1, "reason": "unreachable"})
+    return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
+
+
 def younger(found: Bundle) -> bytes:
     return edited(found, "receipts/game-1-turn-1-seat-1.txt", "pbem receipt 1", "pbem receipt 2")
 
@@ -539,6 +545,7 @@ LIES: dict[str, Lie] = {
     ),
     "salt": ("ssh", "a salt in another form", salted),
     "nowhere": ("ssh", "a vacation of a seat that there is not", nowhere),
+    "excused": ("ssh", "a clock that stands because letters bounce, where that loses", excused),
     "malformed": (
         "running",
         "an opening of a running game without its revision",

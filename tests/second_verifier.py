@@ -733,6 +733,11 @@ def signed_text(message: Message, key: Key, match: Match) -> str | None:
 # 6.3 Commands.
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
+B = (
+    r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
+    r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$"
+)
 C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
 R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
@@ -772,6 +777,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "press": ("match", "message", M),
     "observe": ("match", "fields", M),
     "unobserve": ("match", "fields", M),
+    "block": ("name", "fields", B),
+    "unblock": ("name", "fields", B),
     "resign": ("match ?game", "fields+", ""),
     "draw": ("match =offer|accept|decline", "fields+", M),
     "annul": ("match =offer|accept|decline", "fields+", M),
@@ -1635,12 +1642,13 @@ TERMS = {
     "target": lambda value: value is None or is_number(value),
     "keys": one_of("demanded"),
     "sealed": one_of(True),
+    "unreachable": one_of("loses"),
 }
 RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
 
 
 def check_terms(terms: Mapping[str, Any]) -> None:
-    must(set(terms) | {"keys", "sealed"} == set(TERMS), "other keys in the terms")
+    must(set(terms) | {"keys", "sealed", "unreachable"} == set(TERMS), "other keys in the terms")
     for key, value in terms.items():
         must(TERMS[key](value), f"terms: {key}")
     must(terms["edition"] in rules(terms["game"]).editions, "an unknown edition")
@@ -1754,6 +1762,8 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
             made |= {"keys": "demanded"} if value == "demanded" else {}
         elif name == "sealed":
             made |= {"sealed": True} if value == "yes" else {}
+        elif name == "unreachable":
+            made |= {"unreachable": "loses"} if value == "loses" else {}
         elif name in made:
             made[name] = value
         elif name != "seats":
@@ -1762,6 +1772,9 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
         must(lines.get("keys", "demanded") == "demanded" and lines.get("settle", "0") == "0", "no sealed match")
         must(made["miss"] in {"wait", "forfeit"}, "no sealed match")
         made |= {"keys": "demanded", "settle": 0}
+    if "unreachable" not in lines and "unreachable" in terms and made["pace"]:
+        made["unreachable"] = "loses"
+    must("unreachable" not in made or made["pace"], "no deadlines")
     if made["kind"] == "single":
         made["games"] = 1
     made["options"] = game_options(raw, terms)
@@ -2244,6 +2257,8 @@ def offered(match: Match, entry: Entry) -> None:
 
 def told(match: Match, entry: Entry) -> None:
     body = entry.body
+    if body.get("reason") == "unreachable":
+        must("unreachable" not in match.terms, "no clock stands for that")
     if entry.type == "halted" and body.get("reason") == "unreachable":
         match.unreachable[body["seat"]] = moment(entry.time)
     if entry.type == "moved" and body.get("reason") == "unreachable":

@@ -286,6 +286,10 @@ class LetterWriter:
             for outs in matches.values():
                 self._send_together(player, outs, now, digest=True)
 
+    def forget(self, player: str, match: int) -> None:
+        """Send the player none of what waits about a match: it is over before it was read."""
+        self._held.take(player, match)
+
     def next_digest(self) -> datetime | None:
         """When the next digest is due."""
         return self._held.next_due()

@@ -533,9 +533,11 @@ def _agrees(command: Command, match: Match, seat: int) -> bool:
         proposed = Terms.propose(command.arguments["rules"], lines, terms.players, terms.settling)
     except Refused:
         return False
-    # Which rulings are the newest was for the server to know, where the letter names none.
+    # Which rulings are the newest was for the server to know, where the letter names none. Matches from before there
+    # was the choice have clocks that stand.
     edition = proposed.edition if "rules" in lines else terms.edition
-    return replace(proposed, edition=edition) == terms
+    stands = "unreachable" not in lines and terms.unreachable == "stands"
+    return replace(proposed, edition=edition, unreachable="stands" if stands else proposed.unreachable) == terms
 
 
 def _clears(command: Command, match: Match, *, default: bool) -> bool:

@@ -29,6 +29,12 @@ TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for 
 LATE = timedelta(hours=1)
 """How long a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
 
+_ARRIVED = (
+    "later.id > lost.id AND later.state = 'delivered' AND later.settled <= ? AND NOT EXISTS"
+    " (SELECT 1 FROM bounces WHERE bounces.outbox = later.id AND bounces.kind IN ('permanent', 'temporary'))"
+)
+"""A later letter arrived: it was accepted, and neither bounced nor is it still being tried elsewhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
@@ -279,6 +285,22 @@ class Outbox:
         """The letter whose return path, or header, has this token, as one that came back; None when there is none."""
         row = self._database.row("SELECT * FROM outbox WHERE token = ?", (token,))
         return None if row is None else _failure(row)
+
+    def arrived_since(self, row_id: int, by: datetime) -> bool:
+        """Whether a later letter to the same address was accepted, by then, and did not bounce."""
+        query = (
+            "SELECT 1 FROM outbox AS lost JOIN outbox AS later ON later.recipient = lost.recipient"
+            f" WHERE lost.id = ? AND {_ARRIVED} LIMIT 1"
+        )
+        return bool(self._database.scalar(query, (row_id, to_db(by))))
+
+    def reached_again(self, by: datetime) -> list[str]:
+        """The unreachable players to whom a later letter was accepted, by then, that did not bounce."""
+        query = (
+            "SELECT DISTINCT player FROM unreachable JOIN outbox AS lost ON lost.id = unreachable.letter"
+            f" JOIN outbox AS later ON later.recipient = lost.recipient WHERE {_ARRIVED} ORDER BY player"
+        )
+        return [row["player"] for row in self._database.rows(query, (to_db(by),))]
 
     def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:
         """Keep, in the caller's transaction, that a letter in the inbox reports a bounce of ours."""

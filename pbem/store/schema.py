@@ -593,6 +593,27 @@ DROP INDEX inbox_waiting;
 CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
 """
 
+BLOCKS = """
+CREATE TABLE blocks (
+    player TEXT NOT NULL REFERENCES players(name),
+    blocked TEXT NOT NULL,
+    since TEXT NOT NULL,
+    PRIMARY KEY (player, blocked)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE unasked (
+    player TEXT NOT NULL REFERENCES players(name),
+    match INTEGER NOT NULL REFERENCES matches(number),
+    due TEXT NOT NULL,
+    PRIMARY KEY (player, match)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX unasked_due ON unasked(due);
+CREATE INDEX unasked_of_a_match ON unasked(match);
+"""
+
+RECIPIENTS = """
+CREATE INDEX outbox_recipient ON outbox (recipient, id);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -630,5 +651,7 @@ MIGRATIONS: tuple[str, ...] = (
     FAMILIAR,
     EFFECTS,
     KINDS,
+    RECIPIENTS,
+    BLOCKS,
 )
 """The scripts in their order."""

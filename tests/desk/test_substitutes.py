@@ -194,14 +194,14 @@ class TestGone:
 
     def test_who_comes_back_keeps_the_seat(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)
+        referee.send(ann, ann.filled("orders", "Rv1"))
         referee.wait(11 * DAY)
         says(referee, ann)
         form = form_in(carl.text, "substitute")
         referee.send(bob, bob.filled("orders", "Rv1"))
         referee.send(carl, form)
-        assert "you have no such match" in carl.text
+        assert "no longer does everybody agree" in carl.text
         assert types(referee)[-1] == "substitute"
-        referee.send(ann, ann.filled("orders", "final\nRv1"))
         referee.wait(DAY)
         assert types(referee)[-1] == "turn"
         proved(referee, ann)
@@ -211,10 +211,11 @@ class TestGone:
         referee.send(ann, ann.filled("orders", "Rv1"))
         referee.wait(11 * DAY)
         assert types(referee)[-1] == "turn"
+        referee.send(ann, ann.filled("orders", ""))
         says(referee, ann)
         referee.send(carl, form_in(carl.text, "substitute"))
         assert types(referee)[-1] == "substituted"
-        referee.turn((ann, ""), (carl, "Rv1"))
+        referee.turn((carl, "Rv1"))
         proved(referee, carl)
 
 

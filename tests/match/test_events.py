@@ -719,7 +719,7 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     kind: str, body: dict[str, Any], unreachable: set[int]
 ) -> None:
     """Or the others could give away the seat of somebody who is there again."""
-    match = replace(Table().agree().begin().match, unreachable={1: START})
+    match = replace(Table(unreachable="stands").agree().begin().match, unreachable={1: START})
     time = "2026-03-02T12:00:00Z"
     entry = Entry(match.seq + 1, match.head, time, kind, body)
     source: Any = None

@@ -20,8 +20,10 @@ from pbem.store.database import to_db
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
+    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.store.matches import SeatRow
 
 __all__ = ["HANDLERS"]
 
@@ -35,8 +37,12 @@ def press(desk: Desk, caller: Caller, command: Command) -> Reply:
     if not text:
         raise Refused(Fault("press", None, Phrase("the message is empty")))
     by, everybody = seated.match.name(seated.seat), command.arguments.get("public", False)
-    for row in seated.row.seats:
-        if row.seat != seated.seat:
+    readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(desk, seated, row, by)]
+    if not readers:
+        says = Phrase("your message is passed on once another player has accepted the match")
+        raise Refused(Fault("press", seated.match.id, says))
+    for row in readers:
+        if not desk.people.blocks(row.player, by):
             facts = {"by": by, "text": text, "everybody": everybody}
             seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
     desk.archive.matches.note_press(seated.row.number, by, to_db(caller.now))
@@ -44,6 +50,12 @@ def press(desk: Desk, caller: Caller, command: Command) -> Reply:
         desk.archive.publish(seated.row.number, seated.match, by, text, to_db(caller.now))
         desk.match_letters.tell_observers_press(seated.match, seated.row, by, text, caller.now)
     return Reply("press", seated.facts(), at=seated)
+
+
+def _is_passed_on(desk: Desk, seated: SeatContext, row: SeatRow, by: str) -> bool:
+    """Whether a message goes to a seat: to people who were only asked to play, it does from players they know."""
+    begun = seated.match.phase not in {"open", "proposed"}
+    return begun or row.accepted or desk.people.played_together(row.player, by)
 
 
 def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
