@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.player.sealed_game import ToldGame, ToldStep
 
-__all__ = ["check", "check_seal", "unproved"]
+__all__ = ["check", "check_resigned", "check_seal", "unproved"]
 
 # A server's limits are for what it gets: as UTF-8, what it took may have three times as many octets.
 _HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
@@ -91,6 +91,25 @@ def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
         raise Contradiction(f"{where}: something else was signed than told")
 
 
+def check_resigned(game: ToldGame, seat: int, content: bytes, heads: Mapping[int, str]) -> None:
+    """Check that a text gives up this game for a seat, and was signed after all steps that were told.
+
+    An earlier resignation that was refused then must not count now. Raises `Contradiction`.
+    """
+    where = f"game {game.place.game}, seat {seat}, resignation"
+    player = game.players[seat - 1]
+    place = ("resign", game.place.match, game.place.server, player, str(game.table.turn))
+    last = game.told.steps[-1].seq if game.told.steps else 0
+    for command in _commands(game, seat, content, where):
+        given, fields = command.arguments, command.fields
+        named = (command.name, command.match, fields.get("server"), fields.get("player"), fields.get("turn"))
+        after = next((seq for seq, head in heads.items() if head == fields.get("prev")), -1)
+        is_whole = given.get("whole") or given.get("game") == game.place.game
+        if named == place and is_whole and after >= last and not command.faults:
+            return
+    raise Contradiction(f"{where}: no such thing was signed here")
+
+
 def _place(game: ToldGame, seat: int, command: str, turn: int | None = None) -> tuple[object, ...]:
     """Where such a letter of a seat belongs."""
     return command, game.place.match, game.place.game, turn, game.place.server, game.players[seat - 1]
@@ -126,6 +145,14 @@ def _since(game: ToldGame, at: int) -> int:
 
 def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
     """The one command that a text signs with a key of this seat."""
+    commands = _commands(game, seat, content, where)
+    if len(commands) != 1 or commands[0].faults:
+        raise Contradiction(f"{where}: what was signed is not one letter of a sealed game")
+    return commands[0]
+
+
+def _commands(game: ToldGame, seat: int, content: bytes, where: str) -> Sequence[Command]:
+    """The commands that a text signs with a key of this seat."""
     try:
         keys = [_key(public) for public in game.told.keys.get(str(seat), ())]
         verdict = identity.judge(read(_HEADER + content, LIMITS), keys, game.place.server, words=VOCABULARY)
@@ -134,10 +161,7 @@ def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
         raise Contradiction(f"{where}: what was signed cannot be read") from error
     if verdict.kind != "valid":
         raise Contradiction(f"{where}: {verdict.reason}")
-    commands = parse(text).commands
-    if len(commands) != 1 or commands[0].faults:
-        raise Contradiction(f"{where}: what was signed is not one letter of a sealed game")
-    return commands[0]
+    return parse(text).commands
 
 
 def _key(public: str) -> Key:

@@ -8,12 +8,13 @@ sealed.md 1.5 and 1.6.
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
-from pbem.player.signed_steps import check, check_seal, unproved
+from pbem.player.signed_steps import check, check_resigned, check_seal, unproved
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from pbem.player.sealed import Secrets
     from pbem.player.sealed_game import SealedState, ToldGame
 
-__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed"]
+__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "has_resigned"]
+
+log = logging.getLogger(__name__)
 
 
 def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
@@ -109,8 +112,7 @@ def _check_heads(memory: Memory, game: ToldGame) -> None:
 
 def _check_signed(memory: Memory, game: ToldGame) -> None:
     """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
-    match, fact = game.place.match, _named("proved", game)
-    heads = memory.heads(match) | {step.seq: step.head for step in game.told.steps}
+    match, fact, heads = game.place.match, _named("proved", game), _heads(memory, game)
     for at, steps in unproved(game, int(memory.fact(fact) or 0)):
         first = steps[0]
         content = memory.signed_text(match, first.letter) if first.letter else None
@@ -121,6 +123,25 @@ def _check_signed(memory: Memory, game: ToldGame) -> None:
                 f"what {game.players[first.seat - 1]} signed has not arrived: `pbem play ask report {match}`"
             )
         memory.know(fact, str(at + len(steps)))
+
+
+def has_resigned(memory: Memory, game: ToldGame) -> bool:
+    """Return whether the other player signed that this game is given up."""
+    name = game.told.resigned
+    content = memory.signed_text(game.place.match, name) if name else None
+    if content is None:
+        return False
+    try:
+        check_resigned(game, 3 - game.place.seat, content, _heads(memory, game))
+    except Contradiction as wrong:
+        log.warning("%s: %s", game.place.match, wrong)  # the owner is asked, as if nobody had brought it
+        return False
+    return True
+
+
+def _heads(memory: Memory, game: ToldGame) -> dict[int, str]:
+    """The heads that letters showed, by their entries."""
+    return memory.heads(game.place.match) | {step.seq: step.head for step in game.told.steps}
 
 
 def _named(fact: str, game: ToldGame) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.match.signed import Signed
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "demand_text"]
 
 _AS_TEXT = Phrase(
     "your opponent checks what you sign, so sign it as text: with an SSH key or minisign, or with OpenPGP in the"
@@ -78,9 +78,14 @@ def _signed_at(desk: Desk, caller: Caller, command: Command) -> tuple[SeatContex
     seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
         raise Refused(Fault(command.name, command.match, Phrase("this match is not sealed")))
-    if not caller.signed.pasted:
-        raise Refused(Fault(command.name, None, _AS_TEXT))
+    demand_text(command, caller.signed)
     return seated, caller.signed
+
+
+def demand_text(command: Command, signed: Signed) -> None:
+    """Refuse a letter whose signature the other player could not check."""
+    if not signed.pasted:
+        raise Refused(Fault(command.name, None, _AS_TEXT))
 
 
 def _keep(seated: SeatContext, command: Command, signed: Signed) -> None:
