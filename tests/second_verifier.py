@@ -1534,6 +1534,8 @@ class Match:
     named: set[str] = field(default_factory=set)
     open: list[str] = field(default_factory=list)
     old: bool = False
+    given_up_loses: bool = False
+    """Since version 3, of sealed matches."""
     server: str = ""
     id: str = ""
     terms: dict[str, Any] = field(default_factory=dict)
@@ -1695,6 +1697,7 @@ def agreed(match: Match, entry: Entry) -> None:
     for seat in seats:
         match.players[int(seat)] = read_player(match, int(seat), body["players"][seat], 1)
     must([player.name for player in match.players.values()] == match.terms["players"], "other names")
+    must(match.is_sealed or not match.given_up_loses, "a version of sealed matches")
     if not match.old:
         must(list(body["letters"]) == seats, "letters of other seats")
         for seat in seats:
@@ -2823,9 +2826,16 @@ def verdict(match: Match, entry: Entry, _: None) -> None:
     elif len(liars) == len(match.seats):
         result = Result(0, tuple(0 for _ in match.seats), "annulled")
     else:
-        (winner,) = set(match.seats) - set(liars)
+        (honest,) = set(match.seats) - set(liars)
         reason = "not revealed" if found[liars[0]] == "not revealed" else "false"
-        result = Result(winner, tuple(one if at == winner else 0 for at, one in enumerate(result.scores, 1)), reason)
+        scores = tuple(one if at == honest else 0 for at, one in enumerate(result.scores, 1))
+        lost = match.given_up_loses and result.reason in {"resignation", "forfeit"} and honest != result.winner
+        result = Result(0 if lost else honest, scores, reason)
+    if match.given_up_loses and closing is not None:
+        if found[closing[0]] != "honest":
+            closing = (result.winner, result.reason)
+        elif match.terms["kind"] == "single":
+            closing = None
     if played is None and closing is None and (match.terms["kind"] == "continued" or result.reason == "annulled"):
         closing = (result.winner, result.reason)
     end_sealed(match, result, played, closing)
@@ -3035,8 +3045,10 @@ def verified(content: bytes) -> Match:
         entries = read_transcript(members[path])
         match = Match({name: paper for name, paper in members.items() if name not in LISTS})
         match.old = "bundle" not in entries[0].body
-        if not match.old and (type(entries[0].body["bundle"]) is not int or entries[0].body["bundle"] != 2):
+        version = entries[0].body.get("bundle", 1)
+        if not match.old and (type(version) is not int or version not in {2, 3}):
             raise Wrong(1, path, "a version that cannot be read")
+        match.given_up_loses = version == 3
         check_form(match, entries[0])
         path = "heads.txt"
         check_heads(entries, members[path])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["for_page", "keys_of", "of_seat", "signed_texts"]
 
-_FOR_AGENTS = frozenset({"keys", "seals"})
+_FOR_AGENTS = frozenset({"keys", "seals", "resigned"})
 _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
 """What a page does not read: it checks papers, not letters."""
 
@@ -44,7 +44,8 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
     seals = {str(one): _seal_name(match, one) for one in match.seats if _seal_name(match, one) in attached}
     steps = [_step(match, filed, attached) for filed in game.steps]
     commitments = {str(one): commitment for one, commitment in sorted(game.commitments.items())}
-    return found | {"commitments": commitments, "seals": seals, "steps": steps}
+    resigned = resignation if (resignation := _resignation_name(match)) in attached else None
+    return found | {"commitments": commitments, "seals": seals, "steps": steps, "resigned": resigned}
 
 
 def keys_of(player: Player) -> list[str]:
@@ -99,6 +100,11 @@ def _letters(match: Match, seat: int, number: int, matches: Matches) -> Iterator
     for filed in game.steps:
         if filed.seat != seat and _is_late(match, filed):
             yield _name(match, filed), filed.mail
+    if name := _resignation_name(match):
+        assert game.ending is not None
+        letter = matches.paper(number, game.ending.resignation)
+        if letter is not None:
+            yield name, sha256_hex(letter)
 
 
 def _is_late(match: Match, filed: Filed) -> bool:
@@ -108,6 +114,14 @@ def _is_late(match: Match, filed: Filed) -> bool:
 
 def _name(match: Match, filed: Filed) -> str:
     return f"{match.id}-{PurePosixPath(filed.letter).stem}{SIGNED_TEXT}"
+
+
+def _resignation_name(match: Match) -> str:
+    """The file of the signed resignation that ended the game; empty if none did."""
+    ending = match.sealed_game.ending if match.sealed_game else None
+    return (
+        f"{match.id}-{PurePosixPath(ending.resignation).stem}{SIGNED_TEXT}" if ending and ending.resignation else ""
+    )
 
 
 def _seal_name(match: Match, seat: int) -> str:

@@ -18,7 +18,7 @@ from pbem.match.documents import Evidence, NamedMailbox, NotADocument, Opening, 
 from pbem.match.events import TYPES
 from pbem.match.progress import advance
 from pbem.match.signed import Signed, SignedForm, here
-from pbem.match.state import BUNDLE, Match
+from pbem.match.state import BUNDLES, Match
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside, Trace
@@ -113,7 +113,7 @@ def begin(first: Entry) -> Match:
     try:
         if first.type != "agreed":
             raise ValueError(first.type)
-        if "bundle" in body and (type(body["bundle"]) is not int or body["bundle"] != BUNDLE):
+        if "bundle" in body and (type(body["bundle"]) is not int or body["bundle"] not in BUNDLES):
             raise TranscriptError(
                 first.seq, None, f"a bundle of version {body['bundle']}, which this program cannot read"
             )

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUNDLE",
+    "BUNDLES",
     "PAUSE",
     "PHASES",
     "RESTORED",
     "RUNNING",
+    "SEALED_BUNDLE",
     "UNREACHABLE",
     "Ended",
     "Match",
@@ -48,10 +50,18 @@ __all__ = [
 ]
 
 BUNDLE = 2
-"""The version of the bundles of matches that begin now; those of version 1 are read, and played on, as they began.
+"""The version of the bundles of refereed matches that begin now; earlier ones are read, and played on, as they began.
 
 Since version 2 the terms are proved by letters, papers say when their letters came, and what was withdrawn or not
 used leaves a trace."""
+
+SEALED_BUNDLE = 3
+"""The same of sealed matches: since version 3, a player who gave up a game cannot win it, whatever is revealed.
+
+Refereed matches have no verdict, so nothing changed for them, and older programs go on reading them."""
+
+BUNDLES = (BUNDLE, SEALED_BUNDLE)
+"""The versions that entry 1 may name."""
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""

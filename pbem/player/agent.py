@@ -24,7 +24,14 @@ from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
 from pbem.player.signed_steps import Unread
-from pbem.player.told_checks import check_agreed, check_own, check_told, check_unrevealed, forget_told
+from pbem.player.told_checks import (
+    check_agreed,
+    check_own,
+    check_told,
+    check_unrevealed,
+    forget_told,
+    has_resigned,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -349,7 +356,7 @@ class Agent:
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
     def _is_over(self, standing: JsonObject) -> bool:
-        """Whether the game has ended by what was told and checked, or by a resignation that was signed here.
+        """Whether the game has ended by what was told and checked, or by a resignation signed here or by the other.
 
         Anything else is the server's word alone, and a server in league with the opponent would like to see the
         secrets.
@@ -359,7 +366,7 @@ class Agent:
             sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
         ]
         game = self._checked(standing)
-        return bool(resigned) or game.table.result is not None
+        return bool(resigned) or game.table.result is not None or has_resigned(self.memory, game)
 
     def reveal(self, match: str, now: datetime) -> Sent:
         """Reveal everything although nothing that was told ends the game, or a signed text cannot be read.

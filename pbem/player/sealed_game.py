@@ -91,6 +91,8 @@ class SealedState(msgspec.Struct, frozen=True):
     """By seat the file of the letter by which it committed to its setup, as long as letters bring that."""
     commitments: dict[str, _Hash] = {}
     steps: list[ToldStep] = []
+    resigned: _Line | None = None
+    """The file of the letter by which a player gave up the game."""
 
     @classmethod
     def read(cls, document: object) -> SealedState:

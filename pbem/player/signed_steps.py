@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.player.sealed_game import ToldGame, ToldStep
 
-__all__ = ["Unread", "check", "check_seal", "unproved"]
+__all__ = ["Unread", "check", "check_resigned", "check_seal", "unproved"]
 
 
 class Unread(Impossible):
@@ -92,6 +92,25 @@ def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
         raise Contradiction(f"{where}: something else was signed than told")
 
 
+def check_resigned(game: ToldGame, seat: int, content: bytes, heads: Mapping[int, str]) -> None:
+    """Check that a text gives up this game for a seat, and was signed after all steps that were told.
+
+    An earlier resignation that was refused then must not count now. Raises `Contradiction`.
+    """
+    where = f"game {game.place.game}, seat {seat}, resignation"
+    player = game.players[seat - 1]
+    place = ("resign", game.place.match, game.place.server, player, str(game.table.turn))
+    last = game.told.steps[-1].seq if game.told.steps else 0
+    for command in _commands(game, seat, content, where):
+        given, fields = command.arguments, command.fields
+        named = (command.name, command.match, fields.get("server"), fields.get("player"), fields.get("turn"))
+        after = next((seq for seq, head in heads.items() if head == fields.get("prev")), -1)
+        is_whole = given.get("whole") or given.get("game") == game.place.game
+        if named == place and is_whole and after >= last and not command.faults:
+            return
+    raise Contradiction(f"{where}: no such thing was signed here")
+
+
 def _place(game: ToldGame, seat: int, command: str, turn: int | None = None) -> tuple[object, ...]:
     """Where such a letter of a seat belongs."""
     return command, game.place.match, game.place.game, turn, game.place.server, game.players[seat - 1]
@@ -127,14 +146,22 @@ def _since(game: ToldGame, at: int) -> int:
 
 def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
     """The one command that a text signs with a key of this seat; raises `Unread`."""
-    unread = f"what {game.players[seat - 1]} signed cannot be read (game {game.place.game}, {where}): {{}}"
+    commands = _commands(game, seat, content, where)
+    if len(commands) != 1 or commands[0].faults:
+        raise Unread(_unread(game, seat, where, "It is not one letter of a sealed game."), content)
+    return commands[0]
+
+
+def _commands(game: ToldGame, seat: int, content: bytes, where: str) -> Sequence[Command]:
+    """The commands that a text signs with a key of this seat; raises `Unread`."""
     try:
         read = shown(content, game.told.keys.get(str(seat), ()), game.place.server)
     except BadKey as error:
-        raise Unread(unread.format(error.reason), content) from error
+        raise Unread(_unread(game, seat, where, error.reason), content) from error
     if read.verdict.kind != "valid":
-        raise Unread(unread.format(read.verdict.reason), content)
-    commands = parse(read.text).commands
-    if len(commands) != 1 or commands[0].faults:
-        raise Unread(unread.format("It is not one letter of a sealed game."), content)
-    return commands[0]
+        raise Unread(_unread(game, seat, where, read.verdict.reason), content)
+    return parse(read.text).commands
+
+
+def _unread(game: ToldGame, seat: int, where: str, why: str) -> str:
+    return f"what {game.players[seat - 1]} signed cannot be read (game {game.place.game}, {where}): {why}"

@@ -8,12 +8,13 @@ checked against it. What the player took back is passed over. `sealed_game` chec
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Changed, Contradiction
-from pbem.player.signed_steps import check, check_seal, unproved
+from pbem.player.signed_steps import Unread, check, check_resigned, check_seal, unproved
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from pbem.player.sealed import Secrets
     from pbem.player.sealed_game import ToldGame
 
-__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told"]
+__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told", "has_resigned"]
+
+log = logging.getLogger(__name__)
 
 
 def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
@@ -113,9 +116,8 @@ def _check_heads(memory: Memory, game: ToldGame) -> None:
 
 def _check_signed(memory: Memory, held: Accusations, game: ToldGame) -> None:
     """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
-    match = game.place.match
+    match, heads = game.place.match, _heads(memory, game)
     fact = _named("proved", match, game.place.game)
-    heads = memory.heads(match) | {step.seq: step.head for step in game.told.steps}
     for at, steps in unproved(game, int(memory.fact(fact) or 0)):
         first = steps[0]
         content = memory.signed_text(match, first.letter) if first.letter else None
@@ -127,6 +129,25 @@ def _check_signed(memory: Memory, held: Accusations, game: ToldGame) -> None:
                 f"what {game.players[first.seat - 1]} signed has not arrived: `pbem play ask report {match}`"
             )
         memory.know(fact, str(at + len(steps)))
+
+
+def has_resigned(memory: Memory, game: ToldGame) -> bool:
+    """Return whether the other player signed that this game is given up."""
+    name = game.told.resigned
+    content = memory.signed_text(game.place.match, name) if name else None
+    if content is None:
+        return False
+    try:
+        check_resigned(game, 3 - game.place.seat, content, _heads(memory, game))
+    except (Contradiction, Unread) as wrong:
+        log.warning("%s: %s", game.place.match, wrong)  # the owner is asked, as if nobody had brought it
+        return False
+    return True
+
+
+def _heads(memory: Memory, game: ToldGame) -> dict[int, str]:
+    """The heads that letters showed, by their entries."""
+    return memory.heads(game.place.match) | {step.seq: step.head for step in game.told.steps}
 
 
 def forget_told(memory: Memory, match: str, game: int) -> None:

@@ -80,7 +80,7 @@ const VERIFY = (() => {
     const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
     const running = entries.find((entry) => entry.type === "commitments" && !revealed.has(entry.body.game));
     const hidden = (seq) => running !== undefined && seq > running.seq;
-    const traced = entries[0].body.bundle === 2;
+    const traced = entries[0].body.bundle >= 2;
     const check = async (path, hash, seq, optional) => {
       named.add(path);
       if (!files.has(path)) { must(optional, say("entry {seq}: {path} is missing", { seq, path })); return null; }

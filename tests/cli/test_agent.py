@@ -105,17 +105,18 @@ def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bo
 
 
 def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, terminal: Terminal, bob: Owner) -> None:
-    """The server alone says that bob has resigned."""
+    """The server alone says that both have agreed to a draw."""
     begun(referee, terminal, bob)
     while bob.look():
         pass
-    bob.letters.say("m1", "resign m1 game 1", referee.now)
+    bob.letters.say("m1", "draw m1 offer", referee.now)
     bob.flush()
+    terminal("draw", "m1", "accept", "--yes")
     for _ in range(2):
         shown = terminal.run("agent", "--once")
         assert "The server asks for your secrets. By what was told, the game goes on." in shown.replace("\n", " ")
         assert not revealed(referee)
-    assert "ended in another way, such as a resignation" in terminal("reveal", "m1", "--yes")
+    assert "ended in another way, such as an agreed draw" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
     assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
 

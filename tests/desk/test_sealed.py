@@ -475,7 +475,9 @@ def test_a_lie_is_told_of_at_the_end_by_name(referee: Referee) -> None:
     bob.lie = deny
     while bob.lie is deny:
         assert sum(seat.write(referee) for seat in (ann, bob))
-    referee.send(ann.box, "resign m1 game 1\n")
+    referee.send(bob.box, "resign m1 game 1\n")
+    assert "The game is over, because bob resigned." in body(ann.box.last)
+    assert "The game is over, because you resigned." in body(bob.box.find("reveal your secrets"))
     play(referee, [ann, bob])
     told = body(ann.box.find("the match is closed"))
     assert "You won Spaceships game 1" in told

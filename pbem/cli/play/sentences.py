@@ -107,7 +107,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
 @yes_option
 @at_table
 def reveal(table: Table, match: str, yes: bool) -> None:
-    """Reveal your secrets after a sealed game that did not end by its rules: after a resignation, say."""
+    """Reveal your secrets after a sealed game that did not end by its rules: after an agreed draw, say."""
     with troubles():
         table.fetch()
         standing = table.letters.matches.standing(match)

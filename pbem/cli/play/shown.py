@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"]
 
 DOUBTFUL = (
-    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as a resignation."
+    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as an agreed draw."
 )
 """What is to be thought of where the server alone says that a sealed game is over."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.desk.commands.sealed import demand_text
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
@@ -66,10 +67,14 @@ def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
     if not whole and match.phase in RUNNING and game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
+    if match.terms.sealed:
+        demand_text(desk, caller, command, seated)
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
     others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
     resigned.resign(step, seated.seat, said, caller.signed, whole_match=whole)
+    if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
+        desk.archive.matches.keep_text(seated.row.number, caller.signed.hash, caller.signed.pasted)
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
     subject = Phrase("{by} resigned", by=by)

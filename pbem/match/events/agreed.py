@@ -14,7 +14,7 @@ from pbem.match.entry_type import EntryType
 from pbem.match.forms import anything, by_seat, hash_, letter, mapping, number, text
 from pbem.match.forms import player as player_form
 from pbem.match.keys import Player
-from pbem.match.state import BUNDLE, PHASES
+from pbem.match.state import BUNDLE, PHASES, SEALED_BUNDLE
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 
     from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed
+    from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
 
-def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = ()) -> None:
+def agree(
+    step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = (), *, bundle: int | None = None
+) -> None:
     """All players accepted, by these letters: the transcript begins, and setups are asked for.
 
-    Without letters, for a proposal from before they were kept, the bundle has version 1.
+    Without letters, for a proposal from before they were kept, the bundle has version 1. `bundle` is the version of
+    a match that began long ago.
     """
     match = step.match
     if match.phase != "proposed":
@@ -40,7 +44,7 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = 
                 Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
             )
         )
-    step.match = replace(match, players=players, bundle=BUNDLE if consents else 1)
+    step.match = replace(match, players=players, bundle=bundle or _newest(match) if consents else 1)
     letters = {}
     for seat, (player, signed) in enumerate(zip(players, consents, strict=False), start=1):
         step.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
@@ -49,7 +53,7 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = 
     step.append_entry(
         "agreed",
         {
-            **({"bundle": BUNDLE, "letters": letters} if consents else {}),
+            **({"bundle": step.match.bundle, "letters": letters} if consents else {}),
             "version": step.world.version,
             "server": match.server,
             "server_key": step.world.server_key,
@@ -72,15 +76,22 @@ def remake(replay: TranscriptReplay) -> Step:
         step = replay.at_work()
         agree(step, tuple(players))
         return step
-    replay.match = replace(replay.match, bundle=BUNDLE)
+    if body["bundle"] > _newest(replay.match):
+        raise replay.untrue(None, "a refereed match has no bundles of this version")
+    replay.match = replace(replay.match, bundle=body["bundle"])
     players = [replay.pinned(seat, player) for seat, player in enumerate(players, start=1)]
     at_first = replay.match
     replay.match = replace(replay.match, players=tuple(players))
     consents = [_consent(replay, seat) for seat in replay.match.seats]
     replay.match = at_first
     step = replay.at_work()
-    agree(step, tuple(players), consents)
+    agree(step, tuple(players), consents, bundle=body["bundle"])
     return step
+
+
+def _newest(match: Match) -> int:
+    """The version of the bundles of a match that begins now."""
+    return SEALED_BUNDLE if match.terms.sealed else BUNDLE
 
 
 def _consent(replay: TranscriptReplay, seat: int) -> Signed:
