@@ -86,7 +86,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
 def beat(desk: Desk, now: datetime) -> None:
     """Note that the server is at work."""
-    desk.time.beat(now, partial(_tell_of_step, desk), partial(decide, desk))
+    desk.time.beat(now, partial(_step, desk), partial(decide, desk))
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
@@ -122,6 +122,12 @@ def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
         return due
     decide(desk, partial(keys.carry_out, desk, now))
     return keys.next_due(desk)
+
+
+def _step(desk: Desk, last: datetime, now: datetime) -> None:
+    """The server was not at work, or its clock was set: within the caller's transaction."""
+    keys.put_off(desk, now - last, now)
+    _tell_of_step(desk, last, now)
 
 
 def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:

@@ -129,9 +129,9 @@ class ReplyTokens:
             self.use(token, letter, now)
         return self.write_back(spent[0].address, player, now) if spent else None
 
-    def asked(self, purpose: Purpose, address: str, since: datetime) -> int:
-        """How often an address was asked since then without answering."""
-        return self._tokens.waiting(address, purpose, to_db(since))
+    def asked(self, purpose: Purpose, address: str, period: timedelta, now: datetime) -> int:
+        """How often an address was asked within this time without answering; not by a clock that was ahead."""
+        return self._tokens.waiting(address, purpose, to_db(now - period), to_db(now))
 
     def _issue(
         self, detail: str, address: str, name: str, purpose: Purpose, place: Place | None, now: datetime

@@ -21,6 +21,7 @@ from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.matches import Impossible
+from pbem.player.memory import may_repeat
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
 from pbem.player.signed_steps import Unread
@@ -262,7 +263,7 @@ class Agent:
             secrets = self._setup_to_send(standing)
             if secrets is None:
                 return None
-            self._demand_unrefused(standing, "seal", _setup_place(standing))
+            self._demand_unrefused(standing, "seal", _setup_place(standing), now)
             return self._seal(standing, secrets, now)
         if self.owes(standing)[0] == "reveal":
             return self._reveal(standing, now) if self._is_over(standing) else None
@@ -273,7 +274,7 @@ class Agent:
         found = game.letter(secrets, standing["prev"])
         if not isinstance(found, NextLetter):
             return None
-        self._demand_unrefused(standing, "step", _place(game))
+        self._demand_unrefused(standing, "step", _place(game), now)
         return self._step(standing, game, found, now)
 
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
@@ -351,7 +352,7 @@ class Agent:
         match, place = standing["match"], f"game {standing['game']}"
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.outbox.again(sent)
-        self._demand_unrefused(standing, "reveal", place)
+        self._demand_unrefused(standing, "reveal", place, now)
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
@@ -392,10 +393,14 @@ class Agent:
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None
 
-    def _demand_unrefused(self, standing: JsonObject, command: str, place: str) -> None:
-        """Raise if the same was refused in the present state: nothing is repeated automatically."""
-        refused = self.memory.sent(command, standing["match"], place)
-        if refused and refused[-1].state == "refused" and f"\nprev {standing['prev']}\n" in refused[-1].form:
+    def _demand_unrefused(self, standing: JsonObject, command: str, place: str, now: datetime) -> None:
+        """Raise if the same was refused in the present state, and not long ago."""
+        refused = [
+            sent
+            for sent in self.memory.sent(command, standing["match"], place)
+            if sent.state == "refused" and f"\nprev {standing['prev']}\n" in sent.form
+        ]
+        if refused and not may_repeat(refused, now):
             faults = "; ".join(json.loads(refused[-1].faults))
             raise Impossible(f"the server refused what was due: {faults}")
 

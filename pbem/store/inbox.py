@@ -306,8 +306,11 @@ class Inbox:
         if (known := self._sent.get(tally)) is None:
             if len(self._sent) >= NETWORKS:
                 self._sent.clear()
-            query = "SELECT count(*) FROM inbox WHERE network = ? AND network <> '' AND received >= ?"
-            known = self._sent[tally] = int(self._database.scalar(query, (tally, self._day)))
+            query = (
+                "SELECT count(*) FROM inbox WHERE network = ? AND network <> '' AND received >= ? AND received < ?"
+            )
+            day = (self._day, f"{self._day}U")  # after each time of the day: those have a T there
+            known = self._sent[tally] = int(self._database.scalar(query, (tally, *day)))
         return known
 
     def received_since(self, time: datetime) -> Iterator[bytes]:

@@ -223,10 +223,10 @@ class Outbox:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
 
-    def delivered_since(self, time: datetime) -> int:
-        """How many letters the smarthost took since then."""
-        query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ?"
-        return int(self._database.scalar(query, (to_db(time),)))
+    def delivered_between(self, time: datetime, now: datetime) -> int:
+        """How many letters the smarthost took since then; not those that a clock took that was ahead."""
+        query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ? AND settled <= ?"
+        return int(self._database.scalar(query, (to_db(time), to_db(now))))
 
     def next_due(self) -> datetime | None:
         """When the next waiting letter is due; None if none waits."""

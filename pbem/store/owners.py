@@ -27,10 +27,10 @@ __all__ = ["LEASE", "Owners", "at_work", "roles_at_work"]
 LEASE = timedelta(seconds=7)
 """How long a silent server counts as alive, by the database's clock: see `Database.time`."""
 
-_GONE = (
-    "state = 'leased' AND NOT EXISTS"
-    " (SELECT 1 FROM owners WHERE owners.until > :now AND owner LIKE owners.name || '%')"
-)
+_ALIVE = "owners.until > :now AND owners.until <= :most"
+"""Whether a server is alive. A report that holds for longer than any can is from while the clock was ahead."""
+
+_GONE = f"state = 'leased' AND NOT EXISTS (SELECT 1 FROM owners WHERE {_ALIVE} AND owner LIKE owners.name || '%')"
 """Leased by nobody who is alive: a desk's name begins with that of its server."""
 
 _LETTERS = f"UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1 WHERE {_GONE}"
@@ -47,8 +47,7 @@ class Owners:
 
     def renew(self, name: str, roles: Iterable[str], now: datetime) -> None:
         """Report, in the caller's transaction, that this server is alive, and its roles; dead servers are removed."""
-        until = self._database.scalar("SELECT until FROM owners WHERE name = ?", (name,))
-        if until is None or until < to_db(now):
+        if name not in self.alive(now):
             self._heard_since = now
         self._database.write(
             "INSERT INTO owners (name, until, roles) VALUES (?, ?, ?)"
@@ -68,18 +67,22 @@ class Owners:
         """
         if self._heard_since is None or now < self._heard_since + LEASE:
             return 0
-        stamp = {"now": to_db(now)}
-        return sum(self._database.write(sql, stamp).rowcount for sql in (_LETTERS, _SENDINGS))
+        return sum(self._database.write(sql, _stamps(now)).rowcount for sql in (_LETTERS, _SENDINGS))
 
     def alive(self, now: datetime) -> list[str]:
         """The names of the servers that are alive."""
-        found = self._database.rows("SELECT name FROM owners WHERE until > ? ORDER BY name", (to_db(now),))
+        found = self._database.rows(f"SELECT name FROM owners WHERE {_ALIVE} ORDER BY name", _stamps(now))
         return [row["name"] for row in found]
 
     def roles(self, now: datetime) -> set[str]:
         """All roles of the servers that are alive."""
-        found = self._database.rows("SELECT roles FROM owners WHERE until > ?", (to_db(now),))
+        found = self._database.rows(f"SELECT roles FROM owners WHERE {_ALIVE}", _stamps(now))
         return {role for row in found for role in row["roles"].split()}
+
+
+def _stamps(now: datetime) -> dict[str, str]:
+    """The times between which a server's report lies that is alive; some may have asked for the time earlier."""
+    return {"now": to_db(now), "most": to_db(now + 2 * LEASE)}
 
 
 def at_work(database: Database, now: datetime) -> int | list[str] | None:

@@ -7,23 +7,27 @@ whether the weeks are hard enough, and the checks after each week strict enough.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from pbem.store.daily import Daily
 from pbem.store.decision import Later
 from pbem.store.inbox import Inbox
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
+from pbem.store.retention import prune
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from simulation.runs import Plant
     from simulation.world import World
+
+    from pbem.store.database import Database
 
 __all__ = ["PLANTED"]
 
@@ -67,6 +71,23 @@ def miss_in_an_outage(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def day_that_never_goes_back(_world: World) -> Iterator[None]:
+    """The day of a counter is the latest that any clock showed: one that was ahead uses up the days until then."""
+    count, last = Daily.count, datetime.min.replace(tzinfo=UTC)
+
+    def latest(daily: Daily, mark: str, now: datetime) -> int:
+        nonlocal last
+        last = max(last, now)
+        return count(daily, mark, last)
+
+    def forget(database: Database, before: str, _today: str, most: int) -> int:
+        return prune(database, before, last.date().isoformat(), most)
+
+    with patch.object(Daily, "count", latest), patch("pbem.desk.housekeeping.prune", forget):
+        yield
+
+
+@contextmanager
 def sent_before_its_commit(world: World) -> Iterator[None]:
     """A letter is sent as soon as it is written, before it is on disk."""
     put = Outbox.put
@@ -93,6 +114,7 @@ PLANTED: dict[str, Plant] = {
         unfenced_lease,
         token_good_twice,
         miss_in_an_outage,
+        day_that_never_goes_back,
         sent_before_its_commit,
     )
 }

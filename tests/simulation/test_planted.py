@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from simulation.planted import PLANTED
 from simulation.runs import run
@@ -17,6 +19,7 @@ SHORT = {
         days=3.0, games=("spaceships",), deaths=0, careless=0.0, troubles=False, accidents=False
     ),
     "miss_in_an_outage": QUIET,
+    "day_that_never_goes_back": replace(QUIET, steps=1.0),
     "sent_before_its_commit": BUSY,
 }
 """Weeks in which little happens beside what each fault needs."""

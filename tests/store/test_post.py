@@ -16,6 +16,7 @@ from pbem.store.database import Database
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
+from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
 if TYPE_CHECKING:
@@ -377,3 +378,31 @@ def test_what_an_owner_leased_without_knowing_waits_again(database: Database) ->
     outbox.give_back_others({known})
     assert [row.id for row in outbox.exchange((), NOW, 2).rows] == [unknown]
     assert database.rows("SELECT attempts FROM outbox ORDER BY id") == [{"attempts": 1}, {"attempts": 1}]
+
+
+def test_a_server_that_died_while_the_clock_was_ahead_is_dead(database: Database, vault: Vault) -> None:
+    """By a server that was at work in that hour as well."""
+    living, letters = Owners(database), Inbox(database, vault, "dead.1")
+    letters.put(ENVELOPE, SECRET, NOW)
+    letters.lease(NOW)
+    ahead = NOW + timedelta(days=365)
+    with database.transaction():
+        living.renew("living.", (), ahead)
+        Owners(database).renew("dead.", (), ahead)
+
+    def goes_on(now: datetime) -> int:
+        with database.transaction():
+            living.renew("living.", (), now)
+            return living.release(now)
+
+    assert [goes_on(NOW), goes_on(NOW + LEASE / 2), goes_on(NOW + LEASE)] == [0, 0, 1]
+    assert living.alive(NOW + LEASE) == ["living."]
+
+
+def test_what_a_clock_sent_that_was_ahead_is_not_of_today(database: Database, outbox: Outbox) -> None:
+    number = put(database, outbox)
+    ahead = NOW + timedelta(days=365)
+    outbox.lease(NOW)
+    outbox.delivered(number, "250 ok", ahead)
+    assert outbox.delivered_between(ahead - timedelta(days=1), ahead) == 1
+    assert outbox.delivered_between(NOW - timedelta(days=1), NOW) == 0
