@@ -185,7 +185,6 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
             halted.lose(step, seat, since)
         if step.entries:
             desk.archive.save(number, match, step)
-            desk.archive.remember(number, match, step)
 
 
 def _write(

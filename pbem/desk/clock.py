@@ -140,16 +140,11 @@ def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
         )
 
 
-def _no_earlier(then: datetime | None, since: datetime | None) -> bool:
-    """Whether no waiting letter was received before those that waited then."""
-    return since is None or (then is not None and since >= then)
-
-
 def _advance(desk: Desk, number: int, now: datetime) -> None:
     loaded = desk.archive.load(number)
     assert loaded is not None
     match, row = loaded
-    heard = desk.database.stands_on(desk.inbox.heard_until, holds=_no_earlier)
+    heard = desk.inbox.heard_until()
     step = Step(match, replace(desk.world(now), heard=heard))
     progress.tick(step)
     commit(desk, match, row, step)

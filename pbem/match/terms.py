@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -111,6 +111,8 @@ class Terms:
     """Whether nothing secret is sent before the game is over: the players answer for their own sides."""
     unreachable: str = UNREACHABLE[1]
     """Whether a player whose letters bounce loses as by silence; without deadlines nobody does."""
+    _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The hashes of these terms by server and match: each letter of a match states its own a few times."""
 
     @property
     def settling(self) -> timedelta:
@@ -149,7 +151,7 @@ class Terms:
 
     def document(self) -> JsonObject:
         """The terms as in the transcript's first entry: a JSON object."""
-        document = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        document = {name: _plain(getattr(self, name)) for name in self.__slots__ if name != "_hashes"}
         # So that matches that were agreed before there was the choice keep their hash.
         if self.keys == KEYS[0]:
             del document["keys"]
@@ -166,7 +168,10 @@ class Terms:
 
     def hash(self, server: str, match: str) -> str:
         """The hash of the agreed terms, which each commitment repeats."""
-        return sha256_hex(b"pbem terms 1\n" + canonical({"server": server, "match": match, "terms": self.document()}))
+        if (known := self._hashes.get((server, match))) is None:
+            document = canonical({"server": server, "match": match, "terms": self.document()})
+            known = self._hashes[server, match] = sha256_hex(b"pbem terms 1\n" + document)
+        return known
 
     @classmethod
     def propose(cls, game: str, lines: Mapping[str, str], players: Sequence[str], settle: timedelta) -> Terms:

@@ -165,7 +165,7 @@ class Program:
         """Do what is due in a match; returns whether something must be done later without another letter."""
         match standing["phase"]:
             case "proposed" if not standing["accepted"]:
-                self._answer(standing, now)
+                return self._answer(standing, now)
             case "setup" | "playing" if not standing["paused"]:
                 return self._play(standing, now)
             case "closed":
@@ -174,10 +174,11 @@ class Program:
 
     # Proposals.
 
-    def _answer(self, standing: JsonObject, now: datetime) -> None:
+    def _answer(self, standing: JsonObject, now: datetime) -> bool:
+        """Accept or decline a proposal; returns whether an acceptance was refused, to be said again later."""
         match = standing["match"]
         if self._sent("decline", match):
-            return
+            return False
         terms = self.letters.matches.terms(match)
         others = [one for one in self.letters.matches.standings if one["match"] != match]
         reasons = list(self.settings.faults(terms, standing, others))
@@ -187,11 +188,14 @@ class Program:
                 self.letters.tell(f"press {match}", now, match=match, text=text)
                 self.letters.tell(f"decline {match}", now, match=match)
             log.info("%s: declined: %s", match, ", ".join(reasons))
-        elif not self._sent("accept", match):
+            return False
+        accepted = self._sent("accept", match)
+        if not accepted or (accepted[-1].state == "refused" and may_repeat(accepted, now)):
             with self.memory.transaction():
                 plan = self._plan(standing) or self._planned(standing)
                 self.letters.accept(match, now, comment(plan.commitment))
             log.info("%s: accepted: %s", match, terms.game)
+        return bool(accepted) and accepted[-1].state == "refused"
 
     def _planned(self, standing: JsonObject) -> Plan:
         """A new plan, which is kept from now on."""

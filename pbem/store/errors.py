@@ -7,9 +7,7 @@ __all__ = [
     "DamagedError",
     "FullError",
     "LockedError",
-    "LostError",
     "OrphanedError",
-    "OvertakenError",
     "StoreError",
     "TooNewError",
 ]
@@ -27,16 +25,8 @@ class FullError(StoreError):
     """The disk is full or does not work; nothing was written."""
 
 
-class OvertakenError(BusyError):
-    """The premises of a decision changed before it was written; nothing was written, and it must be made again."""
-
-
 class DamagedError(StoreError):
     """The file is not a pbem store, or not all of it can be read."""
-
-
-class LostError(StoreError):
-    """A letter is no longer in hand: its owner was silent for too long, and others have taken it."""
 
 
 class LockedError(StoreError):

@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
-from pbem.store.decision import Later
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
@@ -109,17 +108,17 @@ class Outbox:
         self._vault = vault
         self._owner = owner
 
-    def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> None:
+    def put(self, recipient: str, message_id: str, raw: bytes, created: datetime) -> None:
         """Keep a letter to send, in the caller's transaction; the same letter again changes nothing.
 
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
-        letter = raw if isinstance(raw, Later) else Later(lambda: raw, raw)
+        fingerprint = self._vault.digest(raw)
         known = self._database.row(
             "SELECT id, fingerprint FROM outbox WHERE message_id = ? AND recipient = ?", (message_id, recipient)
         )
         if known is not None:
-            if known["fingerprint"] != self._vault.digest(letter.made()):
+            if known["fingerprint"] != fingerprint:
                 raise ValueError(f"{message_id} was already given to another letter")
             return
         self._database.write(
@@ -128,9 +127,9 @@ class Outbox:
             (
                 recipient,
                 message_id,
-                letter.then(self._vault.digest, ""),
-                letter.then(len, 0),
-                letter.then(lambda raw: self._vault.seal(raw, f"outbox {message_id} {recipient}"), b""),
+                fingerprint,
+                len(raw),
+                self._vault.seal(raw, f"outbox {message_id} {recipient}"),
                 to_db(created),
                 to_db(created),
                 self.return_token(recipient, message_id),
@@ -178,7 +177,8 @@ class Outbox:
     def _take(self, now: datetime, most: int) -> list[Row]:
         query = (
             "UPDATE outbox SET state = 'leased', owner = ?, attempts = attempts + 1 WHERE id IN"
-            " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?) RETURNING *"
+            " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?)"
+            " AND state = 'waiting' RETURNING *"  # again: another server may just have taken it
         )
         return sorted(
             self._database.rows(query, (self._owner, to_db(now), most)), key=lambda row: (row["due"], row["id"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from pbem.store.players import SETTINGS
+from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,8 +53,9 @@ class Standing:
 class People:
     """The people of a store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, players: Players | None = None) -> None:
         self._database = database
+        self._players = players or Players(database)
 
     # Seats that wait for somebody: for an address that was invited, or (None) for anybody.
 
@@ -189,7 +190,7 @@ class People:
 
     def is_program(self, player: str) -> bool:
         """Whether the player has said to be a program."""
-        return ("program", "yes") in self._database.execute(SETTINGS, (player,)).fetchall()
+        return self._players.setting(player, "program", "no") == "yes"
 
     def pool(self, players: Iterable[str]) -> Pool:
         """Where a match of these players is rated."""

@@ -614,6 +614,17 @@ RECIPIENTS = """
 CREATE INDEX outbox_recipient ON outbox (recipient, id);
 """
 
+ONE_DECIDER = """
+DROP INDEX inbox_leased;
+ALTER TABLE inbox DROP COLUMN owner;
+ALTER TABLE inbox DROP COLUMN match;
+"""
+
+NO_SNAPSHOTS = """
+DROP TABLE snapshot_turns;
+DROP TABLE snapshots;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -653,5 +664,7 @@ MIGRATIONS: tuple[str, ...] = (
     KINDS,
     RECIPIENTS,
     BLOCKS,
+    ONE_DECIDER,
+    NO_SNAPSHOTS,
 )
 """The scripts in their order."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from pbem.store import high_water
 from pbem.store.disk import THIS_DISK
-from pbem.store.engine import BUSY_SECONDS, Ran
+from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, OrphanedError, StoreError
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     import sqlite_utils
 
-    from pbem.store.decision import Parameters, Values
     from pbem.store.disk import Disk
+    from pbem.store.engine import Parameters, Values
 
 __all__ = ["Lock", "Sqlite"]
 
@@ -49,7 +49,8 @@ class Sqlite:
     """One connection to a store in a file."""
 
     failure = sqlite3.DatabaseError
-    far = False
+    decides = False
+    """Whether this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
 
     def __init__(self, path: Path | str, disk: Disk, *, make: bool) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
@@ -127,6 +128,17 @@ class Sqlite:
             self.connection.execute(statement)
         self.connection.execute(f"PRAGMA user_version = {version}")
 
+    def try_to_decide(self) -> bool:
+        """Become the connection that decides."""
+        self.decides = True
+        return True
+
+    def depose(self, alive: Sequence[str]) -> None:
+        """Nobody else decides."""
+
+    def lock(self, table: str) -> None:
+        """Nobody else writes while a transaction is open."""
+
     def begin(self, *, wait: bool) -> None:
         """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
         if wait:
@@ -137,10 +149,6 @@ class Sqlite:
             self.connection.execute("BEGIN IMMEDIATE")
         finally:
             self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-
-    def begin_reading(self) -> None:
-        """Begin a read-only transaction: it sees one state of the store, and keeps nobody waiting."""
-        self.connection.execute("BEGIN")
 
     def commit(self) -> None:
         """Commit: the transaction is then on disk."""
@@ -154,21 +162,12 @@ class Sqlite:
         """A part of the open transaction that alone is undone when the block raises."""
         return self._utils.atomic()
 
-    def written(self) -> tuple[int, int]:
-        """A value that changes whenever anything is written, by another connection or by this one."""
-        return int(self.connection.execute("PRAGMA data_version").fetchone()[0]), self.changes
-
     def run(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement; raises the errors of a store."""
         try:
             return self.connection.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             self.tell_apart(error)
-
-    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
-        """Run statements in the open transaction."""
-        cursors = (self.run(*statement) for statement in statements)
-        return [Ran(cursor.rowcount, cursor.fetchall(), cursor.description) for cursor in cursors]
 
     def _asked(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])

@@ -44,7 +44,6 @@ CONFIG = """
 server = "play.example"
 operator = "operator@play.example"
 store = "store.sqlite"
-desks = 1
 [smtp]
 listen = "127.0.0.1:{port}"
 [smarthost]

@@ -423,7 +423,7 @@ class TestBanksAndWeekends:
         assert "including the 6 days left in your bank" in body(bob.find("turn 1"))
         assert "including the 10 days left in your bank" in body(ann.find("turn 1"))
         assert deadline(bob.find("turn 1")) == datetime(2026, 3, 17, 12, tzinfo=UTC)
-        referee.read_three_ways()
+        referee.read_cold()
         referee.turn((ann, "Gv1"))
         referee.wait(9 * DAY)
         assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]

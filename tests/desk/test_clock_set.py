@@ -64,7 +64,7 @@ def test_strangers_are_answered_as_before(referee: Referee, by: timedelta) -> No
 def test_a_network_may_send_as_much_as_before(referee: Referee) -> None:
     def come(number: int) -> int | None:
         envelope = Envelope("eve@elsewhere.example", ("pbem@play.example",), "192.0.2.0/24")
-        return referee.inbox.put_all([(envelope, b"%d" % number)], referee.now, 2)[0]
+        return referee.inbox.put_all([(envelope, b"%d" % number)], lambda: referee.now, 2)[0]
 
     with wrong(referee, YEAR):
         assert [come(number) is not None for number in range(3)] == [True, True, False]

@@ -522,11 +522,13 @@ class World:
         return [letter.as_bytes() for seat in (self.ann, self.bob) for letter in seat.box.letters]
 
     def opened(self) -> bytes:
-        """All that the store holds, with the server's key: letters, papers, submissions, snapshots."""
+        """All that the store holds, with the server's key: letters, papers, submissions."""
         matches, found = self.referee.desk.archive.matches, list[bytes]()
+        for row in self.referee.database.table("submissions"):
+            context = "submission {match} {game} {turn} {seat}".format_map(row)
+            found += [self.referee.vault.open(row[column], context) for column in ("sealed", "letter")]
         found += matches.papers(1, 99, 99, 1).values()
         found += matches.papers(1, 99, 99, 2).values()
-        found += [str(row.content).encode() + row.letter for row in matches.submissions(1)]
         found += [entry.entry for entry in matches.entries(1)]
         return b"\n".join(found)
 

@@ -582,7 +582,7 @@ class Story:
         return loaded[0]
 
     def compare(self) -> None:
-        self.referee.read_three_ways()
+        self.referee.read_cold()
 
     def text(self, person: Mailbox) -> str:
         rng, match = self.rng, self.loaded()

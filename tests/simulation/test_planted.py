@@ -14,7 +14,7 @@ BUSY = Week(days=0.5, games=("spaceships",), leisure=1800.0, pace="4h", deaths=3
 QUIET = Week(games=("spaceships",), deaths=2, careless=0.0, troubles=False)
 SHORT = {
     "commit_without_sync": BUSY,
-    "unfenced_lease": BUSY,
+    "lease_of_the_dead": BUSY,
     "token_good_twice": Week(
         days=3.0, games=("spaceships",), deaths=0, careless=0.0, troubles=False, accidents=False
     ),
