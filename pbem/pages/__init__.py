@@ -43,6 +43,7 @@ _COMPOSING = (
     "draft.js",
     "home.js",
     "report.js",
+    "ed25519.js",
     "sshsig.js",
     "keyring.js",
     "papers.js",
