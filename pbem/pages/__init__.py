@@ -50,6 +50,7 @@ _COMPOSING = (
     "secrets.js",
     "note.js",
     "steps.js",
+    "resignation.js",
 )
 """What composers of all games have in common, each a noun; `_WORKING` work the page."""
 
