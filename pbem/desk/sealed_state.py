@@ -24,9 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["for_page", "keys_of", "of_seat", "signed_texts"]
 
-_FOR_AGENTS = frozenset({"keys", "seals", "resigned"})
+_FOR_AGENTS = frozenset({"seals", "resigned"})
 _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
 """What a page does not read: it checks papers, not letters."""
+
+_CHECKED = "ssh-ed25519 "
+"""The only keys that a page can check."""
+_LONGEST = 2000
+"""How many characters of a resignation a link has room for: four times as many as one signed with such a key."""
 
 
 def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
@@ -44,8 +49,12 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
     seals = {str(one): _seal_name(match, one) for one in match.seats if _seal_name(match, one) in attached}
     steps = [_step(match, filed, attached) for filed in game.steps]
     commitments = {str(one): commitment for one, commitment in sorted(game.commitments.items())}
-    resigned = resignation if (resignation := _resignation_name(match)) in attached else None
-    return found | {"commitments": commitments, "seals": seals, "steps": steps, "resigned": resigned}
+    name = _resignation_name(match)
+    given_up = {
+        "resigned": name if name in attached else None,
+        "resignation": next((text.decode() for file, _, text in texts if file == name), None),
+    }
+    return found | {"commitments": commitments, "seals": seals, "steps": steps, **given_up}
 
 
 def keys_of(player: Player) -> list[str]:
@@ -69,13 +78,23 @@ def _step(match: Match, filed: Filed, attached: set[str]) -> JsonObject:
     return told | proved | {"letter": name if name in attached else None}
 
 
-def for_page(sealed: JsonObject) -> JsonObject:
-    """The same without the parts that only a program that checks letters reads: a link has little room."""
+def for_page(sealed: JsonObject, seat: int) -> JsonObject:
+    """The same without the parts that only a program that checks all letters reads: a link has little room.
+
+    A page checks one letter, the opponent's resignation: it needs the keys that it can check, and the last head.
+    """
     found = {name: value for name, value in sealed.items() if name not in _FOR_AGENTS}
-    if "steps" in found:
-        found["steps"] = [
-            {name: value for name, value in step.items() if name not in _OF_STEPS} for step in found["steps"]
-        ]
+    found["keys"] = {
+        other: [" ".join(key.split()[:2]) for key in keys if key.startswith(_CHECKED)]
+        for other, keys in sealed["keys"].items()
+        if other != str(seat)
+    }
+    if steps := found.get("steps"):
+        last = {"head": steps[-1]["head"]}
+        short = [{name: value for name, value in step.items() if name not in _OF_STEPS} for step in steps]
+        found["steps"] = [*short[:-1], short[-1] | last]
+    if len(found.get("resignation") or "") > _LONGEST:
+        found["resignation"] = ""
     return found
 
 

@@ -97,11 +97,11 @@ const STEPS = (() => {
     return table;
   }
 
-  /** The secrets with what a letter told, to hold later ones against. */
+  /** The secrets with what a letter told, and the head that it showed, to hold later ones against. */
   function heard(found, secrets) {
     const before = secrets.told || [], { steps } = found.sealed;
     const told = steps.map(({ turn, seat, step, lines, paper }, at) => ({ turn, seat, step, lines, paper: paper || (before[at] || {}).paper }));
-    return { ...secrets, told: [...told, ...before.slice(told.length)] };
+    return { ...secrets, told: [...told, ...before.slice(told.length)], heads: { ...secrets.heads, [steps.length]: found.prev } };
   }
 
   /** The secrets with the setup and the orders to which one is bound: of several that were tried, those that were sent. */

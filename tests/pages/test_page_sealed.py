@@ -13,11 +13,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from javascript import Failed, Scripts
 from random_players import PLAYERS
 
 from pbem.games import GAMES, rules
 from pbem.games.sealed import sealed_rules
+from pbem.identity import ssh
 from pbem.mail.commands import sections
 from pbem.match import sealed_documents
 from pbem.match.sealed_documents import Place, hashed, paper
@@ -364,3 +366,84 @@ def test_the_note_of_the_page_is_as_long_as_others(length: int) -> None:
     assert (16 + 12 + len(padded) + 16) % 1024 == 0
     assert len(padded) - len(deflated) < 5 + 1024
     assert json.loads(zlib.decompress(padded, wbits=-15)) == json.loads(said)
+
+
+HEAD, EARLIER = "cd" * 32, "ef" * 32
+RESIGNED = f"resign m1 game 1\nserver {SERVER}\nplayer ann\nturn 2\nprev {HEAD}\nrev 1\nend\n"
+ANN, EVE = (Ed25519PrivateKey.from_private_bytes(bytes([seed] * 32)) for seed in (1, 2))
+DOUBT = """async ([letters, own, heads]) => {
+    const kept = new Map(), setItem = (name, text) => { kept.set(name, text); };
+    const storage = { getItem: (name) => kept.get(name) ?? null, setItem };
+    for (const found of letters) RESIGNATION.remember(storage, found);
+    const found = letters.at(-1);
+    return RESIGNATION.doubt(found, own, RESIGNATION.remembered(storage, found), heads, 2);
+}"""
+
+
+def resigning(
+    text: str = RESIGNED,
+    key: Ed25519PrivateKey = ANN,
+    namespace: str = f"pbem@{SERVER}",
+    *,
+    keys: tuple[str, ...] = (ssh.public(ANN),),
+    heads: dict[int, str] | None = None,
+    steps: int = 2,
+    behind: str = "",
+) -> str:
+    """Why bob's page doubts a resignation: one letter told ann's keys, the next brings it and asks for a reveal."""
+    page = Scripts("say.js", "ed25519.js", "sshsig.js", "resignation.js")
+    told = {"server": SERVER, "match": "m1", "game": 1, "seat": 2, "player": "bob", "names": NAMES[:2]}
+    before = {**told, "sealed": {"owes": ["seal"], "keys": {"1": list(keys)}}}
+    resignation = text + ssh.sign(key, text.encode(), namespace) + behind
+    now = {"owes": ["reveal"], "keys": {"1": [ssh.public(key)]}, "resignation": resignation}
+    last = {**told, "sealed": {**now, "steps": [{}, {"head": HEAD}][:steps]}}
+    letters = [before, last, last] if keys else [last, last]
+    return str(page.evaluate(DOUBT, [letters, [ssh.public(EVE).split()[1]], heads or {1: EARLIER}]))
+
+
+def test_a_resignation_of_this_place_leaves_no_doubt() -> None:
+    """Of the game or the match, in the lines that a mail program left; before any step, after the first head."""
+    assert resigning() == ""
+    assert resigning(RESIGNED.replace("game 1", "match").replace("\n", " ")) == ""
+    assert resigning(steps=0, heads={0: HEAD}) == ""
+    assert resigning(RESIGNED.replace("player ann", "player bob"), EVE) == "", "one's own"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("resign", "extend"),
+        ("resign", "# resign"),
+        ("m1", "m2"),
+        ("game 1", "game 2"),
+        ("game 1", ""),
+        (SERVER, "other.example"),
+        ("ann", "cat"),
+        ("turn 2", "turn 1"),
+        (HEAD, EARLIER),
+        (f"prev {HEAD}\n", ""),
+        ("rev 1", f"prev {EARLIER}"),
+        ("rev 1", "unless asked"),
+        ("end\n", ""),
+        ("end\n", "later\n"),
+        ("end\n", "end\nrevoke\n"),
+    ],
+)
+def test_a_resignation_of_another_place_is_doubted(old: str, new: str) -> None:
+    """Signed by ann all the same: an earlier one that was refused then, say."""
+    assert "not for this place in the game" in resigning(RESIGNED.replace(old, new, 1))
+
+
+def test_a_resignation_that_the_opponent_did_not_sign_is_doubted() -> None:
+    """By another key, for another server, with more beneath it; or by a key that is new, or of another kind."""
+    assert "not signed with a key" in resigning(key=EVE)
+    assert "not signed with a key" in resigning(namespace="pbem@other.example")
+    assert "not signed with a key" in resigning(behind="more\n")
+    assert "knew no key of that player" in resigning(keys=())
+    assert "cannot check such a signature" in resigning(keys=("ssh-rsa AAAA", "-----BEGIN PGP"))
+
+
+def test_a_resignation_after_fewer_steps_than_were_told_is_doubted() -> None:
+    """The server shows an earlier head as that of the last step; or no letter told where the game began."""
+    assert "not for this place in the game" in resigning(heads={1: HEAD})
+    assert "not for this place in the game" in resigning(steps=0)
