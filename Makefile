@@ -120,6 +120,8 @@ lock:
 		--constraint requirements.lock --group coverage -o requirements-coverage.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group mutation -o requirements-mutation.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --extra postgresql --group image pyproject.toml -o requirements-image.lock
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv

@@ -15,7 +15,6 @@ PARTS = (
     "effect",
     "latency",
     "engines",
-    "desks",
     "turn",
     "outgoing",
     "rules",

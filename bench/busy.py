@@ -82,7 +82,7 @@ class _Bench:
         seconds = dict.fromkeys((IDLE, BUSY), 0.0)
         with Database(self.folder / "store.sqlite") as database:
             inbox = Inbox(database, Vault(bytes(32)))
-            inbox.put_all(list(self._heavy()), START + timedelta(seconds=1))
+            inbox.put_all(list(self._heavy()), lambda: START + timedelta(seconds=1))
             load.letters(self.ports[BUSY], 8)  # wakes the desk
             time.sleep(0.5)
             before = inbox.count("done")

@@ -1,4 +1,4 @@
-"""PostgreSQL beside SQLite: signed letters to effect by one daemon with one desk, on the same disk."""
+"""PostgreSQL beside SQLite: signed letters to effect on the same disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SQLITE, POSTGRESQL = "the store in a file", "the store in PostgreSQL"
 
 def measure(rounds: int) -> list[Part]:
     """New revisions of orders by eight players in as many matches, 2 KiB each, until all of them are answered."""
-    part = Part("Signed letters to effect, one desk, by where the store is", "letters a second")
+    part = Part("Signed letters to effect, by where the store is", "letters a second")
     with ExitStack() as stack:
         contestants = {SQLITE: _effect(stack), POSTGRESQL: _effect(stack, elsewhere=True)}
         part.figures = alternate(contestants, rounds)
@@ -50,7 +50,7 @@ def _effect(stack: ExitStack, *, elsewhere: bool = False) -> Callable[[], float]
             move(here, there)
         more = ["1", url]
     port = servers.free_port()
-    command = [sys.executable, "-m", "bench.servers.whole", str(folder), str(port), "1", *more]
+    command = [sys.executable, "-m", "bench.servers.whole", str(folder), str(port), *more]
     stack.enter_context(servers.running(command, port))
     store = stack.enter_context(Database(place, migrate=False))
     revisions = iter(range(1, 10**6))

@@ -39,7 +39,7 @@ def measure(rounds: int) -> list[Part]:
         table = Table(folder)
         table.referee.close()
         port = servers.free_port()
-        command = [sys.executable, "-m", "bench.servers.whole", str(folder), str(port), "0", str(smarthost.port)]
+        command = [sys.executable, "-m", "bench.servers.whole", str(folder), str(port), str(smarthost.port)]
         with servers.running(command, port):
             _answered(table, smarthost, port, 40)
             for _ in range(rounds):

@@ -6,6 +6,7 @@ import asyncio
 import smtplib
 from typing import TYPE_CHECKING, Any
 
+from desk_thread import OwnThread
 from stores import place
 
 from pbem.config.mail import Listener
@@ -13,7 +14,6 @@ from pbem.config.server import Config
 from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
-from pbem.server.desk_thread import OwnThread
 from pbem.smtp.delivery import Temporary
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
@@ -36,7 +36,7 @@ class Echo:
 
     def __init__(self, database: Database, vault: Vault, composer: Composer) -> None:
         self.database = database
-        self.inbox = Inbox(database, vault, database.owner)
+        self.inbox = Inbox(database, vault)
         self.outbox = Outbox(database, vault)
         self.composer = composer
         self.ticks: list[datetime] = []
@@ -55,9 +55,11 @@ class Echo:
             self.inbox.done(row.id, "echoed")
         return True
 
-    def held_up(self) -> bool:
-        """Nothing waits behind another desk's letter."""
-        return False
+    def may_decide(self) -> bool:
+        """It decides whenever nobody else does."""
+        if not self.database.decides and self.database.try_to_decide():
+            self.inbox.release_all()
+        return self.database.decides
 
     def tick(self, now: datetime) -> datetime | None:
         self.ticks.append(now)
@@ -138,7 +140,6 @@ def deliver(
 
 def configured(folder: Path, **more: Any) -> Config:
     more.setdefault("smtp", Listener(listen=Listen("127.0.0.1", 0)))
-    more.setdefault("desks", 1)
     return Config(server="play.example", store=place(folder / "pbem.sqlite"), keys=folder / "keys", **more)
 
 

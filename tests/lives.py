@@ -71,7 +71,6 @@ PATIENCE = 120.0  # seconds until something counts as lost
 CONFIG = """\
 server = "{server}"
 operator = "operator@{server}"
-desks = {desks}
 {store}
 [smtp]
 listen = "127.0.0.1:0"
@@ -168,7 +167,7 @@ def work_at_desk(waits: socket.socket, others: socket.socket) -> None:
         _, files, _, _ = socket.recv_fds(waits, 1, 1)
     if files:
         with socket.socket(fileno=files[0]) as line:
-            sys.exit(serve(line, *received(line)))
+            sys.exit(serve(line, received(line)))
 
 
 def live(folder: Path, end: End | None, rest: timedelta, lease: tuple[timedelta, float], *, worker: bool) -> None:
@@ -181,13 +180,13 @@ def live(folder: Path, end: End | None, rest: timedelta, lease: tuple[timedelta,
             wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         )
         config = load(folder / "pbem.toml")
-        forked = [Forked() for _ in range(config.desks)]
+        forked = Forked()
         daemon = Daemon(
             config,
             reader=Worker if worker else InProcess,
             ready=lambda places: write_ready(folder / "ready.json", places),
             points=Countdown(end, os.getpid()) if end else passing,
-            place=lambda supplies, told: OwnProcess(supplies, told, start=forked.pop()),
+            place=lambda supplies, worked: OwnProcess(supplies, worked, start=forked),
         )
         asyncio.run(daemon.run())
 
@@ -203,7 +202,6 @@ class Server:
         *,
         rest: timedelta = REST,
         lease: tuple[timedelta, float] = QUICK,
-        desks: int = 1,
         shared: PostgresqlAddress | None = None,
     ) -> None:
         self.folder = folder
@@ -213,9 +211,7 @@ class Server:
         self._lease = lease
         self._life: multiprocessing.process.BaseProcess | None = None
         store = f'store = "{shared.url}"' if shared else ""
-        settings = CONFIG.format(
-            server=SERVER, mail_server=MAIL_SERVER, port=smarthost, desks=desks, store=store, more=more
-        )
+        settings = CONFIG.format(server=SERVER, mail_server=MAIL_SERVER, port=smarthost, store=store, more=more)
         (folder / "pbem.toml").write_text(settings, "utf-8")
 
     def start(self, end: End | None = None, *, worker: bool = False) -> None:
@@ -489,7 +485,7 @@ class Table:
         """Play the match to its end, and see that the store tells the same story."""
         with self.smarthost.open():
             # Where a server dies every second, no letter rests for a minute.
-            self.server = Server(self.folder, self.smarthost.port, rest=timedelta(), desks=2)
+            self.server = Server(self.folder, self.smarthost.port, rest=timedelta())
             try:
                 self._play()
                 self._settle()

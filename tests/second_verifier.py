@@ -730,6 +730,11 @@ def signed_text(message: Message, key: Key, match: Match) -> str | None:
 # 6.3 Commands.
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
+B = (
+    r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
+    r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$"
+)
 C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
 R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
@@ -769,6 +774,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "press": ("match", "message", M),
     "observe": ("match", "fields", M),
     "unobserve": ("match", "fields", M),
+    "block": ("name", "fields", B),
+    "unblock": ("name", "fields", B),
     "resign": ("match ?game", "fields+", ""),
     "draw": ("match =offer|accept|decline", "fields+", M),
     "annul": ("match =offer|accept|decline", "fields+", M),
@@ -1510,6 +1517,8 @@ class Match:
     papers: dict[str, bytes]
     named: set[str] = field(default_factory=set)
     open: list[str] = field(default_factory=list)
+    given_up_loses: bool = False
+    """Since version 3, of sealed matches."""
     server: str = ""
     id: str = ""
     terms: dict[str, Any] = field(default_factory=dict)
@@ -1618,12 +1627,13 @@ TERMS = {
     "target": lambda value: value is None or is_number(value),
     "keys": one_of("demanded"),
     "sealed": one_of(True),
+    "unreachable": one_of("loses"),
 }
 RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
 
 
 def check_terms(terms: Mapping[str, Any]) -> None:
-    must(set(terms) | {"keys", "sealed"} == set(TERMS), "other keys in the terms")
+    must(set(terms) | {"keys", "sealed", "unreachable"} == set(TERMS), "other keys in the terms")
     for key, value in terms.items():
         must(TERMS[key](value), f"terms: {key}")
     must(terms["edition"] in rules(terms["game"]).editions, "an unknown edition")
@@ -1670,6 +1680,7 @@ def agreed(match: Match, entry: Entry) -> None:
     for seat in seats:
         match.players[int(seat)] = read_player(match, int(seat), body["players"][seat], 1)
     must([player.name for player in match.players.values()] == match.terms["players"], "other names")
+    must(match.is_sealed or not match.given_up_loses, "a version of sealed matches")
     must(list(body["letters"]) == seats, "letters of other seats")
     for seat in seats:
         check_agreement(match, entry, int(seat), body["letters"][seat])
@@ -1736,6 +1747,8 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
             made |= {"keys": "demanded"} if value == "demanded" else {}
         elif name == "sealed":
             made |= {"sealed": True} if value == "yes" else {}
+        elif name == "unreachable":
+            made |= {"unreachable": "loses"} if value == "loses" else {}
         elif name in made:
             made[name] = value
         elif name != "seats":
@@ -1744,6 +1757,9 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
         must(lines.get("keys", "demanded") == "demanded" and lines.get("settle", "0") == "0", "no sealed match")
         must(made["miss"] in {"wait", "forfeit"}, "no sealed match")
         made |= {"keys": "demanded", "settle": 0}
+    if "unreachable" not in lines and "unreachable" in terms and made["pace"]:
+        made["unreachable"] = "loses"
+    must("unreachable" not in made or made["pace"], "no deadlines")
     if made["kind"] == "single":
         made["games"] = 1
     made["options"] = game_options(raw, terms)
@@ -2212,6 +2228,8 @@ def offered(match: Match, entry: Entry) -> None:
 
 def told(match: Match, entry: Entry) -> None:
     body = entry.body
+    if body.get("reason") == "unreachable":
+        must("unreachable" not in match.terms, "no clock stands for that")
     if entry.type == "halted" and body.get("reason") == "unreachable":
         match.unreachable[body["seat"]] = moment(entry.time)
     if entry.type == "moved" and body.get("reason") == "unreachable":
@@ -2776,9 +2794,16 @@ def verdict(match: Match, entry: Entry, _: None) -> None:
     elif len(liars) == len(match.seats):
         result = Result(0, tuple(0 for _ in match.seats), "annulled")
     else:
-        (winner,) = set(match.seats) - set(liars)
+        (honest,) = set(match.seats) - set(liars)
         reason = "not revealed" if found[liars[0]] == "not revealed" else "false"
-        result = Result(winner, tuple(one if at == winner else 0 for at, one in enumerate(result.scores, 1)), reason)
+        scores = tuple(one if at == honest else 0 for at, one in enumerate(result.scores, 1))
+        lost = match.given_up_loses and result.reason in {"resignation", "forfeit"} and honest != result.winner
+        result = Result(0 if lost else honest, scores, reason)
+    if match.given_up_loses and closing is not None:
+        if found[closing[0]] != "honest":
+            closing = (result.winner, result.reason)
+        elif match.terms["kind"] == "single":
+            closing = None
     if played is None and closing is None and (match.terms["kind"] == "continued" or result.reason == "annulled"):
         closing = (result.winner, result.reason)
     end_sealed(match, result, played, closing)
@@ -2988,8 +3013,9 @@ def verified(content: bytes) -> Match:
         entries = read_transcript(members[path])
         match = Match({name: paper for name, paper in members.items() if name not in LISTS})
         version = entries[0].body.get("bundle")
-        if type(version) is not int or version != 2:
+        if type(version) is not int or version not in {2, 3}:
             raise Wrong(1, path, "a version that cannot be read")
+        match.given_up_loses = version == 3
         check_form(match, entries[0])
         path = "heads.txt"
         check_heads(entries, members[path])

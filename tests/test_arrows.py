@@ -17,13 +17,16 @@ ROOT = Path(pbem.__file__).parent
 
 LEAVES = {
     "config",
+    "connections",
     "durable",
     "examples",
     "failpoints",
     "i18n",
     "json_object",
+    "networks",
     "phrase",
     "store_place",
+    "structured_header",
     "verifier_key",
 }
 """Modules that every room may use, and that use no room."""

@@ -115,6 +115,13 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\n[mailbox]\nimap = "i.example"\npassword_file = "p"\ntoken_command = "c"', "give one of them"),
         ('server = "a"\n[smarthost]\ntoken_command = "c"', "token_command needs user"),
         ('server = "a"\n[smarthost]\nhost = "s.example"\nuser = "u"\ntoken_command = "c"', "shows the token to"),
+        *(
+            (
+                f'server = "a"\n[smarthost]\nhost = "s.example"\nuser = "u"\n{secret} = "p"',
+                'smarthost: tls = "none" shows the password to the network',
+            )
+            for secret in ("password_file", "password_command")
+        ),
         ('server = "a"\naddress = "x"', "no simple address"),
         ('server = "a"\noperator = "x"', "no address"),
         ('server = "a"\n[house]\nname = "The House"', "no name of a player"),

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import sqlite3
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from unittest.mock import Mock
 
 import pytest
-from referee import Referee
+from referee import Referee, body, known
 from stores import connection
 
 from pbem.config.mail import Delivery
+from pbem.desk import matches
 from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
+from pbem.match.replay import replay_transcript
 from pbem.match.state import Match
 from pbem.smtp.delivery import Deliverer
 from pbem.store.database import Database
@@ -36,12 +41,8 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 34
-"""Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other.
-
-Whether anybody else wrote is asked when it is decided and when it is written. Players' letters and others' are looked
-for apart.
-"""
+STATEMENTS = 36
+"""Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
 
 TOGETHER = 22
 """Of each of eight such letters of one player that waited together."""
@@ -117,13 +118,6 @@ def test_a_turn_is_looked_at_and_drawn_once_for_each_reader(
     assert sorted(drawn) == [1, 2]
 
 
-def test_a_letter_asks_nothing_twice(begun: Callable[..., Referee]) -> None:
-    heard = watched(begun(), 1)
-    decided = heard[heard.index("BEGIN") : heard.index("ROLLBACK")]
-    assert len(decided) > 10
-    assert sorted(set(decided)) == sorted(decided)
-
-
 def test_letters_that_wait_together_share_their_commits(begun: Callable[..., Referee]) -> None:
     heard = watched(begun(), 8)
     assert heard.count("COMMIT") == 2
@@ -144,7 +138,7 @@ def test_letters_that_arrive_together_share_a_commit(begun: Callable[..., Refere
     heard: list[str] = []
     connection(referee.database).set_trace_callback(heard.append)
     envelope = Envelope("ann@mail.example", ("pbem@play.example",))
-    referee.inbox.put_all([(envelope, raw) for raw in letters(referee, 8)], referee.now, 100)
+    referee.inbox.put_all([(envelope, raw) for raw in letters(referee, 8)], lambda: referee.now, 100)
     assert heard.count("COMMIT") == 1
 
 
@@ -161,43 +155,115 @@ def test_no_letter_reads_more_the_longer_the_match(begun: Callable[..., Referee]
     assert lengths[0] == lengths[1]
 
 
-def test_no_cold_letter_does_either(begun: Callable[..., Referee]) -> None:
-    """A match that is not in memory is read from its snapshot, in a few rows, and nobody walks through it again."""
+def test_a_match_is_replayed_once_and_stays_in_memory(
+    begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first letter after a start reads each turn's letters one by one, and the rest of a match together."""
+    replayed: list[object] = []
+
+    def noted(*arguments: Any) -> Match:
+        replayed.append(arguments)
+        return replay_transcript(*arguments)
+
+    monkeypatch.setattr(matches, "replay_transcript", noted)
     lengths = []
     for turns in (2, 12):
         referee = begun(turns)
-        warm = len(watched(referee, 1))
-        referee.desk.archive.forget()
-        heard = watched(referee, 1, 2)
-        assert not [statement for statement in heard if re.search(r"FROM (entries|papers)\b(?!.*seq =)", statement)]
-        lengths.append(len(heard))
-        assert len(heard) <= warm + 4  # its snapshot, its last entry, and, asked twice, the submissions that wait
-    assert lengths[0] == lengths[1]
+        warm = watched(referee, 1)
+        referee.open_desk()
+        assert not replayed
+        lengths.append(len(watched(referee, 1, 2)) - len(warm))
+        watched(referee, 1, 3)
+        assert len(replayed) == 1
+        replayed.clear()
+    assert lengths[1] - lengths[0] == 10 * 2
 
 
-def test_snapshots_cost_two_statements_where_a_turn_is_resolved(begun: Callable[..., Referee]) -> None:
-    """And none where orders are sent."""
+def test_no_letter_that_is_refused_makes_a_match_cold(
+    begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch
+) -> None:
     referee = begun()
-    assert not [statement for statement in watched(referee, 1) if "snapshot" in statement]
     ann, bob = referee.people.values()
-    heard: list[str] = []
-    referee.send(ann, ann.filled("orders", f"final\n{ORDERS}", 5))
-    connection(referee.database).set_trace_callback(heard.append)
-    referee.send(bob, bob.filled("orders", f"final\n{ORDERS}"))
-    found = [statement.split()[0] for statement in heard if "snapshot" in statement]
-    assert found == ["UPDATE", "INSERT"]
+    referee.match()
+    monkeypatch.setattr(matches, "replay_transcript", None)
+    referee.send(ann, "list nothing of the kind\n")
+    referee.send(bob, bob.filled("orders", "Xx9"))
+    assert "Xx9" in body(bob.letters[-1])
+    referee.send(ann, ann.filled("orders", ORDERS))
+    assert referee.match().orders
+
+
+def test_a_decision_that_is_made_again_goes_on_from_the_match_in_memory(
+    begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    referee = begun()
+    ann, bob = referee.people.values()
+    referee.send(ann, ann.filled("orders", f"final\n{ORDERS}"))
+    fails = Mock(side_effect=RuntimeError)
+    with monkeypatch.context() as patched:
+        patched.setattr(matches, "replay_transcript", None)
+        with patched.context() as once:
+            once.setattr(referee.desk.inbox, "done", fails)
+            raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", f"final\n{ORDERS}")))
+            referee.inbox.put(Envelope(bob.address, ("pbem@play.example",)), raw, referee.now)
+            referee.desk.handle_next(referee.now)
+        assert fails.called
+        assert referee.match().turn == 3
+        referee.work()
+        assert referee.match().turn == 4
+    referee.read_cold()
+
+
+def test_a_warm_match_keeps_what_its_readers_know_and_no_reports_of_earlier_turns(
+    begun: Callable[..., Referee],
+) -> None:
+    kept = []
+    for turns in (10, 30):
+        referee = begun(turns)
+        referee.open_desk()
+        tracemalloc.start()
+        match = referee.match()
+        assert len(match.turns) == turns
+        gc.collect()
+        kept.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert (kept[1] - kept[0]) / 20 < 1024, kept
+
+
+def test_long_letters_do_not_fill_the_memory_when_a_match_is_replayed(begun: Callable[..., Referee]) -> None:
+    """Two who pad their letters to what the post office takes would hold a thousand turns of them against it."""
+    referee = begun(0)
+    for _ in range(20):
+        for person in referee.people.values():
+            raw = referee.raw(person, referee.signed(person, person.filled("orders", f"final\n{ORDERS}")))
+            referee.deliver(raw + (b"> quoted %-60d\r\n" % 0) * 2500, person.address)
+    assert referee.match().turn == 21
+    referee.open_desk()
+    tracemalloc.start()
+    assert referee.match().turn == 21
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20 * 2 * 175_000 / 2, most
+
+
+def test_what_a_match_knew_stays_when_another_goes_on_from_it(begun: Callable[..., Referee]) -> None:
+    """A decision may be made again from the match that is kept: it is not to lose what the first try went on from."""
+    referee = begun(4)
+    before = referee.match()
+    knew = [known(before, reader) for reader in (1, 2, None)]
+    referee.turn(*((person, ORDERS) for person in referee.people.values()))
+    assert [known(before, reader) for reader in (1, 2, None)] == knew
+    assert [known(referee.match(), reader) for reader in (1, 2, None)] != knew
 
 
 def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch) -> None:
     """What a turn told is cut and folded once, however many turns follow; and nothing else comes of it."""
     referee = begun(6)
-    loaded = referee.desk.archive.load(1)
-    assert loaded is not None
-    match, _ = loaded
+    match, whole = referee.match(), referee.desk.archive._replayed(1)
     rules = match.rules
     assert match.position is not None
     for seat in (1, 2, None):
-        anew = rules.view(match.position, seat, [list(reports) for reports in match.shown(seat)])
+        anew = rules.view(match.position, seat, [list(reports) for reports in whole.shown(seat)])
         assert match.view(seat) == anew
     cut: list[object] = []
     show = type(rules).show
@@ -215,7 +281,7 @@ def test_hot_queries_use_indexes(begun: Callable[..., Referee]) -> None:
     """No statement of a letter walks through a table that grows."""
     referee = begun()
     heard = watched(referee, 1)
-    referee.desk.archive.forget()
+    referee.open_desk()
     heard += watched(referee, 1)
     line = connection(referee.database)
     walks = set()

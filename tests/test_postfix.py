@@ -27,7 +27,9 @@ from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import ANN, BOB, Letters, Mailbox, confirming, form_in
 
-from pbem.identity import ssh
+from pbem.desk.strangers import EACH
+from pbem.identity import authres, ssh
+from pbem.mail.message import read
 from pbem.store.database import Database
 from pbem.store.inbox import Inbox
 from pbem.store.players import Players
@@ -96,6 +98,8 @@ listen = ""
 listen = "unix:{socket}"
 [smarthost]
 port = {port}
+[identity]
+authserv_id = "play.example"
 [clock]
 settle = "0s"
 """
@@ -272,6 +276,38 @@ def test_nobody_brings_along_what_our_own_server_says(town: Town) -> None:
     assert head.lower().count("authentication-results") == 1
     assert "mx.mail.example" in head
     assert body == text
+
+
+def test_what_the_filter_does_not_recognise_is_not_believed(town: Town) -> None:
+    """It knows one expression, and a reader of structured headers knows more ways to write a name."""
+    good = b"; dkim=pass header.d=mail.example; spf=pass smtp.mailfrom=ann@mail.example\r\n"
+    forged = (
+        b"Authentication-Results: play\\x.example" + good,
+        b"Authentication-Results: play\\.example" + good,
+        b"Authentication-Results: (\0) play.example" + good,
+        b"Authentication-Results:\r\n \r\n\t(a(b)\\)) play.example" + good,
+        b"Authentication-Results: mx.mail.example\r; x=y\r\n play.example" + good,
+        b"Authentication-Results: mx.mail.example\nAuthentication-Results: play.example" + good,
+        b"Authentication-Results: \xff play.example" + good,
+        b"Authentication-Results: " + b"(" + b"x" * 3000 + b") play.example" + good,
+        b"X: y\r\r\nAuthentication-Results: play.example" + good,
+        b"X: y\rAuthentication-Results: play.example" + good,
+    )
+    ann = town.person("ann")
+    for head in forged:
+        raw = b"%bFrom: ann@mail.example\r\nTo: pbem@play.example\r\nSubject: x\r\n\r\nhelp\r\n" % head
+        with smtplib.SMTP("127.0.0.1", town.port) as client:
+            client.sendmail(ann.address, "pbem@play.example", raw)
+    vault = Vault(load_key(town.folder / "pbem" / "keys" / "store.key"))
+    with Database(town.folder / "pbem" / "store.sqlite") as database:
+        inbox = Inbox(database, vault)
+        town.until(lambda: database.scalar("SELECT count(*) FROM inbox WHERE state = 'done'") == len(forged))
+        for number in range(1, len(forged) + 1):
+            letter = read(inbox.raw(number))
+            word = authres.passed(letter, "play.example") or authres.sent_from(letter, "play.example")
+            assert not word or authres.is_unclear(letter, "play.example"), letter.raw
+    town.until(lambda: len(ann.letters) >= EACH)
+    assert len(ann.letters) == EACH, "nobody vouches for any of them"
 
 
 def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town: Town) -> None:

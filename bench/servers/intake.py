@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from desk_thread import OwnThread
+
 from pbem.config.limits import Limits
 from pbem.config.mail import Listener
 from pbem.config.server import Config, Log
 from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
-from pbem.server.desk_thread import OwnThread
 from pbem.server.logs import configure_logs
 
 MANY = 10**9
@@ -29,9 +30,9 @@ class Idle:
         """There is nothing to do."""
         return False
 
-    def held_up(self) -> bool:
-        """Nothing waits behind another desk's letter."""
-        return False
+    def may_decide(self) -> bool:
+        """Nobody else does."""
+        return True
 
     def tick(self, _now: object) -> None:
         """There is nothing to wait for."""
@@ -42,7 +43,6 @@ def main() -> None:
     folder, port = Path(sys.argv[1]), int(sys.argv[2])
     config = Config(
         server="play.example",
-        desks=1,
         store=folder / "store.sqlite",
         keys=folder / "keys",
         smtp=Listener(listen=Listen("127.0.0.1", port)),

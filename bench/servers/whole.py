@@ -37,11 +37,10 @@ class Nowhere:
         """There is nothing to let go of."""
 
 
-def configured(folder: Path, port: int, desks: int = 0, smarthost: int = 1, store: str = "") -> Config:
-    """The configuration of a server in this folder, with so many desks or as many as is usual."""
+def configured(folder: Path, port: int, smarthost: int = 1, store: str = "") -> Config:
+    """The configuration of a server in this folder."""
     return Config(
         server="play.example",
-        desks=desks,
         store=PostgresqlAddress(store) if store else folder / "store.sqlite",
         keys=folder / "keys",
         smtp=Listener(listen=Listen("127.0.0.1", port)),
@@ -55,8 +54,8 @@ def configured(folder: Path, port: int, desks: int = 0, smarthost: int = 1, stor
 def main() -> None:
     """Serve until SIGTERM."""
     configure_logs(Log())
-    folder, port, desks, smarthost, store = sys.argv[1:] + ["0", "1", ""][len(sys.argv) - 3 :]
-    config = configured(Path(folder), int(port), int(desks), int(smarthost), store)
+    folder, port, smarthost, store = sys.argv[1:] + ["1", ""][len(sys.argv) - 3 :]
+    config = configured(Path(folder), int(port), int(smarthost), store)
     transport = Nowhere() if config.smarthost.port == 1 else None
     daemon = Daemon(config, transport=transport, now=Clock(START, time.monotonic()))
     asyncio.run(daemon.run())

@@ -37,6 +37,8 @@ _AGAIN = 30.0  # when it cannot be reached
 _PATIENCE = 20.0
 _NOTHING = "--nothing"
 """What is typed in the place of orders where there are none, as for `pbem play`."""
+_TAKE_BACK = "--take-back"
+"""What is typed in the place of orders to go on, as `pbem play take-back`."""
 
 
 @click.command()
@@ -52,8 +54,9 @@ def agent(account: str, secrets: Path | None, once: bool) -> None:
 
     It reads and sends letters as `pbem play` does, with the same account. When orders are due, it prints the boards.
     Answer here with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` if orders have lines), or with `pbem play
-    m17 Gx3 bRv1Rv3` in another terminal. `m17 --nothing` orders nothing; `m17` alone prints the boards again. It runs
-    until SIGTERM or Ctrl-C.
+    m17 Gx3 bRv1Rv3` in another terminal. `m17 --nothing` orders nothing; `m17` alone prints the boards again;
+    `m17 --take-back` goes on although the agent accused the server, or could not read what another player signed. It
+    runs until SIGTERM or Ctrl-C.
     """
     stop = threading.Event()
     for number in () if once else (signal.SIGTERM, signal.SIGINT):
@@ -94,12 +97,17 @@ def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
 def _ask(table: Table, standing: JsonObject, asked: dict[str, object], *, once: bool) -> None:
     """Ask for what has to be decided in a match, once."""
     match = standing["match"]
-    where = (standing["phase"], standing["game"], standing["prev"]) if is_due(table, standing) else None
+    unread = table.agent.held.unread(match)
+    where = (standing["phase"], standing["game"], standing["prev"], unread) if is_due(table, standing) else None
     if where is None or asked.get(match) == where:
         return
     asked[match] = where
     show(table, standing)
-    if standing["phase"] == "playing" and "reveal" not in table.agent.owes(standing):
+    if unread:
+        click.echo(
+            f"\n{match}: go on? pbem play take-back {match}" + ("" if once else f", or here: {match} --take-back")
+        )
+    elif standing["phase"] == "playing" and "reveal" not in table.agent.owes(standing):
         how = f"pbem play {match} ORDERS" if once else f"{match} ORDERS"
         click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
 
@@ -128,6 +136,9 @@ def _typed(table: Table, line: str) -> None:
         standing = table.letters.matches.standing(match)
         if not orders:
             show(table, standing)
+            return
+        if orders == _TAKE_BACK:
+            table.take_back(match)
             return
         lines = "" if orders == _NOTHING else "\n".join(line.strip() for line in orders.split(";"))
         text = read_back(table, standing, list(dict.fromkeys([lines, "\n".join(lines.split())])))

@@ -126,17 +126,17 @@ def _facts(match: Match) -> dict[str, object]:
 
 
 def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
-    rows = Matches(store.database, store.vault).submissions(number)
+    submitted = Matches(store.database, store.vault).submitted(number)
     return [
         {
-            "game": row.game,
-            "turn": row.turn or "setup",
-            "seat": row.seat,
-            "rev": row.content["rev"],
-            "standing": "yes" if row.content["standing"] else "withdrawn",
-            "text": " / ".join(row.content["text"].split("\n")),
+            "game": game,
+            "turn": turn or "setup",
+            "seat": seat,
+            "rev": content["rev"],
+            "standing": "yes" if content["standing"] else "withdrawn",
+            "text": " / ".join(content["text"].split("\n")),
         }
-        for row in rows
+        for (game, turn, seat), content in submitted.items()
     ]
 
 

@@ -54,7 +54,7 @@ def write_composers(config: Config, folder: Path) -> None:
 @click.option(
     "--roles",
     metavar="ROLE,...",
-    help="Take only these roles, if several servers share a store: intake, desk, post, clock.",
+    help="Take only these roles, if several servers share a store: intake, desk, post.",
 )
 def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None:
     """Accept letters, referee, and send letters, until SIGTERM or SIGINT.

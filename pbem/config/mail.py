@@ -98,15 +98,14 @@ def account_faults(box: Mailbox, smarthost: Smarthost) -> Iterator[str]:
         yield "mailbox: imap and maildir: give one of them"
     if box.imap and not box.secrets:
         yield "mailbox: imap needs password_file, password_command or token_command"
-    if box.imap and box.tls == "none" and box.imap not in LOOPBACK:
-        yield 'mailbox: tls = "none" shows the password to the network: one of starttls, implicit is possible'
     for name, host in (("mailbox.imap", box.imap), ("smarthost.host", smarthost.host)):
         if host and not _HOST.fullmatch(host):
             yield f'{name} = "{host}" is no host name'
-    for name, account in (("mailbox", box), ("smarthost", smarthost)):
+    for name, host, account in (("mailbox", box.imap, box), ("smarthost", smarthost.host, smarthost)):
         if len(account.secrets) > 1:
             yield f"{name}: password_file, password_command and token_command: give one of them"
+        if account.secrets and account.tls == "none" and host not in LOOPBACK:
+            secret = "token" if account.token_command else "password"
+            yield f'{name}: tls = "none" shows the {secret} to the network: one of starttls, implicit is possible'
     if smarthost.token_command and not smarthost.user:
         yield "smarthost: token_command needs user, the account that the token is for"
-    if smarthost.token_command and smarthost.tls == "none" and smarthost.host not in LOOPBACK:
-        yield 'smarthost: tls = "none" shows the token to the network: one of starttls, implicit is possible'

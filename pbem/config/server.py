@@ -80,7 +80,6 @@ class Config(Table, frozen=True):
     operator: str = ""
     pages: str = ""
     language: str = ENGLISH
-    desks: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
     store: Place = Path("pbem.sqlite")
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.bounces import Bounce
     from pbem.mail.message import Letter
+    from pbem.proof.signed_letters import Heard
     from pbem.store.database import Database
 
 __all__ = ["Beforehand", "NotYetRead"]
@@ -63,6 +64,11 @@ class Beforehand:
         """Who signed a letter, and what it says."""
         question = ("understand", letter.raw, tuple(keys), server, at)
         return self._find(question, lambda: self._reader.understand(letter, keys, server, at))
+
+    def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
+        """A signed text as the other players will read it; raises `BadKey`."""
+        question = ("shown", content, tuple(keys), server)
+        return self._find(question, lambda: self._reader.shown(content, keys, server))
 
     def read(self, raw: bytes) -> Letter:
         """A letter, read; raises `Unreadable`."""

@@ -1,13 +1,16 @@
 """Bounces: letters of ours that came back, which players they cut off, and who is told.
 
 This module decides what a bounce or a refused letter means: its player is out of reach until something comes that
-only the player can have sent. The operator and the opponents are told when that changes, not letter by
-letter. The opponents are never told why: an address and the reply of its server concern only the operator. Every call
-is part of the desk's transaction. Implements reliability.md, cases 28 and 29.
+only the player can have sent, or until a later letter arrives. A bounce is the receiver's bare word, and unsigned:
+whoever is silent could write one of any letter that did arrive. So it is believed only while no later letter to that
+address was accepted without one. The operator and the opponents are told when that changes, not letter by letter. The
+opponents are never told why: an address and the reply of its server concern only the operator. Every call is part of
+the desk's transaction. Implements reliability.md, cases 28 and 29.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Failure
     from pbem.store.players import PlayerRow
 
-__all__ = ["bounce", "heard", "tell_failures"]
+__all__ = ["bounce", "heard", "reach_again", "reached_again", "tell_failures"]
 
 _LETTERS = 10
 """How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
@@ -41,6 +44,12 @@ _LOST = 3
 """At most how often a day a player is cut off who was heard from in between."""
 
 _CAME_BACK = Phrase("it bounced, with status {status}")
+
+_SOON = timedelta(days=1)
+"""By when a letter that was accepted bounces, if it does: most do within minutes."""
+
+_AGAIN = timedelta(hours=1)
+"""When to look again for letters that reach unreachable players."""
 
 _LISTED = 50
 """How many undelivered letters are listed in one of them."""
@@ -84,19 +93,34 @@ def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> b
     since = desk.players.unreachable(player.name)
     if since is None or to_db(received) <= since:
         return False
+    _find(desk, player, from_db(since), now, heard=True)
+    return True
+
+
+def reached_again(desk: Desk, now: datetime) -> tuple[list[str], datetime | None]:
+    """The unreachable players whom letters reach again, and when to look next. Changes nothing."""
+    if not desk.players.out_of_reach():
+        return [], None
+    return desk.outbox.reached_again(now - _SOON), now + _AGAIN
+
+
+def reach_again(desk: Desk, names: list[str], now: datetime) -> None:
+    """A later letter to these players was accepted, and did not bounce: they are not out of reach."""
+    for name in names:
+        player, since = desk.players.by_name(name), desk.players.unreachable(name)
+        if player is not None and since is not None:
+            _find(desk, player, from_db(since), now, heard=False)
+            subject = Phrase("letters reach you again")
+            _write(desk, player, "reached", subject, now, opponents=False)
+
+
+def _find(desk: Desk, player: PlayerRow, since: datetime, now: datetime, *, heard: bool) -> None:
+    """The player can be reached again: clocks run, and the opponents are told."""
     desk.players.find(player.name)
     _LOG.info("player reached again", player=player.name)
     _clocks(desk, player, now, None)
-    _write(
-        desk,
-        player,
-        "reachable",
-        Phrase("{player} can be reached again", player=player.name),
-        now,
-        since=from_db(since),
-        opponents=True,
-    )
-    return True
+    subject = Phrase("{player} can be reached again", player=player.name)
+    _write(desk, player, "reachable", subject, now, since=since, heard=heard, opponents=True)
 
 
 def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -> None:
@@ -139,6 +163,9 @@ def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bo
 
     The receiver of a letter knows its return path: a player who is lost and found all day is not reported again.
     """
+    if desk.outbox.arrived_since(failure.id, now):
+        _LOG.info("a later letter arrived", player=player.name, outbox=failure.id)
+        return False
     if desk.players.unreachable(player.name) or desk.today(f"lost {player.name}", now) > _LOST:
         return False
     return desk.players.lose(player.name, to_db(now), failure.id)
@@ -158,7 +185,6 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
             halted.lose(step, seat, since)
         if step.entries:
             desk.archive.save(number, match, step)
-            desk.archive.remember(number, match, step)
 
 
 def _write(

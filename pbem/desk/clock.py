@@ -1,7 +1,7 @@
 """The clock: a letter that nobody wrote. Same desk, same transaction.
 
-Reminders, misses, settled turns, late letters, recovered keys, digests and housekeeping. Implements protocol.md, "A
-match" (the clock), and design.md, "The way of a letter".
+Reminders, misses, settled turns, late letters, players reached again, recovered keys, digests and housekeeping.
+Implements protocol.md, "A match" (the clock), and design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import bounces, keys, late_delivery, witnesses
+from pbem.desk import bounces, keys, late_delivery, unasked, witnesses
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.letters.draft import OutgoingLetter
@@ -55,6 +55,9 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     if desk.outbox.failures():
         decide(desk, partial(bounces.tell_failures, desk, now))
     beat(desk, now)
+    reached, look = bounces.reached_again(desk, now)
+    if reached:
+        decide(desk, partial(bounces.reach_again, desk, reached, now))
     following = _see_to_late_letters(desk, now)
     for number in desk.archive.matches.due(to_db(now), _PER_TICK):
         try:
@@ -72,14 +75,18 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     if (digest := desk.letters.next_digest()) is not None and digest <= now:
         decide(desk, partial(desk.letters.send_digests, now))
         digest = desk.letters.next_digest()
+    if (offers := unasked.next_due(desk)) is not None and offers <= now:
+        decide(desk, partial(unasked.send, desk, now))
+        offers = unasked.next_due(desk)
     kept = desk.housekeeping.look(now)
     log = _see_to_log(desk, now)
-    return min(filter(None, [from_db(due) if due else None, recovery, following, digest, kept, log]), default=None)
+    times = [from_db(due) if due else None, recovery, following, digest, offers, kept, log, look]
+    return min(filter(None, times), default=None)
 
 
 def beat(desk: Desk, now: datetime) -> None:
     """Note that the server is at work."""
-    desk.time.beat(now, partial(_tell_of_step, desk), partial(decide, desk))
+    desk.time.beat(now, partial(_step, desk), partial(decide, desk))
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
@@ -117,6 +124,12 @@ def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
     return keys.next_due(desk)
 
 
+def _step(desk: Desk, last: datetime, now: datetime) -> None:
+    """The server was not at work, or its clock was set: within the caller's transaction."""
+    keys.put_off(desk, now - last, now)
+    _tell_of_step(desk, last, now)
+
+
 def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
     """Tell the operator about an outage or a clock that was set: from within the server both look alike."""
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
@@ -127,16 +140,11 @@ def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
         )
 
 
-def _no_earlier(then: datetime | None, since: datetime | None) -> bool:
-    """Whether no waiting letter was received before those that waited then."""
-    return since is None or (then is not None and since >= then)
-
-
 def _advance(desk: Desk, number: int, now: datetime) -> None:
     loaded = desk.archive.load(number)
     assert loaded is not None
     match, row = loaded
-    heard = desk.database.stands_on(desk.inbox.heard_until, holds=_no_earlier)
+    heard = desk.inbox.heard_until()
     step = Step(match, replace(desk.world(now), heard=heard))
     progress.tick(step)
     commit(desk, match, row, step)

@@ -1,6 +1,6 @@
-"""Decisions: made without the lock of the store, and made again if their premises were unknown or have changed.
+"""Decisions: each in one transaction, made again if it needed something that was not read yet.
 
-A decision that was not carried out leaves nothing in memory. Implements design.md, "The way of a letter" (one short
+A decision that was not carried out leaves nothing in memory. Implements design.md, "The way of a letter" (one
 transaction).
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from pbem.desk.beforehand import NotYetRead
-from pbem.store.errors import OvertakenError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from pbem.desk.wiring import Desk
 
@@ -20,34 +19,23 @@ __all__ = ["decide", "forget"]
 
 T = TypeVar("T")
 
-_ANEW = 5
-"""How often a decision is made before its letters are given back: others change what it stands on all the time."""
 
-
-def decide(desk: Desk, decision: Callable[[], T], about: Sequence[str] = ()) -> T:
-    """Make a decision as `Database.decide` does: again if something was not read yet, or changed meanwhile.
-
-    The first time nobody waits for it; if that fails, the others do.
-    """
-    for left in reversed(range(_ANEW)):
-        while True:
-            try:
-                return desk.database.decide(decision, locked=left < _ANEW - 1, about=about)
-            except NotYetRead:
-                forget(desk)
-                desk.before.find_out()
-            except OvertakenError:
-                forget(desk)
-                if not left:
-                    raise
-                break
-            except BaseException:
-                forget(desk)
-                raise
-    raise AssertionError("the last attempt raises")
+def decide(desk: Desk, decision: Callable[[], T]) -> T:
+    """Make a decision in a transaction, once all that it needs from the sandbox is known; returns its result."""
+    while True:
+        desk.archive.begin()
+        try:
+            with desk.database.transaction():
+                return decision()
+        except NotYetRead:
+            forget(desk)
+            desk.before.find_out()
+        except BaseException:
+            forget(desk)
+            raise
 
 
 def forget(desk: Desk) -> None:
-    """Forget what was decided: it is not going to be written."""
+    """Empty the caches of a decision that is not going to be written."""
     desk.archive.forget()
     desk.players.forget()

@@ -53,7 +53,7 @@ class Housekeeping:
                 self._told_on = today
         if self._done_on != today:
             with self._desk.database.transaction():
-                before = to_db(now - self._desk.config.limits.letters_kept)
+                before = to_db(self._desk.time.ago(now, self._desk.config.limits.letters_kept))
                 pruned = prune(self._desk.database, before, today, _AT_ONCE)
             if pruned:
                 _LOG.info("forgotten", rows=pruned)

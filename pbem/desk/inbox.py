@@ -1,7 +1,7 @@
 """The inbox: letters are leased, read ahead, given their effect a few at a time, tried again, and set aside.
 
-Strangers' letters are read, judged and parsed beforehand; answers are put into words after the decision. Neither
-happens while the store is locked: see `decisions` and `Beforehand`.
+Strangers' letters are read, judged and parsed before the transaction begins: see `Beforehand`. Answers are put into
+words within it; the intake waits for that, some milliseconds, which its benchmark does not notice.
 
 Errors are treated by whose fault they are. A player's fault is answered by mail; ours is logged with a reference,
 and the letter is tried three times in all, then set aside. A want of descriptors, processes or memory is the
@@ -28,8 +28,7 @@ from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
-from pbem.store.errors import LostError, OvertakenError, StoreError
-from pbem.store.inbox import queues_of
+from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +64,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A letter in hand, and the keys with which it is judged ahead of its turn, if any."""
+    """A leased letter, and the keys with which it is judged ahead of its turn, if any."""
 
     row: InboxRow
     keys: list[Key] | None
@@ -143,50 +142,15 @@ def _tell_of(outcomes: Mapping[int, str]) -> None:
 def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
     """Give letters their effect together; returns the outcome of each, empty if there is none yet."""
     try:
-        senders = [one.row.envelope.sender for one, _ in letters]
-        return decide(desk, partial(_handle_all, desk, letters, now), about=senders)
-    except OvertakenError:
-        if len(letters) > 1:
-            return _one_by_one(desk, letters, now)
-        raise
-    except LostError:
-        if len(letters) > 1:
-            return _one_by_one(desk, letters, now)
-        row = letters[0][0].row
-        _LOG.warning("letter is another server's", inbox=row.id)
-        return {row.id: ""}
+        return decide(desk, partial(_handle_all, desk, letters, now))
     except StoreError:
         raise
     except Exception as error:
         if len(letters) > 1:
-            return _one_by_one(desk, letters, now)
+            return {row: outcome for one in letters for row, outcome in _give_effect(desk, [one], now).items()}
         row = letters[0][0].row
         _failed(desk, row, error)
         return {row.id: ""}
-
-
-def _one_by_one(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
-    """Give each letter its effect by itself; if one is overtaken for good, those behind it in a queue wait, too.
-
-    For such a letter, raises `OvertakenError` after all others: it is still in hand, and is given back.
-    """
-    outcomes: dict[int, str] = {}
-    overtaken: list[OvertakenError] = []
-    passed: set[tuple[str, str]] = set()
-    for letter in letters:
-        envelope = letter[0].row.envelope
-        queues = queues_of(envelope.sender, envelope.match)
-        if passed.isdisjoint(queues):
-            try:
-                outcomes |= _give_effect(desk, [letter], now)
-                continue
-            except OvertakenError as error:
-                overtaken.append(error)
-        passed |= queues
-    if overtaken:
-        _tell_of(outcomes)
-        raise overtaken[0]
-    return outcomes
 
 
 def _handle_all(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
@@ -201,7 +165,7 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
     row = taken.row
     ahead = Ahead(taken.keys, read.understood) if taken.keys is not None and read.understood is not None else None
     try:
-        with desk.database.savepoint(about=row.envelope.sender):
+        with desk.database.savepoint():
             letter = sort(desk, row, read.letter, now)
             found = letter if isinstance(letter, str) else authenticate(desk, letter, row, ahead, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
@@ -255,7 +219,7 @@ def _set_aside(desk: Desk, now: datetime) -> None:
 
 
 def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> bool:
-    """Set a letter aside, unless another desk was first, or the operator had it tried again."""
+    """Set a letter aside, unless the operator had it tried again."""
     if not desk.inbox.set_aside(stranded.id, reference):
         return False
     _regret(desk, stranded, reference, now)

@@ -8,6 +8,7 @@ mailbox alone takes effect after a delay in which every old key can stop it. The
 from __future__ import annotations
 
 import hmac
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -174,6 +175,31 @@ def carry_out(desk: Desk, now: datetime) -> None:
         write(desk, player.address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=code)
         for address in player.more_addresses:
             write(desk, address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=None)
+
+
+def put_off(desk: Desk, gap: timedelta, now: datetime) -> None:
+    """Move the delays that run by what the clock skipped, within the caller's transaction; all are told the new time.
+
+    During an outage nobody can object, and a clock that is set ahead must not let a delay pass at once.
+    """
+    for waiting in desk.changes.delayed():
+        assert waiting.due is not None
+        due = from_db(waiting.due) + gap
+        desk.changes.ask(replace(waiting, due=to_db(due)))
+        player = desk.players.by_name(waiting.player)
+        assert player is not None
+        tell_recovery(desk, player, waiting, due, now)
+
+
+def tell_recovery(
+    desk: Desk, player: PlayerRow, waiting: WaitingKey, due: datetime, now: datetime, *, but: str = ""
+) -> None:
+    """Tell the player and the opponents from when on a key counts that only the mailbox proves."""
+    facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
+    subject = Phrase("Somebody says that your keys are lost")
+    tell_player(desk, player, "own_recovery_waits", subject, now, facts, but=but)
+    subject = Phrase("{player} says that all keys are lost", player=player.name)
+    tell_opponents(desk, player, "recovery", subject, now, facts)
 
 
 def next_due(desk: Desk) -> datetime | None:

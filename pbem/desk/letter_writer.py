@@ -1,8 +1,7 @@
 """The way of a letter into the outbox: put into words, drawn, composed, and held for a digest where that is wanted.
 
-What a letter says was decided before, and its wording is in `templates/`. A decision only names the facts of a
-letter: the letter is put into words, drawn and composed while the store is not locked. Nothing here knows what may be
-said of a match: see `match_letters`. Implements protocol.md, "Addresses and threads".
+What a letter says was decided before, and its wording is in `templates/`. Nothing here knows what may be said of a
+match: see `match_letters`. Implements protocol.md, "Addresses and threads".
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from pbem.match.clock import zone_named
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.pages import Home, composer, fragment, page_file
 from pbem.phrase import Phrase
-from pbem.store.decision import Later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -131,12 +129,10 @@ class LetterWriter:
         if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
             leave_to = self._mailboxes.ask("write", address, player.name, now)
         places = (reply_to, leave_to)
-        composed = _as_it_is(out)
         if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
             where = reply_to or self._composer.address
-            composed.bulletin = [*out.bulletin, bulletin.of_reply(where, message_id, out.place)]
-        letter = partial(self._compose, address, composed, language, message_id, now, places)
-        self._outbox.put(address, message_id, Later(letter, b""), now)
+            out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
+        self._outbox.put(address, message_id, self._compose(address, out, language, message_id, now, places), now)
         return message_id
 
     def _compose(
@@ -269,10 +265,10 @@ class LetterWriter:
             if all(can_wait(kind, match, seat, due) for kind, _ in outs):
                 language = self.language_of(player)
                 for _, out in outs:
-                    self._held.hold(player.name, row.number, _Packed(out, partial(self._made, out, language)), due)
+                    self._held.hold(player.name, row.number, pack(self._made(out, language)), due)
                 return
         # What waits about the same match comes with it: nobody is to read of the end before the turn.
-        waiting = [_unpacked(held.content) for held in self._held.take(player.name, row.number)]
+        waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
 
     def send_digests(self, now: datetime) -> None:
@@ -282,9 +278,13 @@ class LetterWriter:
             assert player is not None
             matches: dict[int, list[OutgoingLetter]] = {}
             for row in self._held.take(name):
-                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(_unpacked(row.content))
+                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(unpack(row.content))
             for outs in matches.values():
                 self._send_together(player, outs, now, digest=True)
+
+    def forget(self, player: str, match: int) -> None:
+        """Send the player none of what waits about a match: it is over before it was read."""
+        self._held.take(player, match)
 
     def next_digest(self) -> datetime | None:
         """When the next digest is due."""
@@ -311,27 +311,6 @@ class LetterWriter:
         # Of several turns of a match the last one is asked for.
         for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in outs if out.watch}.items():
             self._outbox.watch(message_id, match, seat, asked)
-
-
-class _Packed(Later[bytes]):
-    """A letter that waits for a digest, packed once it is in words."""
-
-    def __init__(self, out: OutgoingLetter, make: Callable[[], OutgoingLetter]) -> None:
-        super().__init__(lambda: pack(make()), b"")
-        self.out = out
-
-
-def _unpacked(content: bytes | Later[bytes]) -> OutgoingLetter:
-    """A letter that waited; one that began to wait in this very decision is not in words yet."""
-    if isinstance(content, _Packed):
-        return content.out
-    assert isinstance(content, bytes)
-    return unpack(content)
-
-
-def _as_it_is(out: OutgoingLetter) -> OutgoingLetter:
-    """A copy of a letter as it is now."""
-    return replace(out, pictures=[*out.pictures], attachments=[*out.attachments], references=[*out.references])
 
 
 def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:

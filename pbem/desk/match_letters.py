@@ -381,6 +381,8 @@ class MatchLetters:
         reports: list[Mapping[str, Any]] = []
         if notice.kind in _ASK_AGAIN:
             facts |= notice.facts
+        if notice.kind == "reveals":
+            facts["ending"] = notice.facts["ending"]
         if notice.kind == "step":
             told, files = self.steps(match, seat, notice.facts["told"])
             out.attachments += files

@@ -1,14 +1,14 @@
-"""Matches from the store and back: from the cache if the version is right, otherwise from a snapshot at its head.
+"""Matches from the store and back: from the cache if the version is right, otherwise replayed from the transcript.
 
-Without such a snapshot, the match is replayed from its transcript. This module knows how a `Match` is kept in rows.
-Every call is part of the desk's transaction; after a failed one, the desk drops its cache. Implements design.md, "The
-rules interface": only orders are stored, never states; a snapshot is a note of their replay.
+This module knows how a `Match` is kept in rows. Every call is part of a decision; after a failed one, the desk
+puts back what it changed in memory. Implements design.md, "The rules interface": only orders are stored, no states.
 """
 
 from __future__ import annotations
 
 import base64
 from collections import OrderedDict
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
@@ -19,7 +19,7 @@ from pbem.match.documents import Opening, Receipt
 from pbem.match.keys import Player
 from pbem.match.replay import replay_transcript
 from pbem.match.signed import Signed, SignedForm, here
-from pbem.match.state import BUNDLE, Ended, Match, Submission
+from pbem.match.state import BUNDLES, Ended, Match, Submission
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
@@ -32,9 +32,8 @@ from pbem.tlog.proof import InclusionProof
 from pbem.tlog.tree import inclusion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from pbem.desk.snapshots import Snapshots
     from pbem.match.keys import KeyChange
     from pbem.match.replay import Proving
     from pbem.match.step import Step
@@ -44,15 +43,15 @@ if TYPE_CHECKING:
 
 __all__ = ["MatchRepository"]
 
-WARM = 256
-"""How many matches are kept in memory as they stand; the others are read when a letter comes."""
+WARM = 1500
+"""How many matches are kept in memory as they stand; the others are replayed when a letter comes.
+
+One of a hundred turns takes some 90 KiB there, and one of a thousand 600.
+"""
 
 
 class MatchRepository:
-    """The matches of a server; `sign` makes the server's signature of a statement; `key` (in hex) verifies it.
-
-    Without `snapshots` every match is replayed: for callers that write nothing, or that believe only transcripts.
-    """
+    """The matches of a server; `sign` makes the server's signature of a statement; `key` (in hex) verifies it."""
 
     def __init__(
         self,
@@ -61,7 +60,6 @@ class MatchRepository:
         server: str,
         sign: Callable[[bytes], bytes],
         key: str,
-        snapshots: Snapshots | None = None,
         log: TransparencyLog | None = None,
     ) -> None:
         self.matches = matches
@@ -69,17 +67,25 @@ class MatchRepository:
         self._people = people
         self._server = server
         self._sign = sign
-        self._snapshots = snapshots
         self._log = log
         self._warm: OrderedDict[int, tuple[int, Match]] = OrderedDict()
         """Matches with the versions of their rows."""
         self._last: dict[int, EntryRow] = {}
         """The last entries of those, as they were signed."""
+        self._before: dict[int, tuple[int, Match] | None] = {}
+        """What of them changed since the present decision began, as it was then: the decision may be undone."""
+
+    def begin(self) -> None:
+        """Note that a decision begins: what was decided before is committed."""
+        self._before.clear()
 
     def forget(self) -> None:
-        """Drop the cache: changes may not have been committed."""
-        self._warm.clear()
-        self._last.clear()
+        """Put back what changed since the decision began; a letter that is refused makes no match cold."""
+        for number, before in self._before.items():
+            self._drop(number)
+            if before is not None:
+                self._warm[number] = before
+        self._before.clear()
 
     def vouch(self, match: str, sha256: str) -> str:
         """The server's signature of a paper, in hex, so that a letter's contents can be proved to anybody."""
@@ -97,6 +103,7 @@ class MatchRepository:
         version, match = self._warm.get(number, (None, None))
         if match is None or version != row.version:
             match = self._restore(row)
+        match = match.folded()
         self._keep(number, match, row.version)
         return match, row
 
@@ -133,21 +140,23 @@ class MatchRepository:
         return place[1], InclusionProof(place[0], tuple(hashes), Note.read(found.note))
 
     def _keep(self, number: int, match: Match, version: int) -> None:
+        before = self._warm.get(number)
+        if before is None or before[0] != version:
+            self._before.setdefault(number, before)
         self._warm[number] = version, match
         self._warm.move_to_end(number)
         if len(self._warm) > WARM:
-            gone, _ = self._warm.popitem(last=False)
-            self._last.pop(gone, None)
+            self._drop(next(iter(self._warm)))
 
-    def _go_on(self, number: int, match: Match, later: int) -> None:
-        """Keep what a cached match became, this many versions later."""
-        if (cached := self._warm.get(number)) is not None:
-            self._keep(number, match, cached[0] + later)
+    def _drop(self, number: int) -> None:
+        self._warm.pop(number, None)
+        self._last.pop(number, None)
 
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:
             return Match(f"m{row.number}", self._server, Terms.read(row.terms), phase=row.phase)
-        match, rows = self._from_snapshot(row) or self._retraced(row.number)
+        match = self._replayed(row.number)
+        rows = self.matches.waiting(row.number, match.game, match.turn)
         waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
         if match.phase == "setup":
             match = replace(match, setups=waiting)
@@ -162,36 +171,12 @@ class MatchRepository:
             banks={int(seat): left for seat, left in clock["banks"].items()},
         )
 
-    def _from_snapshot(self, row: MatchRow) -> tuple[Match, list[SubmissionRow]] | None:
-        """The match, and its submissions that may still matter; None if no snapshot shows its state."""
-        if self._snapshots is None:
-            return None
-        found = self._snapshots.read(row.number, row.head, self._walk(row.number))
-        if found is None:
-            return None
-        rows = self.matches.waiting(row.number, found.match.game, found.match.turn)
-        setups = {r.seat: replace(_submission(r), aside=()) for r in rows if not r.turn and r.seat in found.setups}
-        return replace(found.match, setups=setups), rows
-
-    def _retraced(self, number: int, seq: int | None = None) -> tuple[Match, list[SubmissionRow]]:
-        """The match after this many entries of its transcript, or all of them, and all of its submissions."""
-        entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)][:seq]
-        rows = self.matches.submissions(number)
-        if entries[0].body.get("bundle") != BUNDLE:
-            return _as_told(entries), rows
-        return replay_transcript(
-            entries, _Rows(number, self.matches, {(r.game, r.turn, r.seat): r for r in rows})
-        ), rows
-
-    def _walk(self, number: int) -> Callable[[int], Match]:
-        """A function that gives the match after a number of entries."""
-        return lambda seq: self._retraced(number, seq)[0]
-
-    def remember(self, number: int, before: Match, step: Step) -> None:
-        """Keep a snapshot of a step's result, once everybody was told."""
-        if step.entries and self._snapshots is not None:
-            match = self._snapshots.write(number, before, step.match, self._walk(number))
-            self._go_on(number, match, 0)
+    def _replayed(self, number: int) -> Match:
+        """The match after its transcript."""
+        entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)]
+        if entries[0].body.get("bundle") not in BUNDLES:
+            return _as_told(entries)
+        return replay_transcript(entries, _Rows(number, self.matches))
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write a step's result: entries with the server's signatures, papers, the row."""
@@ -227,7 +212,8 @@ class MatchRepository:
             clock if any(clock.values()) else None,
             to_db(match.wakes) if match.wakes else None,
         )
-        self._go_on(number, match, 1)
+        if (cached := self._warm.get(number)) is not None:
+            self._keep(number, match, cached[0] + 1)
         for seat, in_time in reliability(before, step.entries):
             self._people.count_turn(before.name(seat), in_time=in_time)
         if match.phase == "closed" and before.phase != "closed":
@@ -294,15 +280,19 @@ class MatchRepository:
 
 
 class _Rows:
-    """The rows of the store as a source for a replay: they are our own, and were judged when they came."""
+    """The rows of the store as a source for a replay: they are our own, and were judged when they came.
 
-    def __init__(self, number: int, matches: Matches, rows: Mapping[tuple[int, int, int], SubmissionRow]) -> None:
-        self._number = number
-        self._matches = matches
-        self._rows = rows
+    Papers are read at once, but letters one by one: those of two who pad them would fill the memory.
+    """
+
+    def __init__(self, number: int, matches: Matches) -> None:
+        self._papers = matches.papers_but_letters(number)
+        self._submitted = matches.submitted(number)
+        self._letter = lru_cache(maxsize=8)(partial(matches.paper, number))
+        """Each is read for what it says, and held against what the step files."""
 
     def paper(self, path: str) -> bytes | None:
-        return self._matches.paper(self._number, path)
+        return self._letter(path) if path.startswith("letters/") else self._papers.get(path)
 
     def form(
         self,
@@ -319,7 +309,7 @@ class _Rows:
         if not isinstance(paper, Opening | Receipt):
             return replace(here(match, seat, 0), rev=None)
         turn = match.turn if kind == "orders" else 0
-        content = self._rows[match.game, turn, seat].content
+        content = self._submitted[match.game, turn, seat]
         return SignedForm(
             match.server,
             match.name(seat),

@@ -58,7 +58,7 @@ class PositionFiles:
         once = what == "setup" and match.game == 1  # it is the same page all through a match
         told = {**content, "deadline": None}
         sealed = content.get("sealed")
-        linked = {**told, "sealed": sealed_state.for_page(sealed)} if sealed else None
+        linked = {**told, "sealed": sealed_state.for_page(sealed, seat)} if sealed else None
         place = len(out.attachments)
         out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, place, linked)
 

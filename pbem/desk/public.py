@@ -17,7 +17,7 @@ from pbem.games import GAMES, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
-from pbem.match.state import BUNDLE, RUNNING
+from pbem.match.state import BUNDLES, RUNNING
 from pbem.match.transcript import Entry
 from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
@@ -105,7 +105,7 @@ class Public:
                 "turns": sum(ended.turns for ended in match.games),
             }
             bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
-            readable = bare and entries[0].body.get("bundle") == BUNDLE
+            readable = bare and entries[0].body.get("bundle") in BUNDLES
             bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
             press = [
                 {"game": row.game, "turn": row.turn, "by": row.player, "text": row.text}

@@ -18,7 +18,7 @@ from pbem.mail import bounces, commands
 from pbem.mail.commands import Reading
 from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
-from pbem.proof.signed_letters import VOCABULARY, Heard, heard
+from pbem.proof.signed_letters import VOCABULARY, Heard, heard, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,6 +87,9 @@ class Reader(Protocol):
     def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
         """`identity.judge` at receipt, `proof.signed_letters.heard` and `mail.commands.parse`."""
 
+    def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
+        """`proof.signed_letters.shown`: raises `BadKey`."""
+
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """`identity.vouching.vouch`."""
 
@@ -150,6 +153,10 @@ class InProcess:
         if letter.html is not None and not said.text.strip():
             return Understood(said, commands.without_effect(commands.parse(own_words(letter.html.text), COMMANDS)))
         return Understood(said, commands.parse(said.text, COMMANDS))
+
+    def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
+        """Read what a player signed as the others will read what they are shown of it; raises `BadKey`."""
+        return shown(content, keys, server)
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From."""

@@ -129,9 +129,9 @@ class ReplyTokens:
             self.use(token, letter, now)
         return self.write_back(spent[0].address, player, now) if spent else None
 
-    def asked(self, purpose: Purpose, address: str, since: datetime) -> int:
-        """How often an address was asked since then without answering."""
-        return self._tokens.waiting(address, purpose, to_db(since))
+    def asked(self, purpose: Purpose, address: str, period: timedelta, now: datetime) -> int:
+        """How often an address was asked within this time without answering; not by a clock that was ahead."""
+        return self._tokens.waiting(address, purpose, to_db(now - period), to_db(now))
 
     def _issue(
         self, detail: str, address: str, name: str, purpose: Purpose, place: Place | None, now: datetime
@@ -210,7 +210,8 @@ class ReplyTokens:
         DNS is to be asked.
         """
         known = self._lookups.found(row.id)
-        told_by = "" if authres.is_unclear(letter) else self._config.identity.authserv_id
+        ours = self._config.identity.authserv_id
+        told_by = "" if authres.is_unclear(letter, ours) else ours
         found = self._vouch(letter, known, told_by, row.received)
         if found.wanted and not known and not (sent and found.sent):
             # With our own server's word at hand, the DNS need not be asked twice.

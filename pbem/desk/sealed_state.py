@@ -22,11 +22,16 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import Matches
 
-__all__ = ["for_page", "of_seat", "signed_texts"]
+__all__ = ["for_page", "keys_of", "of_seat", "signed_texts"]
 
-_FOR_AGENTS = frozenset({"keys", "seals"})
+_FOR_AGENTS = frozenset({"seals", "resigned"})
 _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
 """What a page does not read: it checks papers, not letters."""
+
+_CHECKED = "ssh-ed25519 "
+"""The only keys that a page can check."""
+_LONGEST = 2000
+"""How many characters of a resignation a link has room for: four times as many as one signed with such a key."""
 
 
 def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
@@ -36,7 +41,7 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
         "owes": list(match.owes(seat)),
         "terms": match.rules_hash,
         "note": note,
-        "keys": {str(one): _keys(match.players[one - 1]) for one in match.seats},
+        "keys": {str(one): keys_of(match.players[one - 1]) for one in match.seats},
     }
     game = match.sealed_game
     if game is None:
@@ -44,10 +49,15 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
     seals = {str(one): _seal_name(match, one) for one in match.seats if _seal_name(match, one) in attached}
     steps = [_step(match, filed, attached) for filed in game.steps]
     commitments = {str(one): commitment for one, commitment in sorted(game.commitments.items())}
-    return found | {"commitments": commitments, "seals": seals, "steps": steps}
+    name = _resignation_name(match)
+    given_up = {
+        "resigned": name if name in attached else None,
+        "resignation": next((text.decode() for file, _, text in texts if file == name), None),
+    }
+    return found | {"commitments": commitments, "seals": seals, "steps": steps, **given_up}
 
 
-def _keys(player: Player) -> list[str]:
+def keys_of(player: Player) -> list[str]:
     """The keys that letters told here may be signed with: a revoked one signed what was entered before."""
     return [key["public"] for key in (*player.keys, *(key for _, key in player.former))]
 
@@ -68,13 +78,23 @@ def _step(match: Match, filed: Filed, attached: set[str]) -> JsonObject:
     return told | proved | {"letter": name if name in attached else None}
 
 
-def for_page(sealed: JsonObject) -> JsonObject:
-    """The same without the parts that only a program that checks letters reads: a link has little room."""
+def for_page(sealed: JsonObject, seat: int) -> JsonObject:
+    """The same without the parts that only a program that checks all letters reads: a link has little room.
+
+    A page checks one letter, the opponent's resignation: it needs the keys that it can check, and the last head.
+    """
     found = {name: value for name, value in sealed.items() if name not in _FOR_AGENTS}
-    if "steps" in found:
-        found["steps"] = [
-            {name: value for name, value in step.items() if name not in _OF_STEPS} for step in found["steps"]
-        ]
+    found["keys"] = {
+        other: [" ".join(key.split()[:2]) for key in keys if key.startswith(_CHECKED)]
+        for other, keys in sealed["keys"].items()
+        if other != str(seat)
+    }
+    if steps := found.get("steps"):
+        last = {"head": steps[-1]["head"]}
+        short = [{name: value for name, value in step.items() if name not in _OF_STEPS} for step in steps]
+        found["steps"] = [*short[:-1], short[-1] | last]
+    if len(found.get("resignation") or "") > _LONGEST:
+        found["resignation"] = ""
     return found
 
 
@@ -99,6 +119,11 @@ def _letters(match: Match, seat: int, number: int, matches: Matches) -> Iterator
     for filed in game.steps:
         if filed.seat != seat and _is_late(match, filed):
             yield _name(match, filed), filed.mail
+    if name := _resignation_name(match):
+        assert game.ending is not None
+        letter = matches.paper(number, game.ending.resignation)
+        if letter is not None:
+            yield name, sha256_hex(letter)
 
 
 def _is_late(match: Match, filed: Filed) -> bool:
@@ -108,6 +133,14 @@ def _is_late(match: Match, filed: Filed) -> bool:
 
 def _name(match: Match, filed: Filed) -> str:
     return f"{match.id}-{PurePosixPath(filed.letter).stem}{SIGNED_TEXT}"
+
+
+def _resignation_name(match: Match) -> str:
+    """The file of the signed resignation that ended the game; empty if none did."""
+    ending = match.sealed_game.ending if match.sealed_game else None
+    return (
+        f"{match.id}-{PurePosixPath(ending.resignation).stem}{SIGNED_TEXT}" if ending and ending.resignation else ""
+    )
 
 
 def _seal_name(match: Match, seat: int) -> str:

@@ -41,7 +41,6 @@ def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
     """Write the result of a step from this match, and tell everybody."""
     desk.archive.save(row.number, match, step)
     desk.match_letters.tell(step.notices, step.match, row, step.world.now)
-    desk.archive.remember(row.number, match, step)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ the clock, and reliability.md, case 30 (clock step).
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.match.clock import VACATION, Calendar, Stop, zone_named
@@ -17,7 +17,6 @@ from pbem.store.outages import Outages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from pbem.store.database import Database
     from pbem.store.matches import Matches
@@ -75,6 +74,18 @@ class Timekeeper:
     def outages(self, since: datetime) -> list[Stop]:
         """The outages that ended after a moment."""
         return [Stop(began, ended, OUTAGE) for began, ended in self._outages.since(since)]
+
+    def ago(self, now: datetime, period: timedelta) -> datetime:
+        """The time since when the server has been at work for this long: nothing grows old during an outage.
+
+        A clock that was set looks like an outage, too: what a year ahead would be old is not forgotten for that.
+        """
+        for began, ended in reversed(self._outages.since(datetime.min.replace(tzinfo=UTC))):
+            if now - ended >= period:
+                break
+            period -= max(now - ended, timedelta())
+            now = min(now, began)
+        return now - period
 
     def zone(self, player: str) -> str:
         """The zone of the player's wall clock."""

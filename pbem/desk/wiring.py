@@ -12,15 +12,17 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+import structlog
+
 from pbem.desk import clock, inbox, operator
 from pbem.desk.beforehand import Beforehand
+from pbem.desk.decisions import forget
 from pbem.desk.housekeeping import Housekeeping
 from pbem.desk.letter_writer import LetterWriter
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.matches import MatchRepository
 from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
-from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.strangers import Strangers
 from pbem.desk.timekeeper import Timekeeper
 from pbem.failpoints import passing
@@ -35,7 +37,6 @@ from pbem.store.operator import Instructions
 from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.players import Players
-from pbem.store.snapshots import SnapshotRows
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
 from pbem.store.vouched import Vouched
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from structlog.typing import FilteringBoundLogger
 
     from pbem.config.server import Config
     from pbem.desk.reading import Reader
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from pbem.store.vault import Vault
 
 __all__ = ["Desk"]
+
+_LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 @cache  # to look it up is to search the folders of all that is installed
@@ -92,9 +96,15 @@ class Desk:
         """Carry out the operator's instructions."""
         operator.obey(self, now)
 
-    def held_up(self) -> bool:
-        """Whether letters wait only because another desk has one of their sender, or for their match, in hand."""
-        return self.inbox.waiting_behind()
+    def may_decide(self) -> bool:
+        """Return whether this server is the one that decides, or has just become it."""
+        if self.database.decides:
+            return True
+        if not self.database.try_to_decide():
+            return False
+        forget(self)  # others decided meanwhile
+        _LOG.info("decides", letters=self.inbox.release_all())
+        return True
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
@@ -125,7 +135,7 @@ class Desk:
     @cached_property
     def inbox(self) -> Inbox:
         """The letters that came."""
-        return Inbox(self.database, self.vault, self.database.owner, self.database.share)
+        return Inbox(self.database, self.vault)
 
     @cached_property
     def outbox(self) -> Outbox:
@@ -140,7 +150,7 @@ class Desk:
     @cached_property
     def people(self) -> People:
         """Addresses, invitations, observers and standings."""
-        return People(self.database)
+        return People(self.database, self.players)
 
     @cached_property
     def changes(self) -> KeyChanges:
@@ -182,15 +192,12 @@ class Desk:
     @cached_property
     def archive(self) -> MatchRepository:
         """Matches, brought from the store and back."""
-        snapshots = Snapshots(SnapshotRows(self.database, self.vault), fingerprint())
-        matches = Matches(self.database, self.vault)
         return MatchRepository(
-            matches,
+            Matches(self.database, self.vault),
             self.people,
             self.config.server,
             self.signing_key.sign,
             self.server_key,
-            snapshots,
             self.log if self.config.witness.cosigners else None,
         )
 

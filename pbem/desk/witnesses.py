@@ -70,7 +70,8 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     while decide(desk, partial(_take_answer, desk, now)):
         pass
     waits, latest = desk.log.waits(), desk.log.latest()
-    due = now if latest is None or waits else latest.time + desk.config.witness.every
+    # A checkpoint that is still to come was made while the clock was ahead: nobody waits for its time.
+    due = now if latest is None or waits or latest.time > now else latest.time + desk.config.witness.every
     if waits is not None:
         if due > now:
             return due
@@ -129,7 +130,7 @@ def _ask_when_due(desk: Desk, witness: Correspondent, now: datetime) -> datetime
     latest, asked = desk.log.latest(), desk.log.asked(witness.key.name)
     if latest is None or Note.read(latest.note).by(witness.key):
         return None
-    if asked and asked.wanted >= latest.size and now < asked.asked + _AGAIN:
+    if asked and asked.wanted >= latest.size and asked.asked <= now < asked.asked + _AGAIN:
         return asked.asked + _AGAIN
     decide(desk, partial(_ask, desk, witness, _known(desk, witness), now))
     return now + _AGAIN

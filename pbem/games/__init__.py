@@ -134,6 +134,8 @@ class Told(list[Report]):
     """
 
     memory: Any = None
+    kept: bool = False
+    """Whether the memory stays: the turns before this one may be gone."""
 
 
 class Rules(Protocol):

@@ -33,4 +33,5 @@ def remember(turns: Sequence[Sequence[Report]], done: int, memory: object) -> No
         latest.memory = memory
         for reports in turns[max(0, done - 1) : -1]:
             assert isinstance(reports, Told)
-            reports.memory = None
+            if not reports.kept:
+                reports.memory = None

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from pbem.identity import ed25519_points
 from pbem.identity.verdict import Verdict
 from pbem.phrase import Phrase
+from pbem.structured_header import is_repeated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,6 @@ HEADER = 3000  # octets of one; dkimpy takes them apart with expressions that ar
 RECORD = 4000  # octets of a key record; RSA with 8192 bits has 1500
 BLANKS = 500  # blanks in a row: dkimpy's relaxed canonicalization of the body takes the square of them
 RSA_BITS = range(1024, 8193)  # RFC 8301 3.2: shorter ones must not be accepted; longer ones only cost time
-ONCE = ("date", "content-type", "content-transfer-encoding")  # what a text says, and when: RFC 5322 3.6, RFC 2045
 SLOP = 36000  # seconds by which a signature may seem to come from the future: clocks in the wrong zone
 
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?)+", re.I)
@@ -163,8 +163,7 @@ def _message(letter: Received) -> dkim.DKIM:
     import dkim
 
     refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
-    names = [name for name, _ in letter.root.headers]
-    if any(names.count(name) > 1 for name in ONCE):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
+    if is_repeated(letter.root.headers):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
         raise _Unfit(refused)
     try:
         message = dkim.DKIM(letter.raw)

@@ -22,6 +22,7 @@ import msgspec
 
 from pbem.config.limits import Limits
 from pbem.phrase import Phrase
+from pbem.structured_header import without_comments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,6 +110,12 @@ class Part(msgspec.Struct, frozen=True):
             return self.content.decode("utf-8" if name in {None, "ascii"} else name)
         except ValueError:
             return None
+
+    @property
+    def is_in_known_charset(self) -> bool:
+        """Whether the declared charset is one that we read as it says; none is UTF-8."""
+        charset = self.parameters.get("charset", "")
+        return not charset or _codec(charset) is not None
 
     def walk(self) -> Iterator[Part]:
         """The part itself and all below it, in the order in which they stand."""
@@ -476,7 +483,7 @@ def _from(fields: Sequence[tuple[str, str, bool]]) -> tuple[str | None, str | No
 
 def _mailbox(value: str) -> tuple[str | None, str | None]:
     """The address of `phrase <address>` or `address`; anything else, such as a second one, is a defect."""
-    bare = _without_comments(value)
+    bare = without_comments(value)
     if bare is None:
         return None, "unbalanced quotes or comments in From"
     if any(character in bare for character in ",;:"):
@@ -491,29 +498,3 @@ def _mailbox(value: str) -> tuple[str | None, str | None]:
         return None, "no plain address in From"
     local, _, domain = address.rpartition("@")
     return f"{local}@{domain.lower()}", None
-
-
-def _without_comments(value: str) -> str | None:
-    """The text without its comments, each quoted string replaced by an inert word; None if one does not end."""
-    if '"' not in value and "(" not in value:
-        return value
-    kept: list[str] = []
-    depth = 0
-    quoted = False
-    characters = iter(value)
-    for character in characters:
-        if character == "\\" and (quoted or depth):
-            next(characters, None)
-        elif quoted:
-            quoted = character != '"'
-        elif character == "(":
-            depth += 1
-            kept.append(" ")
-        elif depth:
-            depth -= character == ")"
-        elif character == '"':
-            quoted = True
-            kept.append('"')
-        else:
-            kept.append(character)
-    return None if quoted or depth else "".join(kept)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pbem.match.changed import replace
 from pbem.match.clock import Clock
 from pbem.match.state import PAUSE, UNREACHABLE
-from pbem.match.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +35,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         stored={},
         position=None,
         sealed_game=None,
-        turns=Turns(),
+        turns=(),
         left={},
         resolve_at=None,
         banks=banks(step),

@@ -62,7 +62,8 @@ def advance(step: Step) -> None:
         waiting = {seat: standing(match.orders, seat) for seat in asked}
         if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
             return
-        settled = match.resolve_at or step.world.now + match.terms.settling
+        agreed = step.world.now + match.terms.settling
+        settled = min(match.resolve_at or agreed, agreed)  # also if it was set by a clock that was ahead
         if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
             step.match = replace(match, resolve_at=settled)
         elif gone := [seat for seat in lost(match) if not waiting.get(seat)]:

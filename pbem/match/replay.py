@@ -17,7 +17,7 @@ from pbem.match.documents import Evidence, NamedMailbox, NotADocument, Opening, 
 from pbem.match.events import TYPES
 from pbem.match.progress import advance
 from pbem.match.signed import Signed, SignedForm
-from pbem.match.state import BUNDLE, Match
+from pbem.match.state import BUNDLES, Match
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside, Trace
@@ -113,7 +113,7 @@ def begin(first: Entry) -> Match:
         if first.type != "agreed":
             raise ValueError(first.type)
         version = body.get("bundle", 1)  # at first the version was not written
-        if type(version) is not int or version != BUNDLE:
+        if type(version) is not int or version not in BUNDLES:
             raise TranscriptError(first.seq, None, f"a bundle of version {version}, which this program cannot read")
         return Match(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
     except (KeyError, TypeError, ValueError) as error:

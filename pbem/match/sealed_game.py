@@ -68,6 +68,13 @@ class Ending:
     """The winner of the match and the reason, where it closes with this game whatever was agreed on its length."""
     by: str = ""
     """Why, as the letters say it."""
+    resignation: str = ""
+    """Where the letter lies in the bundle by which a seat gave up the game, if one did."""
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the loser resigned or was silent: then the loser has no way left to win."""
+        return self.result.reason in {"resignation", "forfeit"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from pbem.games.sealed import SealedRules, sealed_rules
 from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE
-from pbem.match.turns import Reports, Turns
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -29,13 +28,16 @@ if TYPE_CHECKING:
     from pbem.match.sealed_game import SealedGame
     from pbem.match.terms import Terms
     from pbem.match.traces import SetAside
+    from pbem.match.turns import Played, Reports
 
 __all__ = [
     "BUNDLE",
+    "BUNDLES",
     "PAUSE",
     "PHASES",
     "RESTORED",
     "RUNNING",
+    "SEALED_BUNDLE",
     "UNREACHABLE",
     "Ended",
     "Match",
@@ -48,7 +50,15 @@ __all__ = [
 ]
 
 BUNDLE = 2
-"""The version of bundles."""
+"""The version of the bundles of refereed matches that begin now."""
+
+SEALED_BUNDLE = 3
+"""The same of sealed matches: since version 3, a player who gave up a game cannot win it, whatever is revealed.
+
+Refereed matches have no verdict, so nothing changed for them, and older programs go on reading them."""
+
+BUNDLES = (BUNDLE, SEALED_BUNDLE)
+"""The versions that entry 1 may name."""
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""
@@ -156,7 +166,7 @@ class Match:
     """Of a sealed game the table: what everybody was told."""
     sealed_game: SealedGame | None = None
     """Since all seats committed to their setups, in a sealed match."""
-    turns: Turns = field(default_factory=Turns)
+    turns: tuple[Played, ...] = ()
     """Those of this game."""
     left: Mapping[int, int] = field(default_factory=dict)
     """The seats that resigned this game while the others played on, each with the turn that was due."""
@@ -182,6 +192,8 @@ class Match:
     paused: str = ""
     """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: JsonObject | None = None
+    bundle: int = BUNDLE
+    """The version of its bundles, see `BUNDLES`."""
     time: str = ""
     """That of the last entry: times never run backwards."""
     said: Mapping[tuple[int, str], int] = field(default_factory=dict)
@@ -304,6 +316,22 @@ class Match:
             return self.sealed_rules.view(self.table, seat)
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 
+    def folded(self) -> Match:
+        """The same match without the reports of earlier turns, if the latest holds what every reader knows."""
+        whole = next((at for at, turn in enumerate(self.turns) if turn.reports is not None), 0)
+        if len(self.turns) - whole < 2:
+            return self
+        if not self.terms.sealed:  # there the table has all that was told
+            for reader in (*self.seats, None):
+                told = self.shown(reader)[-1]
+                if told.memory is None:
+                    self.view(reader)
+                if told.memory is None:
+                    return self
+                told.kept = True
+        earlier = (replace(turn, reports=None) for turn in self.turns[whole:-1])
+        return replace(self, turns=(*self.turns[:whole], *earlier, self.turns[-1]))
+
 
 class _Shown(Sequence[Told]):
     """What a seat may read of each turn; reports are cut only when read, because a view begins with the latest."""
@@ -323,8 +351,12 @@ class _Shown(Sequence[Told]):
 
     def __getitem__(self, at: int | slice) -> Told | list[Told]:
         if isinstance(at, slice):
-            return [self._match.show(self._seat, turn.reports) for turn in self._match.turns[at]]
-        return self._match.show(self._seat, self._match.turns[at].reports)
+            return [self._told(turn) for turn in self._match.turns[at]]
+        return self._told(self._match.turns[at])
+
+    def _told(self, turn: Played) -> Told:
+        assert turn.reports is not None, "what this turn told is no longer here"
+        return self._match.show(self._seat, turn.reports)
 
 
 def not_played(match: Match) -> Phrase:

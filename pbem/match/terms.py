@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ MISSES = ("wait", "pass", "forfeit", "default")
 WEEKENDS = ("count", "free")
 KEYS = ("optional", "demanded")
 SEALED = ("no", "yes")
+UNREACHABLE = ("loses", "stands")
 PRIVACIES = ("public", "private")
 
 OPTIONS: Mapping[str, Phrase] = {
@@ -50,6 +51,11 @@ OPTIONS: Mapping[str, Phrase] = {
         "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played,"
         " and two misses in a row lose; forfeit: the game is lost; default: the player's default orders are"
         " played (`orders m17 default`); if none of them are legal, it is as with wait"
+    ),
+    "unreachable": Phrase(
+        "loses (default): if letters to a player bounce, the player's clock runs on, and the player loses after the"
+        " same time as by silence; or stands: the clock stands meanwhile, and the opponent may end the match without"
+        " a winner, after pace and grace, at least a week"
     ),
     "weekends": Phrase("count (default), or free: no clock runs on Saturdays and Sundays"),
     "bank": Phrase("a time bank for the whole match, such as 21d, drawn on when the pace is over; none by default"),
@@ -103,6 +109,10 @@ class Terms:
     keys: str = KEYS[0]
     sealed: bool = False
     """Whether nothing secret is sent before the game is over: the players answer for their own sides."""
+    unreachable: str = UNREACHABLE[1]
+    """Whether a player whose letters bounce loses as by silence; without deadlines nobody does."""
+    _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The hashes of these terms by server and match: each letter of a match states its own a few times."""
 
     @property
     def settling(self) -> timedelta:
@@ -134,18 +144,21 @@ class Terms:
             "bank": _written(self.bank) if self.bank else "",
             "keys": self.keys if self.keys != KEYS[0] and not self.sealed else "",
             "sealed": SEALED[1] if self.sealed else "",
+            "unreachable": self.unreachable if self.pace and self.unreachable != UNREACHABLE[0] else "",
         }
         own = {key: value if isinstance(value, str) else toml_value(value) for key, value in self.options.items()}
         return {key: text for key, text in said.items() if text} | own
 
     def document(self) -> JsonObject:
         """The terms as in the transcript's first entry: a JSON object."""
-        document = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        document = {name: _plain(getattr(self, name)) for name in self.__slots__ if name != "_hashes"}
         # So that matches that were agreed before there was the choice keep their hash.
         if self.keys == KEYS[0]:
             del document["keys"]
         if not self.sealed:
             del document["sealed"]
+        if self.unreachable == UNREACHABLE[1]:
+            del document["unreachable"]
         return document
 
     @classmethod
@@ -155,7 +168,10 @@ class Terms:
 
     def hash(self, server: str, match: str) -> str:
         """The hash of the agreed terms, which each commitment repeats."""
-        return sha256_hex(b"pbem terms 1\n" + canonical({"server": server, "match": match, "terms": self.document()}))
+        if (known := self._hashes.get((server, match))) is None:
+            document = canonical({"server": server, "match": match, "terms": self.document()})
+            known = self._hashes[server, match] = sha256_hex(b"pbem terms 1\n" + document)
+        return known
 
     @classmethod
     def propose(cls, game: str, lines: Mapping[str, str], players: Sequence[str], settle: timedelta) -> Terms:
@@ -210,7 +226,10 @@ class _Proposal:
             "keys": self.choice("keys", KEYS),
             "privacy": self.choice("privacy", PRIVACIES),
             "sealed": self.choice("sealed", SEALED) == SEALED[1],
+            "unreachable": self.choice("unreachable", UNREACHABLE),
         }
+        if not terms["pace"]:
+            terms["unreachable"] = self.without_deadlines()
         if terms["sealed"]:
             terms |= self.sealed()
         if terms["miss"] == "pass" and not self.rules.empty_orders:
@@ -247,6 +266,13 @@ class _Proposal:
             says = Phrase("a sealed match is for {number} players", number=_SEALED_SEATS)
             self.faults.append(Fault("sealed", "yes", says))
         return {"keys": KEYS[1], "settle": 0}
+
+    def without_deadlines(self) -> str:
+        """Nobody loses by the clock, and so nobody by being out of reach."""
+        if "unreachable" in self.lines and self.choice("unreachable", UNREACHABLE) == UNREACHABLE[0]:
+            says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
+            self.faults.append(Fault("unreachable", UNREACHABLE[0], says))
+        return UNREACHABLE[1]
 
     def choice(self, key: str, words: tuple[str, ...]) -> str:
         text = " ".join(self.lines.get(key, words[0]).lower().split())

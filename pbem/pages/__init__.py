@@ -43,12 +43,14 @@ _COMPOSING = (
     "draft.js",
     "home.js",
     "report.js",
+    "ed25519.js",
     "sshsig.js",
     "keyring.js",
     "papers.js",
     "secrets.js",
     "note.js",
     "steps.js",
+    "resignation.js",
 )
 """What composers of all games have in common, each a noun; `_WORKING` work the page."""
 

@@ -61,7 +61,17 @@ def replay(
     """
     agreed = found.entries[0].body
     game = str(agreed["terms"]["game"])
-    scripts = ("say.js", "board.js", "bundle.js", "verify.js", "witness.js", f"replay/{game}.js", "replay.js")
+    scripts = (
+        "say.js",
+        "board.js",
+        "bundle.js",
+        "ed25519.js",
+        "sshsig.js",
+        "verify.js",
+        "witness.js",
+        f"replay/{game}.js",
+        "replay.js",
+    )
     data = {
         "title": rules(game).title,
         "bundle": _packed(bundle.write(revealed(found))),

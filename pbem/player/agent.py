@@ -2,26 +2,37 @@
 
 It uses the correspondence, as a person does, and keeps secrets in a vault: they are on the disk before a hash of
 them is in any letter. What it says next follows from the letters and the vault, so it may be killed at any point. If
-the server or another player lies to it, it accuses them, and sends nothing more. Sans-IO except for the vault.
-Implements sealed.md 1.5 and 1.7.
+the server lies to it, it accuses it, and sends nothing more; if it cannot read what another player signed, it sends
+nothing until its player has decided. Sans-IO except for the vault. Implements sealed.md 1.5 and 1.7.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.match.transcript import canonical, written
+from pbem.match.transcript import canonical
+from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.matches import Impossible
+from pbem.player.memory import may_repeat
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
-from pbem.player.told_checks import check_agreed, check_own, check_told, check_unrevealed
+from pbem.player.signed_steps import Unread
+from pbem.player.told_checks import (
+    check_agreed,
+    check_own,
+    check_told,
+    check_unrevealed,
+    forget_told,
+    has_resigned,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -72,6 +83,7 @@ class Agent:
         self.letters = letters
         self.memory = letters.memory
         self.vault = vault
+        self.held = Accusations(self.memory)
         self._random = random
         self._at = failpoint
         self._games: dict[str, tuple[JsonObject, ToldGame]] = {}
@@ -104,44 +116,66 @@ class Agent:
     # Letters in.
 
     def hear(self, events: Iterable[Event], now: datetime) -> list[Event]:
-        """Check what came about sealed matches; a contradiction is a separate event, and stops the match."""
+        """Check what came about sealed matches.
+
+        A contradiction is a separate event, and stops the match; so is a signed text that cannot be read, which
+        stops it until its player decides.
+        """
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
-            if not self.letters.matches.standing(match).get("sealed") or self._accusation(match):
-                continue
-            try:
-                with self.memory.transaction():  # `pbem play` may take letters in beside the agent
-                    self._check(self.letters.matches.standing(match))
-            except Impossible as missing:
-                log.info("%s: %s", match, missing)
-            except Contradiction as wrong:
-                with self.memory.transaction():
-                    self.memory.know(f"accused {match}", str(wrong))
-                    self.memory.alarm(written(now), match, str(wrong))
-                found.append(Event("contradiction", match=match, said=str(wrong)))
+            if self.letters.matches.standing(match).get("sealed") and not self.held.accused(match):
+                found += self._judge(match, now)
         return found
 
-    def _accusation(self, match: str) -> str | None:
-        """The contradiction found in a match, if any; after one, nothing more is sent in it."""
-        return self.memory.fact(f"accused {match}")
+    def _judge(self, match: str, now: datetime) -> list[Event]:
+        """Check what came about a match, and hold what does not hold against whoever said it."""
+        try:
+            # `pbem play` may take letters in beside the agent
+            with self.memory.transaction(), self.held.unless_taken_back(match):
+                self._check(self.letters.matches.standing(match))
+        except Unread as unread:
+            if self.held.doubt(match, unread):
+                return [Event("unread", match=match, said=str(unread))]
+        except Impossible as missing:
+            log.info("%s: %s", match, missing)
+        except Contradiction as wrong:
+            self.held.accuse(match, wrong, now)
+            return [Event("contradiction", match=match, said=str(wrong))]
+        return []
+
+    def take_back(self, match: str, now: datetime) -> list[Event]:
+        """Go on in a match: its player has decided about a text that cannot be read, or takes back an accusation.
+
+        Returns what else does not hold. Raises `Impossible` if nothing is held.
+        """
+        with self.memory.transaction():
+            self.held.take_back(match)
+            forget_told(self.memory, match, self.letters.matches.standing(match)["game"])
+        return self._judge(match, now)
 
     def _check(self, standing: JsonObject) -> None:
         """Compare what the last letters tell with everything known; raises `Contradiction`, `Impossible`."""
+        match = standing["match"]
         if standing["phase"] == "setup":
-            check_agreed(self.letters, standing, self._asked(standing).terms)
+            with self.held.unless_taken_back(match):
+                check_agreed(self.letters, standing, self._asked(standing).terms)
         if standing["phase"] != "playing":
+            self.held.read(match)
             return
-        match, game = standing["match"], self.game(standing)
+        game = self.game(standing)
         if game.prev != standing["prev"] and game.told.owes:
             raise Impossible("a letter about it has not come")
-        check_unrevealed(self.memory, standing)
+        with self.held.unless_taken_back(match):
+            check_unrevealed(self.memory, standing)
         if self._passed.get(match) is game:
             return
-        check_told(self.memory, game)
+        check_told(self.memory, self.held, game)
         secrets = self._secrets(standing, game)
         if secrets is not None:
-            check_own(game, secrets)
+            with self.held.unless_taken_back(match):
+                check_own(game, secrets)
         self._passed[match] = game
+        self.held.read(match)
 
     # How things stand.
 
@@ -185,11 +219,13 @@ class Agent:
         return Shown(game.options, table.turn, asked, view, reports)
 
     def asks(self, match: str) -> bool:
-        """Whether its player has something to decide: a setup, or orders."""
+        """Whether its player has something to decide: a setup, orders, or whether to go on."""
         standing = self.letters.matches.standing(match)
         try:
-            if self._accusation(match) or not self.owes(standing):
+            if self.held.accused(match) or not self.owes(standing):
                 return False
+            if self.held.unread(match):
+                return True
             if standing["phase"] == "setup":
                 return self._committed(standing) is None and self._setup_to_send(standing) is None
             if self.owes(standing)[0] == "reveal":
@@ -227,7 +263,7 @@ class Agent:
             secrets = self._setup_to_send(standing)
             if secrets is None:
                 return None
-            self._demand_unrefused(standing, "seal", _setup_place(standing))
+            self._demand_unrefused(standing, "seal", _setup_place(standing), now)
             return self._seal(standing, secrets, now)
         if self.owes(standing)[0] == "reveal":
             return self._reveal(standing, now) if self._is_over(standing) else None
@@ -238,7 +274,7 @@ class Agent:
         found = game.letter(secrets, standing["prev"])
         if not isinstance(found, NextLetter):
             return None
-        self._demand_unrefused(standing, "step", _place(game))
+        self._demand_unrefused(standing, "step", _place(game), now)
         return self._step(standing, game, found, now)
 
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
@@ -316,12 +352,12 @@ class Agent:
         match, place = standing["match"], f"game {standing['game']}"
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.outbox.again(sent)
-        self._demand_unrefused(standing, "reveal", place)
+        self._demand_unrefused(standing, "reveal", place, now)
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
     def _is_over(self, standing: JsonObject) -> bool:
-        """Whether the game has ended by what was told and checked, or by a resignation that was signed here.
+        """Whether the game has ended by what was told and checked, or by a resignation signed here or by the other.
 
         Anything else is the server's word alone, and a server in league with the opponent would like to see the
         secrets.
@@ -331,19 +367,20 @@ class Agent:
             sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
         ]
         game = self._checked(standing)
-        return bool(resigned) or game.table.result is not None
+        return bool(resigned) or game.table.result is not None or has_resigned(self.memory, game)
 
     def reveal(self, match: str, now: datetime) -> Sent:
-        """Reveal everything although nothing that was told ends the game: the player has decided so.
+        """Reveal everything although nothing that was told ends the game, or a signed text cannot be read.
 
-        Raises `Impossible`, `Contradiction`.
+        The player has decided so. Raises `Impossible`, `Contradiction`.
         """
         self._demand_unaccused(match)
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
             if self.owes(standing)[:1] != ["reveal"]:
                 raise Impossible(f"Nothing is to be revealed in {match} now.")
-            self._check(standing)
+            with suppress(Unread):
+                self._check(standing)
             return self._reveal(standing, now)
 
     def _committed(self, standing: JsonObject) -> Sent | None:
@@ -356,10 +393,14 @@ class Agent:
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None
 
-    def _demand_unrefused(self, standing: JsonObject, command: str, place: str) -> None:
-        """Raise if the same was refused in the present state: nothing is repeated automatically."""
-        refused = self.memory.sent(command, standing["match"], place)
-        if refused and refused[-1].state == "refused" and f"\nprev {standing['prev']}\n" in refused[-1].form:
+    def _demand_unrefused(self, standing: JsonObject, command: str, place: str, now: datetime) -> None:
+        """Raise if the same was refused in the present state, and not long ago."""
+        refused = [
+            sent
+            for sent in self.memory.sent(command, standing["match"], place)
+            if sent.state == "refused" and f"\nprev {standing['prev']}\n" in sent.form
+        ]
+        if refused and not may_repeat(refused, now):
             faults = "; ".join(json.loads(refused[-1].faults))
             raise Impossible(f"the server refused what was due: {faults}")
 
@@ -373,8 +414,11 @@ class Agent:
         return self.game(standing)
 
     def _demand_unaccused(self, match: str) -> None:
-        if (said := self._accusation(match)) is not None:
-            raise Impossible(f"Nothing more is told in {match}, for what came of it cannot be: {said}")
+        if (said := self.held.accused(match)) is not None:
+            raise Impossible(
+                f"Nothing more is told in {match}, for what came of it cannot be: {said}."
+                f" If you know better: `pbem play take-back {match}`"
+            )
 
     # Secrets.
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, NamedTuple
+
+from pbem.connections import LimitedThreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,10 +87,8 @@ def _read(content: bytes) -> Handed | None:
     return None
 
 
-class Port(ThreadingHTTPServer):
+class Port(LimitedThreads, HTTPServer):
     """A port of this machine that serves a page with a composer in it, until it has handed something over."""
-
-    daemon_threads = True
 
     def __init__(self, random: Callable[[int], bytes]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
+from pbem.connections import LimitedThreads
 from pbem.mail.folders import letters as in_folder
 from pbem.mailbox import Unreachable
 from pbem.mailbox.password import password, token
 from pbem.match.transcript import sha256_hex
+from pbem.networks import is_of_this_machine
 from pbem.player.bulletin import LIMITS
 
 if TYPE_CHECKING:
@@ -207,11 +209,11 @@ class _Delivery(socketserver.StreamRequestHandler):
         return None
 
 
-class Listener(socketserver.ThreadingTCPServer):
+class Listener(LimitedThreads):
     """A port of this machine at which the player's mail server delivers letters; 250 is sent once one is taken in."""
 
     allow_reuse_address = True
-    daemon_threads = True
+    longest = 600.0
     PATIENCE = 30.0
 
     def __init__(self, host: str, port: int) -> None:
@@ -297,4 +299,4 @@ def _provider(account: Account) -> Source:
 
 
 def _is_loopback(host: str) -> bool:
-    return host in {"localhost", "127.0.0.1", "::1"} or host.startswith("127.")
+    return host == "localhost" or (host != "" and is_of_this_machine(host))  # 127.mail.example is a name of anybody's

@@ -11,17 +11,21 @@ import json
 import os
 import sqlite3
 from contextlib import contextmanager
+from datetime import timedelta
+from email import message_from_bytes
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.durable import make_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Alarm", "BadMemory", "Memory", "Place", "Sent"]
+__all__ = ["Alarm", "BadMemory", "Memory", "Place", "Sent", "may_repeat"]
 
 _EDITION = 1
 """Of the tables; 0 is that of files from before it was written down, which is the same."""
@@ -78,6 +82,24 @@ class Sent(NamedTuple):
     state: str
     faults: str = "[]"
 
+    @property
+    def written(self) -> datetime:
+        """The date that it bears."""
+        return parsedate_to_datetime(message_from_bytes(self.raw)["Date"])
+
+
+_REST, _LONGEST_REST = timedelta(hours=1), timedelta(days=1)
+
+
+def may_repeat(refused: Sequence[Sent], now: datetime) -> bool:
+    """Whether letters were refused so long ago that the same may be sent again, in a new one.
+
+    A server whose clock is wrong refuses what is right, by its date; later it takes it. One hour, then two, four, and
+    so on pass in between, a day at most: also if our own clock was wrong.
+    """
+    tried = refused[-1].written - refused[0].written
+    return abs(now - refused[-1].written) >= min(max(tried, _REST), _LONGEST_REST)
+
 
 class Place(NamedTuple):
     """Where a letter from the server is answered: the address, its Message-ID, and its match, if any."""
@@ -90,7 +112,7 @@ class Place(NamedTuple):
 
 
 class Alarm(NamedTuple):
-    """A lasting accusation of the server."""
+    """A lasting accusation of the server, unless its owner takes it back."""
 
     time: str
     match: str
@@ -288,6 +310,10 @@ class Memory:
     def alarm(self, time: str, match: str, said: str) -> None:
         """Remember an accusation of the server."""
         self._database.execute("INSERT INTO alarms (time, match, said) VALUES (?, ?, ?)", (time, match, said))
+
+    def forget_alarm(self, match: str, said: str) -> None:
+        """Forget an accusation that its owner took back."""
+        self._database.execute("DELETE FROM alarms WHERE match = ? AND said = ?", (match, said))
 
     def alarms(self) -> list[Alarm]:
         """All accusations."""

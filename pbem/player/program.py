@@ -17,6 +17,7 @@ from pbem.match.terms import Terms
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.forms import Unfit
+from pbem.player.memory import may_repeat
 from pbem.player.opponent import Position, edition, strategy
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _LOOKS = timedelta(hours=1)
 """How often it looks at the open list."""
 
 _REFUSALS = 3
-"""After so many at one place it gives up, and says so in the log."""
+"""After so many at one place it waits, even if the match went on since."""
 
 
 class Words(Protocol):
@@ -89,6 +90,8 @@ class Program:
                 self.letters.registration.confirm(now)
             if event.kind == "open":
                 self._join(now)
+            if event.kind == "unread":
+                self.agent.take_back(event.match, now)  # nobody is here whom it could ask, and silence would lose
             if event.match:
                 self._waiting.add(event.match)
 
@@ -97,6 +100,7 @@ class Program:
         if self.memory.fact("account") is None:
             if self.letters.registration.is_overdue(self._key[1], now):
                 self.letters.registration.register(*self._key, now)
+            self.letters.registration.confirm_again(now)
             return
         self._say_what_it_is(now)
         self._look_around(now)
@@ -131,7 +135,7 @@ class Program:
     def _look_around(self, now: datetime) -> None:
         """Ask for the open list, now and then."""
         looked = self.memory.fact("looked")
-        if self.settings.play.joins_after is None or (looked and now - datetime.fromisoformat(looked) < _LOOKS):
+        if self.settings.play.joins_after is None or (looked and abs(now - datetime.fromisoformat(looked)) < _LOOKS):
             return
         with self.memory.transaction():
             self.memory.know("looked", now.isoformat())
@@ -161,7 +165,7 @@ class Program:
         """Do what is due in a match; returns whether something must be done later without another letter."""
         match standing["phase"]:
             case "proposed" if not standing["accepted"]:
-                self._answer(standing, now)
+                return self._answer(standing, now)
             case "setup" | "playing" if not standing["paused"]:
                 return self._play(standing, now)
             case "closed":
@@ -170,10 +174,11 @@ class Program:
 
     # Proposals.
 
-    def _answer(self, standing: JsonObject, now: datetime) -> None:
+    def _answer(self, standing: JsonObject, now: datetime) -> bool:
+        """Accept or decline a proposal; returns whether an acceptance was refused, to be said again later."""
         match = standing["match"]
         if self._sent("decline", match):
-            return
+            return False
         terms = self.letters.matches.terms(match)
         others = [one for one in self.letters.matches.standings if one["match"] != match]
         reasons = list(self.settings.faults(terms, standing, others))
@@ -183,11 +188,14 @@ class Program:
                 self.letters.tell(f"press {match}", now, match=match, text=text)
                 self.letters.tell(f"decline {match}", now, match=match)
             log.info("%s: declined: %s", match, ", ".join(reasons))
-        elif not self._sent("accept", match):
+            return False
+        accepted = self._sent("accept", match)
+        if not accepted or (accepted[-1].state == "refused" and may_repeat(accepted, now)):
             with self.memory.transaction():
                 plan = self._plan(standing) or self._planned(standing)
                 self.letters.accept(match, now, comment(plan.commitment))
             log.info("%s: accepted: %s", match, terms.game)
+        return bool(accepted) and accepted[-1].state == "refused"
 
     def _planned(self, standing: JsonObject) -> Plan:
         """A new plan, which is kept from now on."""
@@ -231,8 +239,10 @@ class Program:
         self._answer_offers(standing, wish, now)
         if not standing["asked"]:
             return self._claim(standing, place, now)
-        if self.letters.matches.pending(match) is not None or self._given_up(standing):
+        if self.letters.matches.pending(match) is not None:
             return False
+        if self._was_refused(standing, now):
+            return True
         if self._early(standing, place, now):
             return True
         if standing["phase"] == "setup":
@@ -292,9 +302,10 @@ class Program:
             return False
         fact = f"claims {match} {place}"
         since = self.memory.fact(fact)
-        if since is None:
-            self.memory.know(fact, now.isoformat())
-        if (now - datetime.fromisoformat(since or now.isoformat())).total_seconds() < after:
+        if since is None or datetime.fromisoformat(since) > now:  # a clock that was ahead
+            since = now.isoformat()
+            self.memory.know(fact, since)
+        if (now - datetime.fromisoformat(since)).total_seconds() < after:
             return True
         self._say(match, f"claim {match}", now)
         return False
@@ -309,16 +320,13 @@ class Program:
             end = min(end, since + left / 2)
         return now < end
 
-    def _given_up(self, standing: JsonObject) -> bool:
-        """Whether what we would send was refused in the present state, or too often."""
+    def _was_refused(self, standing: JsonObject, now: datetime) -> bool:
+        """Whether what we would send was refused in the present state, or too often, and not long ago."""
         command = "setup" if standing["phase"] == "setup" else "orders"
         turn = f" turn {standing['turn']}" if command == "orders" else ""
         refused = self.memory.sent(command, standing["match"], f"game {standing['game']}{turn}")
         same = any(f"\nprev {standing['prev']}\n" in sent.form for sent in refused)
-        if refused and (same or len(refused) >= _REFUSALS):
-            log.error("%s: %s: refused; it is not sent again", standing["match"], refused[-1].place)
-            return True
-        return False
+        return (same or len(refused) >= _REFUSALS) and not may_repeat(refused, now)
 
     def _options(self, standing: JsonObject) -> Options:
         asked = self.memory.paper(standing["match"], standing["game"], 0, "setup")
@@ -353,7 +361,7 @@ class Program:
                 self.memory.know(fact, str(standing["game"]))
 
     def _say(self, match: str, words: str, now: datetime) -> None:
-        if not self.letters.has_said(match, words):
+        if not self.letters.has_said(match, words, now):
             self.letters.say(match, words, now)
             log.info("%s: %s", match, words)
 
@@ -379,7 +387,7 @@ class Program:
                 log.warning("refused: %s %s%s", event.sent.command, event.match, said)
             case "bounced" if event.sent is not None:
                 log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
-            case "forged" | "contradiction":
+            case "forged" | "contradiction" | "unread":
                 log.error("%s: %r: %s", event.kind, event.subject, event.said)
             case "account":
                 log.info("registered as %s", self.letters.party.name)

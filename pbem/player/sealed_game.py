@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.sealed import Secrets
 
-__all__ = ["Contradiction", "NextLetter", "OrdersAsked", "SealedState", "ToldGame", "ToldStep", "commitment"]
+__all__ = [
+    "Changed",
+    "Contradiction",
+    "NextLetter",
+    "OrdersAsked",
+    "SealedState",
+    "ToldGame",
+    "ToldStep",
+    "commitment",
+]
 
 _OPEN = "open"
 """The step that brings the paper which `commit` named."""
@@ -41,6 +50,10 @@ _Seat = Annotated[str, msgspec.Meta(pattern=r"\A[12]\Z")]
 
 class Contradiction(Exception):
     """What was told is impossible, whoever told it; the text says why."""
+
+
+class Changed(Contradiction):
+    """What was told differs from what was told before."""
 
 
 class ToldStep(msgspec.Struct, frozen=True):
@@ -78,6 +91,8 @@ class SealedState(msgspec.Struct, frozen=True):
     """By seat the file of the letter by which it committed to its setup, as long as letters bring that."""
     commitments: dict[str, _Hash] = {}
     steps: list[ToldStep] = []
+    resigned: _Line | None = None
+    """The file of the letter by which a player gave up the game."""
 
     @classmethod
     def read(cls, document: object) -> SealedState:

@@ -1,7 +1,8 @@
 """What others signed in a sealed game, compared with what the server told about it.
 
 A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
-signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. Pure.
+signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. A text that
+cannot be read at all is another player's doing, and not the server's lie: that is `Unread`. Pure.
 Implements sealed.md 1.5, "Letters".
 """
 
@@ -9,29 +10,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem import identity
 from pbem.games import Refused
 from pbem.games.sealed import COMMIT
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
-from pbem.mail.message import Unreadable, read
-from pbem.match.changed import replace
-from pbem.player.bulletin import LIMITS
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
-from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.proof.signed_letters import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.identity import Key
     from pbem.mail.commands import Command
     from pbem.player.sealed_game import ToldGame, ToldStep
 
-__all__ = ["check", "check_seal", "unproved"]
+__all__ = ["Unread", "check", "check_resigned", "check_seal", "unproved"]
 
-# A server's limits are for what it gets: as UTF-8, what it took may have three times as many octets.
-_HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
+
+class Unread(Impossible):
+    """What another player signed cannot be read; the text says what, and why, and `content` is what was signed."""
+
+    def __init__(self, why: str, content: bytes) -> None:
+        super().__init__(why)
+        self.content = content
 
 
 def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
@@ -55,7 +56,7 @@ def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, he
     """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
 
     `heads`: the known heads, by their entries. Raises `Contradiction`; `Impossible` if the letter cites a
-    head that no letter has shown yet.
+    head that no letter has shown yet; `Unread`.
     """
     first = steps[0]
     where = f"turn {first.turn}, seat {first.seat}, {first.step}"
@@ -82,13 +83,33 @@ def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, he
 
 
 def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
-    """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`."""
-    where = f"game {game.place.game}, seat {seat}, setup"
+    """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`, `Unread`."""
+    where = f"seat {seat}, setup"
     command = _signed(game, seat, content, where)
     if _place_of(command) != _place(game, seat, "seal"):
         raise Contradiction(f"{where}: what was signed belongs elsewhere")
     if ("commitment", (game.told.commitments.get(str(seat)),), "") not in command.sections:
         raise Contradiction(f"{where}: something else was signed than told")
+
+
+def check_resigned(game: ToldGame, seat: int, content: bytes, heads: Mapping[int, str], begun: int) -> None:
+    """Check that a text gives up this game for a seat, and was signed after all steps that were told.
+
+    An earlier resignation that was refused then must not count now: if no step was told yet, it must cite a later
+    entry than `begun`. Raises `Contradiction`.
+    """
+    where = f"game {game.place.game}, seat {seat}, resignation"
+    player = game.players[seat - 1]
+    place = ("resign", game.place.match, game.place.server, player, str(game.table.turn))
+    earliest = game.told.steps[-1].seq if game.told.steps else begun + 1
+    for command in _commands(game, seat, content, where):
+        given, fields = command.arguments, command.fields
+        named = (command.name, command.match, fields.get("server"), fields.get("player"), fields.get("turn"))
+        after = next((seq for seq, head in heads.items() if head == fields.get("prev")), -1)
+        is_whole = given.get("whole") or given.get("game") == game.place.game
+        if named == place and is_whole and after >= earliest and not command.faults:
+            return
+    raise Contradiction(f"{where}: no such thing was signed here")
 
 
 def _place(game: ToldGame, seat: int, command: str, turn: int | None = None) -> tuple[object, ...]:
@@ -125,20 +146,23 @@ def _since(game: ToldGame, at: int) -> int:
 
 
 def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
-    """The one command that a text signs with a key of this seat."""
-    try:
-        keys = [_key(public) for public in game.told.keys.get(str(seat), ())]
-        verdict = identity.judge(read(_HEADER + content, LIMITS), keys, game.place.server, words=VOCABULARY)
-        text = said(verdict) if verdict.kind == "valid" else ""
-    except (BadKey, Unreadable, ValueError) as error:
-        raise Contradiction(f"{where}: what was signed cannot be read") from error
-    if verdict.kind != "valid":
-        raise Contradiction(f"{where}: {verdict.reason}")
-    commands = parse(text).commands
+    """The one command that a text signs with a key of this seat; raises `Unread`."""
+    commands = _commands(game, seat, content, where)
     if len(commands) != 1 or commands[0].faults:
-        raise Contradiction(f"{where}: what was signed is not one letter of a sealed game")
+        raise Unread(_unread(game, seat, where, "It is not one letter of a sealed game."), content)
     return commands[0]
 
 
-def _key(public: str) -> Key:
-    return replace(identity.parse_key(public), state="pinned")
+def _commands(game: ToldGame, seat: int, content: bytes, where: str) -> Sequence[Command]:
+    """The commands that a text signs with a key of this seat; raises `Unread`."""
+    try:
+        read = shown(content, game.told.keys.get(str(seat), ()), game.place.server)
+    except BadKey as error:
+        raise Unread(_unread(game, seat, where, error.reason), content) from error
+    if read.verdict.kind != "valid":
+        raise Unread(_unread(game, seat, where, read.verdict.reason), content)
+    return parse(read.text).commands
+
+
+def _unread(game: ToldGame, seat: int, where: str, why: str) -> str:
+    return f"what {game.players[seat - 1]} signed cannot be read (game {game.place.game}, {where}): {why}"

@@ -1,28 +1,35 @@
 """Checks what a server tells about a sealed game against what it told before, what was agreed, and what was signed.
 
 Each check raises `Contradiction` if two things cannot both be true. What passes is remembered, and later letters are
-checked against it. `sealed_game` checks a document on its own, and `signed_steps` checks signatures. Implements
-sealed.md 1.5 and 1.6.
+checked against it. What the player took back is passed over. `sealed_game` checks a document on its own, and
+`signed_steps` checks signatures. Implements sealed.md 1.5 and 1.6.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING
 
+from pbem.mail.commands import parse
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed_game import Contradiction
-from pbem.player.signed_steps import check, check_seal, unproved
+from pbem.player.sealed_game import Changed, Contradiction
+from pbem.player.signed_steps import Unread, check, check_resigned, check_seal, unproved
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pbem.json_object import JsonObject
+    from pbem.player.accusations import Accusations
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
     from pbem.player.sealed import Secrets
-    from pbem.player.sealed_game import SealedState, ToldGame
+    from pbem.player.sealed_game import ToldGame
 
-__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed"]
+__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told", "has_resigned"]
+
+log = logging.getLogger(__name__)
 
 
 def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
@@ -42,29 +49,32 @@ def check_unrevealed(memory: Memory, standing: JsonObject) -> None:
         raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
-def check_told(memory: Memory, game: ToldGame) -> None:
-    """Check that keys, steps and commitments are those told before, and those signed; also raises `Impossible`."""
+def check_told(memory: Memory, held: Accusations, game: ToldGame) -> None:
+    """Check that keys, steps and commitments are those told before, and those signed.
+
+    Raises `Contradiction`; `Unread` for a signed text that cannot be read, and `Impossible` for one that is missing.
+    """
     match = game.place.match
-    _check_keys(memory, match, game.told)
-    _check_begun(memory, game)
-    _check_steps(memory, game)
-    _check_heads(memory, game)
+    for compare in (_check_keys, _check_begun, _check_steps, _check_heads):
+        with held.unless_taken_back(match):
+            compare(memory, game)
     for seat, name in game.told.seals.items():
         seal = memory.signed_text(match, name)
         if seal is not None:
-            check_seal(game, int(seat), seal)
-    _check_signed(memory, game)
+            with held.unless_taken_back(match):
+                check_seal(game, int(seat), seal)
+    _check_signed(memory, held, game)
 
 
-def _check_keys(memory: Memory, match: str, told: SealedState) -> None:
+def _check_keys(memory: Memory, game: ToldGame) -> None:
     """Check that the others' keys are those that were told first: new keys may be somebody else's."""
-    fact = f"keys {match}"
+    fact = _keys(game.place.match)
     known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
-    for seat, keys in told.keys.items():
+    for seat, keys in game.told.keys.items():
         if not known.setdefault(seat, keys) or not keys:
             raise Contradiction(f"seat {seat} has no key")
         if not set(known[seat]) & set(keys):
-            raise Contradiction(f"seat {seat} has new keys, and none of the old ones")
+            raise Changed(f"seat {seat} has new keys, and none of the old ones")
         known[seat] = keys
     memory.know(fact, json.dumps(known))
 
@@ -74,13 +84,13 @@ def _check_begun(memory: Memory, game: ToldGame) -> None:
     told = game.told
     begun, fact = (
         sha256_hex(canonical([told.terms, told.commitments, dict(game.options.changed)])),
-        _named("begun", game),
+        _named("begun", game.place.match, game.place.game),
     )
     before = memory.fact(fact)
     if before is None:
         memory.know(fact, begun)
     elif before != begun:
-        raise Contradiction("the terms, options or commitments of this game differ from those told before")
+        raise Changed("the terms, options or commitments of this game differ from those told before")
 
 
 def _check_steps(memory: Memory, game: ToldGame) -> None:
@@ -88,12 +98,12 @@ def _check_steps(memory: Memory, game: ToldGame) -> None:
 
     Letters have papers only of recent steps, so these are compared only if both letters have them.
     """
-    fact = _named("steps", game)
+    fact = _named("steps", game.place.match, game.place.game)
     now = [[step.seq, step.head, step.said, step.paper] for step in game.told.steps]
     before = json.loads(memory.fact(fact) or "[]")
     for then, told in zip(before, now, strict=False):
         if then[:3] != told[:3] or (then[3] and told[3] and then[3] != told[3]):
-            raise Contradiction("the steps of this game differ from those told before")
+            raise Changed("the steps of this game differ from those told before")
         told[3] = told[3] or then[3]
     if (told_so_far := now + before[len(now) :]) != before:
         memory.know(fact, json.dumps(told_so_far))
@@ -107,15 +117,16 @@ def _check_heads(memory: Memory, game: ToldGame) -> None:
             raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
 
 
-def _check_signed(memory: Memory, game: ToldGame) -> None:
+def _check_signed(memory: Memory, held: Accusations, game: ToldGame) -> None:
     """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
-    match, fact = game.place.match, _named("proved", game)
-    heads = memory.heads(match) | {step.seq: step.head for step in game.told.steps}
+    match, heads = game.place.match, _heads(memory, game)
+    fact = _named("proved", match, game.place.game)
     for at, steps in unproved(game, int(memory.fact(fact) or 0)):
         first = steps[0]
         content = memory.signed_text(match, first.letter) if first.letter else None
         if content is not None:
-            check(game, at, steps, content, heads)
+            with held.unless_taken_back(match):
+                check(game, at, steps, content, heads)
         elif steps[-1].turn >= game.table.turn - 1:
             raise Impossible(
                 f"what {game.players[first.seat - 1]} signed has not arrived: `pbem play ask report {match}`"
@@ -123,9 +134,56 @@ def _check_signed(memory: Memory, game: ToldGame) -> None:
         memory.know(fact, str(at + len(steps)))
 
 
-def _named(fact: str, game: ToldGame) -> str:
-    """The name of a fact about this game."""
-    return f"{fact} {game.place.match} game {game.place.game}"
+def has_resigned(memory: Memory, game: ToldGame) -> bool:
+    """Return whether the other player signed that this game is given up."""
+    name = game.told.resigned
+    content = memory.signed_text(game.place.match, name) if name else None
+    if content is None:
+        return False
+    heads = _heads(memory, game)
+    try:
+        check_resigned(game, 3 - game.place.seat, content, heads, _begun(memory, game, heads))
+    except (Contradiction, Unread) as wrong:
+        log.warning("%s: %s", game.place.match, wrong)  # the owner is asked, as if nobody had brought it
+        return False
+    return True
+
+
+def _begun(memory: Memory, game: ToldGame, heads: Mapping[int, str]) -> int:
+    """The entry that our commitment to this game's setup cites; 0 in the first game. Raises `Contradiction`.
+
+    Letters of earlier games cite earlier entries. The server's letter that asked for the setup would not do: another
+    one could come later, and name an earlier head.
+    """
+    match, number = game.place.match, game.place.game
+    if number == 1:
+        return 0
+    cited = [parse(sent.form).commands[0].fields.get("prev") for sent in memory.sent("seal", match, f"game {number}")]
+    found = [seq for seq, head in heads.items() if head in cited]
+    if not found:
+        raise Contradiction(f"game {number}: it is not known here which head our own commitment to a setup cites")
+    return min(found)
+
+
+def _heads(memory: Memory, game: ToldGame) -> dict[int, str]:
+    """The heads that letters showed, by their entries."""
+    return memory.heads(game.place.match) | {step.seq: step.head for step in game.told.steps}
+
+
+def forget_told(memory: Memory, match: str, game: int) -> None:
+    """Forget what was told before: what is told next is what later letters are checked against."""
+    for fact in (_keys(match), _named("begun", match, game), _named("steps", match, game)):
+        memory.forget(fact)
+
+
+def _keys(match: str) -> str:
+    """The name of the fact that holds the keys of a match."""
+    return f"keys {match}"
+
+
+def _named(fact: str, match: str, game: int) -> str:
+    """The name of a fact about a game."""
+    return f"{fact} {match} game {game}"
 
 
 def check_own(game: ToldGame, secrets: Secrets) -> None:

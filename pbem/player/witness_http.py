@@ -1,6 +1,6 @@
 """A witness by HTTP: requests are posted, and answered with HTTP status codes.
 
-Here live the listener and its limits of time and size; `witness` decides on the answers. It speaks without TLS: to
+Here live the listener and its limits of size and silence; `witness` decides on the answers. It speaks without TLS: to
 make it public, put a web server in front of it. Implements C2SP tlog-witness, add-checkpoint.
 """
 
@@ -10,11 +10,12 @@ import socket
 import sqlite3
 import sys
 import threading
-from contextlib import closing, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 from pbem.config.values import Listen
+from pbem.connections import LimitedThreads
 from pbem.player.account import BadAccount
 from pbem.player.witness import Settings, Witness
 from pbem.tlog.checkpoint import Checkpoint, Request
@@ -24,20 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    _Asked = socket.socket | tuple[bytes, socket.socket]  # as socketserver has it
+    from pbem.connections import Asked
 
 __all__ = ["Listener"]
 
 PATIENCE = 5.0  # seconds without an octet
-LONGEST = 30.0  # seconds for a whole request and its answer
 MOST = 16 * 1024  # octets of a request: one with the longest proof has less
-AT_ONCE = 16  # requests that are read at once; more are turned away
 
 
-class Listener(ThreadingHTTPServer):
+class Listener(LimitedThreads, HTTPServer):
     """Answers in threads of its own until `close`; `said` is told the outcome of each request. Raises OSError."""
-
-    daemon_threads = True
 
     def __init__(self, settings: Settings, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
         place = Listen.parse(settings.listen)
@@ -47,7 +44,6 @@ class Listener(ThreadingHTTPServer):
         self._settings = settings
         self._now = now
         self._said = said
-        self._room = threading.BoundedSemaphore(AT_ONCE)
         threading.Thread(target=self.serve_forever, args=(0.05,), name="witness", daemon=True).start()
 
     def close(self) -> None:
@@ -77,35 +73,11 @@ class Listener(ThreadingHTTPServer):
             return 422, "text/plain", "the proof does not show that the log only grew\n"
         return 403, "text/plain", "not signed with the key of this log\n"
 
-    def process_request(self, request: _Asked, client_address: object) -> None:
-        """Read a request if there is room for one more."""
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: _Asked, client_address: object) -> None:
-        """Answer, and make room for another, however slowly the other side writes."""
-        cut = threading.Timer(LONGEST, _cut, (request,))
-        cut.daemon = True
-        cut.start()
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            cut.cancel()
-            self._room.release()
-
-    def handle_error(self, request: _Asked, client_address: object) -> None:  # noqa: ARG002 - clients are not logged
+    def handle_error(self, request: Asked, client_address: object) -> None:  # noqa: ARG002 - clients are not logged
         """Report an error, unless it is that the client has gone away."""
         error = sys.exc_info()[1]
         if not isinstance(error, ConnectionError):
             self._said(f"a request failed: {error}")
-
-
-def _cut(request: _Asked) -> None:
-    if isinstance(request, socket.socket):
-        with suppress(OSError):  # it ended meanwhile
-            request.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -121,8 +93,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif len(length) > 9 or int(length) > MOST:
             self._say(413, "text/plain", "")
         else:
+            text = self.rfile.read(int(length)).decode("utf-8", "replace")
+            self.server.keep(self.connection)
             try:
-                self._say(*self.server.answer(self.rfile.read(int(length)).decode("utf-8", "replace")))
+                self._say(*self.server.answer(text))
             except (sqlite3.Error, BadAccount):  # what it remembers, or its key, is out of reach
                 self._say(503, "text/plain", "")
                 raise

@@ -12,13 +12,15 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pbem import identity
+from pbem.config.limits import Limits
 from pbem.games import Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
+from pbem.mail.one_reading import doubt
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.replay import Sentence, UnvouchedError
@@ -52,12 +54,16 @@ __all__ = [
     "heard",
     "misdated",
     "said",
+    "shown",
     "signed_agreement",
     "words",
 ]
 
 VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 """The words by which a signed form is found in a letter."""
+
+_SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
+"""Wider than a server's: as UTF-8, what it took may have three times as many octets."""
 
 _UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """What some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
@@ -389,13 +395,31 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
     entity: Letter | None = None
     try:
         entity = read(verdict.signed) if verdict.entity else None
-        fault = _unclear(verdict, entity)
+        fault = (doubt(entity.root) if entity else None) or _unclear(verdict, entity)
     except Unreadable as error:
         fault = Phrase("The signed letter cannot be read: {reason}.", reason=error.reason)
     if fault is not None:
         return Heard(Verdict("refused", fault, verdict.format), letter.text or "")
     text = _one_form(verdict, entity)
     return Heard(verdict, text, words(text, key_changes.files(entity.parts) if entity else ()))
+
+
+def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
+    """What a signed text says to the players who are shown it, each key of its signer as public text.
+
+    The server at receipt and the others' programs call this alike, over the same octets: no letter counts that the
+    others would read differently. Raises `BadKey`.
+    """
+    parsed = [_parsed(public) for public in keys]
+    try:
+        letter = read(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content, _SHOWN)
+    except Unreadable as error:
+        return Heard(Verdict("refused", error.reason), "")
+    verdict = identity.judge(letter, parsed, server, words=VOCABULARY)
+    if verdict.kind != "valid":
+        return Heard(verdict, "")
+    text = said(verdict)
+    return Heard(verdict, text, words(text))
 
 
 def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
@@ -488,9 +512,11 @@ def _agrees(command: Command, match: Match, seat: int) -> bool:
         proposed = Terms.propose(command.arguments["rules"], lines, terms.players, terms.settling)
     except Refused:
         return False
-    # Which rulings are the newest was for the server to know, where the letter names none.
+    # Which rulings are the newest was for the server to know, where the letter names none. Matches from before there
+    # was the choice have clocks that stand.
     edition = proposed.edition if "rules" in lines else terms.edition
-    return replace(proposed, edition=edition) == terms
+    stands = "unreachable" not in lines and terms.unreachable == "stands"
+    return replace(proposed, edition=edition, unreachable="stands" if stands else proposed.unreachable) == terms
 
 
 def _clears(command: Command, match: Match, *, default: bool) -> bool:

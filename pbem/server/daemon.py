@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
 import structlog
 
@@ -32,7 +32,7 @@ from pbem.server.complaints import Complaints
 from pbem.server.composer import open_composer
 from pbem.server.desk_opening import Supplies, now, open_desk
 from pbem.server.desk_process import DeskError, OwnProcess
-from pbem.server.desks import Desks, usual
+from pbem.server.desk_rest import Flood
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
@@ -49,7 +49,7 @@ from pbem.smtp.storing import Refusal
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
-from pbem.store.errors import BusyError, FullError, LockedError, StoreError
+from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import survey
@@ -58,10 +58,9 @@ from pbem.store.owners import Owners
 from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError
 from pbem.store.witness_requests import WitnessRequests
-from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pbem.config.limits import Limits
@@ -69,7 +68,7 @@ if TYPE_CHECKING:
     from pbem.desk.admission import Admission
     from pbem.desk.reading import Reader
     from pbem.server.desk_opening import OpenDesk
-    from pbem.server.desk_place import OpenPlace
+    from pbem.server.desk_place import DeskPlace, OpenPlace
     from pbem.smtp.asking import Asking
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
@@ -90,6 +89,16 @@ LAST_MOMENTS = 10.0  # seconds for a desk to end whose daemon is dead
 log = structlog.get_logger()
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
+
+
+class _Running(Protocol):
+    """What runs in a task of its own until it is stopped."""
+
+    async def work(self) -> None:
+        """Run until `stop`."""
+
+    def stop(self) -> None:
+        """Begin nothing more."""
 
 
 class StartError(Exception):
@@ -131,7 +140,7 @@ class Daemon:
         self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
         """By what this server is known among those that share its store."""
         self._roles = roles
-        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles, disk, longest_wait)
+        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, disk, longest_wait)
         self._open_place = place
         self._open_reader = reader
         self._transport = transport
@@ -148,6 +157,8 @@ class Daemon:
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
         self._in_doubt = Shares(*IN_DOUBT)
+        self._desk: DeskPlace | None = None
+        """Where this server's desk works, if it has one."""
         self._others: list[asyncio.Event] = []
 
     async def run(self) -> None:
@@ -169,7 +180,8 @@ class Daemon:
 
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now."""
-        self._desks.wake()
+        if self._desk is not None:
+            self._desk.wake()
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         config = self._config
@@ -188,12 +200,11 @@ class Daemon:
         metrics = Metrics(self._figures, self._now)
         stack.callback(metrics.close)
         places = [*await self._listen(intake), *await self._give_figures(metrics)]
-        turn = stack.enter_context(WriteTurn())
-        number = (config.desks or usual()) if Role.DESK in self._roles else int(Role.CLOCK in self._roles)
-        clock = asyncio.get_running_loop().time
-        self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters, clock)
-        stack.push_async_callback(self._desks.close)
-        keys = self._open_store(stack, turn, new=not known)
+        self._flood = Flood(asyncio.get_running_loop().time)
+        if Role.DESK in self._roles:
+            self._desk = self._open_place(self._supplies, self._wake_others)
+            stack.push_async_callback(self._desk.close)
+        keys = self._open_store(stack, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
         if self._name:
             self._owners = Owners(self._post_base)
@@ -201,15 +212,16 @@ class Daemon:
             self._renew()
             log.info("store open")
         else:
-            # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
-            log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
+            # What the last process was sending when it ended, nobody sends now: we hold the lock.
+            log.info("store open", sendings=outbox.release_all())
         self._admission = stack.enter_context(
             closing(open_admission(config, self._door_base, keys.vault, self._open_reader))
         )
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
-        await self._desks.open(turn, self._lock.files if self._lock else [])
+        if self._desk is not None:
+            await self._desk.open(self._lock.files if self._lock else [])
         deliverer = Deliverer(
             outbox,
             self._transport or _transport(config, secret),
@@ -233,8 +245,8 @@ class Daemon:
         while True:
             try:
                 return Lock(store, self._disk)
-            except LockedError:
-                if _lives(Lock.holder(store)) or clock() > end:
+            except OrphanedError:
+                if clock() > end:
                     raise
             await asyncio.sleep(0.01)
 
@@ -252,7 +264,7 @@ class Daemon:
             if not os.access(there, os.W_OK | os.X_OK):
                 raise StartError(f"{there} cannot be written by this user")
 
-    def _open_store(self, stack: AsyncExitStack, turn: WriteTurn, *, new: bool) -> OwnKeys:
+    def _open_store(self, stack: AsyncExitStack, *, new: bool) -> OwnKeys:
         """Open the store with its keys; if there is none, make it and keys for it."""
         config = self._config
         files = (config.store_key, config.signing_key)
@@ -270,7 +282,7 @@ class Daemon:
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store, self._disk))
         disk = self._disk
-        first = Database(config.store, points=self._points, turn=turn, disk=disk, approve=approve)
+        first = Database(config.store, points=self._points, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
         if not first.settle_log():
             log.warning("the store's log stays as it is: somebody reads the store")
@@ -279,10 +291,10 @@ class Daemon:
         keys = found[0] if found else own_keys.make(*files, self._random, disk)
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
-        doorstep = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))
+        doorstep = stack.enter_context(Database(config.store, points=self._points, disk=disk))
         doorstep.commit_lightly()  # somebody waits for it
         self._inbox = Inbox(doorstep, keys.vault)
-        self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn, disk=disk))
+        self._door_base = stack.enter_context(Database(config.store, points=self._points, disk=disk))
         return keys
 
     async def _work(
@@ -293,8 +305,7 @@ class Daemon:
             loop.add_signal_handler(number, self.stop)
 
         self._others += [deliverer.wake, *(asker.wake for asker in askers.values())]
-        fetcher = self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None
-        house = self._house()
+        bringers, workers = self._bringers(intake), self._workers(deliverer, askers)
 
         def look() -> None:
             self.wake()
@@ -304,17 +315,9 @@ class Daemon:
         loop.add_signal_handler(signal.SIGCONT, look)
         tasks: list[asyncio.Task[object]] = []
         try:
-            if fetcher is not None:
-                tasks.append(asyncio.create_task(fetcher.work(), name="mailbox"))
-            if self._roles & {Role.DESK, Role.CLOCK}:
-                tasks.append(asyncio.create_task(self._desks.work(), name="desks"))
-            if Role.POST in self._roles:
-                tasks.append(asyncio.create_task(deliverer.work(), name="delivery"))
-                tasks += [asyncio.create_task(asker.work(), name=name) for name, asker in askers.items()]
+            tasks += [asyncio.create_task(one.work(), name=name) for name, one in {**bringers, **workers}.items()]
             if self._name:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
-            if house is not None:
-                tasks.append(asyncio.create_task(house.work(), name="house"))
             self._ready(places)
             systemd.notify(self._environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
@@ -327,14 +330,11 @@ class Daemon:
                 systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
-            if house is not None:
-                house.stop()
-            if fetcher is not None:
-                fetcher.stop()
+            for bringer in bringers.values():
+                bringer.stop()
             await intake.close()
-            self._desks.stop()
-            deliverer.stop()
-            _stop_all(askers.values())
+            for worker in workers.values():
+                worker.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
                 loop.remove_signal_handler(number)
@@ -342,6 +342,19 @@ class Daemon:
             if isinstance(result, BaseException):
                 raise result
         log.info("stopped")
+
+    def _bringers(self, intake: Intake) -> dict[str, _Running]:
+        """What brings letters beside the listeners, by its name: the mailbox and the house, if there are any."""
+        found: dict[str, _Running | None] = {
+            "mailbox": self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None,
+            "house": self._house(),
+        }
+        return {name: one for name, one in found.items() if one is not None}
+
+    def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking]) -> dict[str, _Running]:
+        """The desk, and what sends and asks, as far as this server has these roles, by their names."""
+        desk: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
+        return desk | ({"delivery": deliverer, **askers} if Role.POST in self._roles else {})
 
     async def _watch(self) -> None:
         """Look from time to time, and at the end, where the store is, and how far it has come."""
@@ -413,7 +426,7 @@ class Daemon:
             self._wake_others()
 
     def _renew(self) -> int:
-        """Report that this server lives; returns how much it gave back from the hands of dead servers."""
+        """Report that this server lives; returns how many letters of dead servers are to be sent again."""
         now = self._post_base.time(self._now())
         with self._post_base.transaction():
             self._owners.renew(self._name, self._roles, now)
@@ -423,13 +436,8 @@ class Daemon:
         with contextlib.suppress(StoreError):
             self._owners.leave(self._name)
 
-    async def _release_letters(self, owner: str) -> None:
-        """Give back what a dead desk had in hand."""
-        log.info("letters given back", letters=await self._post(self._inbox.release_all, owner))
-        self.wake()
-
     async def _figures(self) -> Figures:
-        return Figures(await self._post(survey, self._post_base), self._desks.deaths)
+        return Figures(await self._post(survey, self._post_base), self._desk.deaths if self._desk else 0)
 
     def _intake(self) -> Intake:
         config = self._config
@@ -517,12 +525,18 @@ class Daemon:
             # To hand a commit to a thread and back costs more than a quick disk's fsync.
             if not self._quick:
                 raise BusyError
-            rows = self._inbox.put_all(letters, self._now(), a_day, wait=False)
+            rows = self._inbox.put_all(letters, self._now, a_day, wait=False)
         except BusyError:
-            rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
+            rows = await self._post(self._inbox.put_all, letters, self._now, a_day)
         self._quick = clock() - began < QUICK
-        self._desks.came(len(letters))
+        self._came(len(letters))
         return [row is not None for row in rows]
+
+    def _came(self, letters: int) -> None:
+        """Letters came in: let the desk look, and rest more than it works while many come."""
+        if self._desk is not None and self._flood.is_on(letters):
+            self._desk.ease()
+        self.wake()
 
     async def _keep_beyond_limit(self, envelope: Envelope, raw: bytes) -> None:
         """Store a letter whose network has sent too many today, if its sender is known here.
@@ -537,31 +551,13 @@ class Daemon:
         if not known:
             raise Refusal(TOO_MANY_TODAY)
         await self._post(self._inbox.put, envelope, raw, self._now())
-        self._desks.came(1)
+        self._came(1)
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
 
     async def _at_door(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._admission_thread, call, *arguments)
-
-
-def _lives(process: int | None) -> bool:
-    """Whether a process named in a lock lives, as far as can be seen from here."""
-    if not process:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
-def _stop_all(askers: Iterable[Asking]) -> None:
-    for asker in askers:
-        asker.stop()
 
 
 def write_ready(path: Path, places: Sequence[Place]) -> None:

@@ -1,4 +1,4 @@
-"""The life of a desk's process, as the process itself leads it: it is handed what it needs, works, and ends.
+"""The life of the desk's process, as the process itself leads it: it is handed what it needs, works, and ends.
 
 It ends when the daemon says so, and at once when the daemon is gone. `desk_process` starts and watches it.
 Implements reliability.md, cases 9 and 32.
@@ -13,7 +13,6 @@ import signal
 import socket
 import sys
 import threading
-from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -21,23 +20,19 @@ from pbem.desk.reading import ReaderError
 from pbem.mail.signing import BadDkimKey
 from pbem.server.desk_messages import (
     ASKED,
-    BEGINS,
     EASE,
     FAILED,
     FILES,
     HERE,
     READY,
-    RESTS,
     STOP,
     WAKE,
-    WOKEN,
     WORKED,
 )
 from pbem.server.desk_opening import opened
 from pbem.server.logs import configure_logs
 from pbem.store.errors import StoreError
 from pbem.store.vault import KeyFileError
-from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,28 +46,28 @@ NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 
 
 def main() -> None:
-    """The whole life of a desk's process whose line to the daemon is its standard input."""
+    """The whole life of the desk's process whose line to the daemon is its standard input."""
     with socket.socket(fileno=os.dup(0)) as line:
         import pbem.desk.wiring  # noqa: F401 - it takes a while, in which the daemon opens the store
 
-        supplies, turn = received(line)
+        supplies = received(line)
         configure_logs(supplies.config.log)
         gc.freeze()  # what was loaded stays: for the collector to look at all of it takes as long as ten letters
-        sys.exit(serve(line, supplies, turn))
+        sys.exit(serve(line, supplies))
 
 
-def received(line: socket.socket) -> tuple[Supplies, WriteTurn]:
+def received(line: socket.socket) -> Supplies:
     """Receive what the daemon hands over. The files that hold the store's lock are ours until this process ends."""
-    _, files, _, _ = socket.recv_fds(line, len(FILES), 8)
+    socket.recv_fds(line, len(FILES), 8)
     try:
         with Connection(os.dup(line.fileno())) as daemon:
             supplies: Supplies = daemon.recv()  # pickled by who started us
     except (EOFError, OSError):  # it is gone
         sys.exit(1)
-    return supplies, WriteTurn((files[0], files[1]))
+    return supplies
 
 
-def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
+def serve(line: socket.socket, supplies: Supplies) -> int:
     """Work until the daemon says stop; returns the process's status."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which tells us
@@ -91,11 +86,8 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
         with contextlib.suppress(OSError):  # the daemon is gone, and so are we in a moment
             line.sendall(word)
 
-    def begins(woken: bool) -> None:
-        tell(WOKEN if woken else BEGINS)
-
     try:
-        with opened(supplies, turn, worked, partial(tell, RESTS), begins) as work:
+        with opened(supplies, worked) as work:
             threading.Thread(target=_listen, args=(line, work, here), daemon=True).start()
             tell(READY)
             work()
@@ -106,7 +98,7 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
 
 
 def _listen(line: socket.socket, work: Work, here: Callable[[], None]) -> None:
-    """Listen to the daemon; without one, what is in hand is no longer ours."""
+    """Listen to the daemon; without one, nothing here is ours any more."""
     while said := _heard(line):
         if EASE in said:
             work.ease()

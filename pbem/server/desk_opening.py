@@ -18,7 +18,6 @@ from pbem.failpoints import passing
 from pbem.server.composer import open_composer
 from pbem.server.desk_rest import LONGEST_WAIT
 from pbem.server.desk_work import Work
-from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from pbem.server.desk_work import DeskLike
     from pbem.store.disk import Disk
     from pbem.store.vault import Vault
-    from pbem.store.write_turn import WriteTurn
 
 __all__ = ["OpenDesk", "Supplies", "now", "open_desk", "opened"]
 
@@ -94,32 +92,17 @@ class Supplies:
     points: Failpoints = passing
     server: str = ""
     """The name of this server among those that share a store; "" where it has one of its own."""
-    roles: frozenset[Role] = ALL
     disk: Disk = THIS_DISK
     longest_wait: float = LONGEST_WAIT
-    process: Callable[[], int] = os.getpid
-    """The number of the process in which the desk is."""
     event: Callable[[], Event] = threading.Event
     """Makes what a desk waits for that has nothing to do."""
     clock: Callable[[], float] = time.monotonic
     """Seconds that go by, whatever the time is said to be."""
-    share: tuple[int, int] = (0, 1)
-    """Which of how many desks of its server it is."""
-
-    def owner(self, process: int) -> str:
-        """The mark of what a desk in a process has in hand."""
-        return f"{self.server}{process}"
 
 
 @contextmanager
-def opened(
-    supplies: Supplies,
-    turn: WriteTurn,
-    worked: Callable[[], None],
-    rests: Callable[[], None],
-    begins: Callable[[bool], None] = lambda _: None,
-) -> Iterator[Work]:
-    """A desk over a store that is there, ready for its work; raises what `DeskPlace.open` raises but `DeskError`."""
+def opened(supplies: Supplies, worked: Callable[[], None]) -> Iterator[Work]:
+    """The desk over an existing store, ready for its work; raises what `DeskPlace.open` raises but `DeskError`."""
     config = supplies.config
     keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
     with (
@@ -127,10 +110,8 @@ def opened(
             config.store,
             migrate=False,
             points=supplies.points,
-            turn=turn,
+            name=supplies.server,
             disk=supplies.disk,
-            owner=supplies.owner(supplies.process()),
-            share=supplies.share,
         ) as database,
         closing(supplies.reader(config.limits)) as reader,
     ):
@@ -143,9 +124,6 @@ def opened(
             database,
             supplies.now,
             worked,
-            rests,
-            begins,
-            roles=supplies.roles,
             event=supplies.event,
             clock=supplies.clock,
             longest_wait=supplies.longest_wait,

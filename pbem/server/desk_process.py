@@ -1,4 +1,4 @@
-"""The process of a desk, beside the daemon's: how it is started, watched, ended and replaced.
+"""The desk's process, beside the daemon's: how it is started, watched, ended and replaced.
 
 A desk that dies is replaced, and one that no longer answers is ended. Both the daemon and the desk hold the store's
 lock, so that no second daemon starts while either lives. What the process itself does, from its first line to its
@@ -18,20 +18,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from pbem.server.desk_messages import ASKED, BEGINS, EASE, FILES, READY, RESTS, STOP, WAKE, WOKEN, WORKED
-from pbem.server.desk_place import Resting
+from pbem.server.desk_messages import ASKED, EASE, FILES, READY, STOP, WAKE, WORKED
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pbem.server.desk_opening import Supplies
-    from pbem.server.desk_place import Told
-    from pbem.store.write_turn import WriteTurn
 
 __all__ = ["DeskError", "OwnProcess", "Process", "started"]
 
-PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
+PATIENCE = 20.0  # seconds for a desk to finish its leased letters when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
 SHORT = 1.0  # seconds at the most until then where there was no descriptor for it: as long as asyncio accepts nobody
 ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
@@ -73,27 +70,20 @@ class OwnProcess:
     def __init__(
         self,
         supplies: Supplies,
-        told: Told,
+        worked: Callable[[], None],
         start: Callable[[socket.socket], Process] = started,
     ) -> None:
         self.deaths = 0
-        self._resting = Resting(told)
         self._supplies = supplies
-        self._told = told
+        self._worked = worked
         self._start = start
         self._silent = 0
         """How often it was asked whether it is there since it last said anything."""
         self._stopping = asyncio.Event()
         self._said: asyncio.StreamReader | None = None
         self._to_say: asyncio.StreamWriter | None = None
-        self._turn: WriteTurn | None = None
         self._lock: Sequence[int] = ()
         self._begin()
-
-    @property
-    def resting(self) -> bool:
-        """Whether it found nothing to do when it last looked, and did not begin or was woken since."""
-        return bool(self._resting)
 
     def _begin(self) -> None:
         with _starting(), contextlib.ExitStack() as unless_started:
@@ -103,11 +93,11 @@ class OwnProcess:
                 self._process: Process | None = self._start(theirs)
             unless_started.pop_all()
 
-    async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
+    async def open(self, lock: Sequence[int]) -> None:
         """Tell the process what to work on, and wait until it is ready."""
-        self._turn, self._lock = turn, lock
+        self._lock = lock
         with _starting(), contextlib.suppress(ConnectionError):  # what it said before it ended is read below
-            socket.send_fds(self._line, [FILES], [*turn.ends, *lock])
+            socket.send_fds(self._line, [FILES], lock)
             with Connection(os.dup(self._line.fileno())) as supplies:
                 supplies.send(self._supplies)
         self._said, self._to_say = await asyncio.open_unix_connection(sock=self._line)
@@ -121,13 +111,14 @@ class OwnProcess:
     async def work(self) -> None:
         """Let the process work, and start another one whenever it dies, until `stop`."""
         pause = FIRST_PAUSE
-        in_hand = False  # whether letters are in the hands of a process that ended
         while True:
             if self._process is not None:
                 began = asyncio.get_running_loop().time()
                 watch = asyncio.create_task(self._watch())
                 while said := await self._read(4096):
-                    self._hear(said)
+                    self._silent = 0
+                    if WORKED in said:
+                        self._worked()
                 watch.cancel()
                 status = await self._bury()
                 if self._stopping.is_set():
@@ -136,18 +127,14 @@ class OwnProcess:
                 log.error("desk ended", status=status)
                 if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
                     pause = FIRST_PAUSE
-                in_hand = True
-            in_hand = in_hand and not await self._give_back()
+                self._worked()  # it may have died before it said so
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
                 return
             pause = min(pause * 2, LONGEST_PAUSE)
-            if in_hand:
-                continue
             try:
                 self._begin()
-                assert self._turn is not None
-                await self.open(self._turn, self._lock)
+                await self.open(self._lock)
             except (StoreError, DeskError) as error:
                 await self.close()
                 if isinstance(error.__cause__, OSError):
@@ -156,26 +143,17 @@ class OwnProcess:
                 else:
                     log.error("desk cannot begin", trouble=str(error))
 
-    async def _give_back(self) -> bool:
-        """Give others what the process had in hand; returns whether that could be written."""
-        try:
-            await self._told.died(self._owner)
-        except StoreError as error:
-            log.error("letters cannot be given back", trouble=str(error))
-            return False
-        self._told.worked()  # it may have died before it said so
-        return True
-
     def wake(self) -> None:
-        """Let the desk look at its inbox and its clock now; `desks` wakes one that rests, so no second word waits."""
-        if self._to_say is not None:
-            self._resting.wake()
-            self._to_say.write(WAKE)
+        """Let the desk look at its inbox and its clock now; one that has not reacted yet is not told twice."""
+        self._tell(WAKE)
 
     def ease(self) -> None:
-        """Let the desk take little of the processor for a moment; one that has not reacted yet is not told twice."""
+        """Let the desk take little of the processor for a moment."""
+        self._tell(EASE)
+
+    def _tell(self, word: bytes) -> None:
         if self._to_say is not None and not self._to_say.transport.get_write_buffer_size():
-            self._to_say.write(EASE)
+            self._to_say.write(word)
 
     async def _watch(self) -> None:
         """Keep checking that the process answers, and end it if it does not.
@@ -190,16 +168,6 @@ class OwnProcess:
             await asyncio.sleep(ASKED_AGAIN)
         log.error("desk does not answer")
         self._kill()
-
-    def _hear(self, said: bytes) -> None:
-        self._silent = 0
-        if WORKED in said:
-            self._told.worked()
-        for octet in said:
-            if (word := bytes([octet])) == RESTS:
-                self._resting.rests()
-            elif word in {WOKEN, BEGINS}:
-                self._resting.begins(woken=word == WOKEN)
 
     def stop(self) -> None:
         """Let the process finish what it has in hand, within a limit of time."""
@@ -229,15 +197,11 @@ class OwnProcess:
         """Wait for the end of a process that is done, and clean up; returns its status."""
         process, self._process = self._process, None
         assert process is not None
-        self._resting.ends()
-        self._owner = self._supplies.owner(process.pid)
         status = await asyncio.to_thread(_ended, process)
         if self._to_say is not None:
             self._to_say.close()
         self._line.close()
         self._to_say = None
-        if self._turn is not None:
-            self._turn.mend()
         return status
 
 

@@ -1,7 +1,7 @@
 """When a desk rests, and for how long: while letters pour in, and when it finds nothing to do.
 
-Who brings letters waits for the intake, and nobody for the desk: while they pour in, it rests after each of them for
-much longer than it worked. `desks` says when they do, and `desk_work` carries the rests out.
+SMTP clients wait for the intake, and nobody for the desk: while letters pour in, it rests after each of them for much
+longer than it worked. `Flood` recognises that in the daemon, and `desk_work` carries the rests out.
 Implements reliability.md, case 32: the intake is as fast as ever.
 """
 
@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-__all__ = ["HELD_UP", "LONGEST_WAIT", "Event", "Rest"]
+__all__ = ["LONGEST_WAIT", "Event", "Flood", "Rest"]
 
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
-HELD_UP = 0.05  # seconds before a desk looks again for letters that wait behind one in hand at another
 EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
 RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
 LONGEST_REST = 1.0  # seconds; heavy letters in a flood delay nobody's answer by more than their own work and this
+
+
+STRETCH = 0.1
+MANY = 25
+"""So many letters in so many seconds are a flood."""
 
 
 class Event(Protocol):
@@ -38,8 +42,26 @@ class Event(Protocol):
         """Wait until it happens, for so many seconds at the most; whether it did."""
 
 
+class Flood:
+    """The letters that came lately."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._since = 0.0
+        self._came = 0
+        """The number of letters since then."""
+
+    def is_on(self, letters: int) -> bool:
+        """Return whether letters pour in, now that these came."""
+        now = self._clock()
+        if now - self._since > STRETCH or self._came >= MANY:
+            self._since, self._came = now, 0
+        self._came += letters
+        return self._came >= MANY
+
+
 class Rest:
-    """The rests of one desk; another thread may ease it."""
+    """The rests of the desk; another thread may ease it."""
 
     def __init__(self, now: Callable[[], datetime], clock: Callable[[], float], longest_wait: float) -> None:
         self._now = now
@@ -58,13 +80,8 @@ class Rest:
             if stopping.wait(rest):
                 return
 
-    def until(self, time: datetime | None, *, looked: float | None) -> float:
-        """Seconds to wait for a time, never so few that a late desk keeps the processor busy.
-
-        `looked`: how many seconds it took to find that letters wait behind one that another desk has in hand, if any
-        do; where there are many, it looks more rarely.
-        """
-        wait = self._longest_wait
-        if time is not None:
-            wait = min(max((time - self._now()).total_seconds(), 0.05), self._longest_wait)
-        return wait if looked is None else min(wait, max(HELD_UP, min(looked * RESTED, LONGEST_REST)))
+    def until(self, time: datetime | None) -> float:
+        """Seconds to wait for a time, never so few that a late desk keeps the processor busy."""
+        if time is None:
+            return self._longest_wait
+        return min(max((time - self._now()).total_seconds(), 0.05), self._longest_wait)

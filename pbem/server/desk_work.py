@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from pbem.server.desk_rest import LONGEST_WAIT, Rest
-from pbem.server.roles import ALL, Role
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DeskLike", "Work"]
 
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
+STANDBY = 1.0  # seconds between two looks whether the server that decides is gone
 LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers
 
 log = structlog.get_logger()
@@ -37,8 +37,8 @@ class DeskLike(Protocol):
     def handle_next(self, now: datetime) -> int:
         """Handle the next letters of the inbox; returns how many there were."""
 
-    def held_up(self) -> bool:
-        """Whether letters wait only because another desk has one of their sender, or for their match, in hand."""
+    def may_decide(self) -> bool:
+        """Return whether this server is the one that decides, or has just become it."""
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what the clock demands; returns when to be called again, None if nothing is timed."""
@@ -47,29 +47,22 @@ class DeskLike(Protocol):
 class Work:
     """Letter after letter, and the clock between them; other threads may call it."""
 
-    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
+    def __init__(
         self,
         desk: DeskLike,
         database: Database,
         now: Callable[[], datetime],
         worked: Callable[[], None],
-        rests: Callable[[], None],
-        begins: Callable[[bool], None] = lambda _: None,
         *,
-        roles: frozenset[Role] = ALL,
         event: Callable[[], Event] = threading.Event,
         clock: Callable[[], float] = time.monotonic,
         longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self._desk = desk
-        self._roles = roles
         self._clock = clock
         self._database = database
         self._now = now
         self._worked = worked
-        self._rests = rests
-        self._begins = begins
-        """Told at the beginning of each look whether it was woken for it."""
         self._told = database.changes
         self._woken = event()
         self._stopping = event()
@@ -91,9 +84,7 @@ class Work:
     def __call__(self) -> None:
         """Work until `stop`."""
         while not self._stopping.is_set():
-            if woken := self._woken.is_set():
-                self._woken.clear()
-            self._begins(woken)
+            self._woken.clear()
             wait = 0.0
             try:
                 wait = self._some()
@@ -105,28 +96,25 @@ class Work:
                 wait = TROUBLE_WAIT
             self._tell()
             if wait and not self._stopping.is_set():
-                self._rests()
                 self._woken.wait(wait)
 
     def _some(self) -> float:
         """Handle some letters, and look at the clock after the last; returns the seconds until there is more work."""
+        if not self._desk.may_decide():
+            self._stopping.wait(STANDBY)
+            return 0.0
         since_tick = handled = 0
-        looked = 0.0
-        while Role.DESK in self._roles and since_tick < LETTERS_PER_TICK:
+        while since_tick < LETTERS_PER_TICK:
             began = self._clock()
             if not (handled := self._desk.handle_next(self._now())):
-                looked = self._clock() - began
                 break
             self._tell()
             since_tick += handled
             self._rest.after_work(self._clock() - began, self._stopping)
             if self._stopping.is_set():
                 return 0.0
-        following = self._desk.tick(self._now()) if Role.CLOCK in self._roles else None
-        if handled:
-            return 0.0
-        held_up = Role.DESK in self._roles and self._desk.held_up()
-        return self._rest.until(following, looked=looked if held_up else None)
+        following = self._desk.tick(self._now())
+        return 0.0 if handled else self._rest.until(following)
 
     def _tell(self) -> None:
         """Report that there may be something to send."""

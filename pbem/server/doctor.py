@@ -36,7 +36,6 @@ from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.owners import at_work, roles_at_work
 from pbem.store.people import People
-from pbem.store.snapshots import SnapshotRows
 from pbem.store.soundness import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 from pbem.store_place import PostgresqlAddress
@@ -271,20 +270,12 @@ def transcripts(database: Database, vault: Vault, config: Config, server_key: st
     for number in matches.numbers():
         try:
             yield _transcript(archive, number, server_key)
-            _snapshot(database, vault, archive, number)
         except TranscriptError as error:
             yield Finding(False, f"m{number}", str(error))
         except Sealed as error:
             yield Finding(False, f"m{number}", f"{error} does not open: another key, or damaged")
         except Exception as error:  # one match that cannot be examined must not hide the others
             yield Finding(False, f"m{number}", f"cannot be examined: {type(error).__name__}: {error}")
-
-
-def _snapshot(database: Database, vault: Vault, archive: MatchRepository, number: int) -> None:
-    """Check that the turns kept beside the transcript can be opened; raises `Sealed`."""
-    loaded = archive.load(number)
-    assert loaded is not None
-    SnapshotRows(database, vault).turns(number, loaded[0].game)
 
 
 def _transcript(archive: MatchRepository, number: int, server_key: str) -> Finding:

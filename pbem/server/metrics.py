@@ -12,20 +12,19 @@ import socket
 import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
-from wsgiref.simple_server import WSGIRequestHandler, make_server
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import structlog
 from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.registry import Collector
 
+from pbem.connections import LimitedThreads
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
     from datetime import datetime
-    from wsgiref.simple_server import WSGIServer
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     from pbem.store.operator import Survey
@@ -136,7 +135,7 @@ class Metrics(Collector):
         return body
 
 
-class _Server(ThreadingWSGIServer):
+class _Server(LimitedThreads, WSGIServer):
     def get_request(self) -> tuple[socket.socket, object]:
         """The next connection; without a descriptor for it, it is tried again a little later, not at once."""
         try:

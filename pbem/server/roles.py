@@ -1,7 +1,7 @@
 """The roles of a server: if several servers share a store, each may do less than everything.
 
-Here live the names of the roles and what they mean. `pbem serve --roles` says which roles a server has; `daemon` and
-`desk_work` do each part, or not. Implements docs/many-machines.md, "Roles".
+Here live the names of the roles and what they mean. `pbem serve --roles` says which roles a server has; `daemon` does
+each part, or not. Implements docs/many-machines.md, "Roles".
 """
 
 from __future__ import annotations
@@ -17,20 +17,17 @@ class Role(StrEnum):
     INTAKE = "intake"
     """Letters are taken in: the listeners, and the mailbox that is fetched from."""
     DESK = "desk"
-    """Letters are handled."""
+    """Letters are handled, and deadlines, reminders and digests seen to, while no other server does."""
     POST = "post"
     """Letters are sent, names looked up in the DNS, and witnesses asked by HTTP."""
-    CLOCK = "clock"
-    """Deadlines, reminders and digests are seen to, and what is old is forgotten."""
 
 
 ALL = frozenset(Role)
 
 UNDONE = {
     Role.INTAKE: "no letter is taken in",
-    Role.DESK: "letters wait, and none is handled",
+    Role.DESK: "letters wait, none is handled, and no deadline is seen to",
     Role.POST: "no letter is sent",
-    Role.CLOCK: "no deadline, reminder or digest is seen to",
 }
 """What happens where no server has a role."""
 

@@ -37,6 +37,7 @@ from pbem.identity.sender_auth import Voucher
 from pbem.mail.bounces import Bounce
 from pbem.mail.message import Letter, Unreadable
 from pbem.phrase import Phrase
+from pbem.proof.signed_letters import Heard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,6 +69,12 @@ class _Understand(msgspec.Struct, frozen=True, tag=True):
     at: datetime
 
 
+class _Show(msgspec.Struct, frozen=True, tag=True):
+    content: bytes
+    keys: list[str]
+    server: str
+
+
 class _Vouch(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
     records: dict[str, str | None]
@@ -89,7 +96,7 @@ class _Bounced(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
 
 
-_Request = _Bounced | _Read | _Understand | _Vouch | _ParseText | _ParseBytes
+_Request = _Bounced | _Read | _Understand | _Show | _Vouch | _ParseText | _ParseBytes
 
 # What comes back.
 
@@ -106,6 +113,10 @@ class _Unreadable(msgspec.Struct, frozen=True, tag=True):
 
 class _Understood(msgspec.Struct, frozen=True, tag=True):
     understood: Understood
+
+
+class _Shown(msgspec.Struct, frozen=True, tag=True):
+    heard: Heard
 
 
 class _Voucher(msgspec.Struct, frozen=True, tag=True):
@@ -135,7 +146,7 @@ class _Ready(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-_Reply = _Bounce | _Letter | _Unreadable | _Understood | _Voucher | _Key | _BadKey | _Broken | _Ready
+_Reply = _Bounce | _Letter | _Unreadable | _Understood | _Shown | _Voucher | _Key | _BadKey | _Broken | _Ready
 
 
 def _document(value: object) -> object:
@@ -251,6 +262,15 @@ class Worker:
         if not isinstance(reply, _Understood):
             raise self._failed("answered something else")
         return reply.understood
+
+    def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
+        """Read a signed text as the other players will; raises `BadKey` and `ReaderError`."""
+        reply = self._ask(_Show(content, list(keys), server))
+        if isinstance(reply, _BadKey):
+            raise BadKey(reply.reason)
+        if not isinstance(reply, _Shown):
+            raise self._failed("answered something else")
+        return reply.heard
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From; raises `ReaderError`."""
@@ -443,6 +463,8 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
         if isinstance(request, _Understand):
             letter = reader.read(request.raw)
             return _Understood(reader.understand(letter, request.keys, request.server, request.at))
+        if isinstance(request, _Show):
+            return _Shown(reader.shown(request.content, request.keys, request.server))
         if isinstance(request, _Vouch):
             letter = reader.read(request.raw)
             return _Voucher(reader.vouch(letter, request.records, request.authserv_id, request.at))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import structlog
 
+from pbem.connections import Connection, least_important
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol", "Admitted"]
 
-SHARES = 4  # networks among which connections are divided when all are taken
 LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
-PATIENCE = 1.0  # seconds of silence after which a connection makes room for another when all are taken
-BUSY = 10.0  # seconds without a letter after which it does so however much it says
 
 TOO_MANY = "421 4.7.0 too many connections"
 OTHERS_WAIT = "421 4.7.0 others wait, come again"
@@ -30,25 +29,12 @@ OTHERS_WAIT = "421 4.7.0 others wait, come again"
 log = structlog.get_logger()
 
 
-class Admitted(Protocol):
+class Admitted(Connection, Protocol):
     """A session, as far as it is counted and ended."""
 
     address: str
-    network: str
     ended: asyncio.Future[None]
     """Done once the connection is over."""
-
-    @property
-    def silent(self) -> float:
-        """For how many seconds the client has been silent."""
-
-    @property
-    def without_letter(self) -> float:
-        """For how many seconds it has brought no letter: since it began, or since its last one was stored."""
-
-    @property
-    def may_be_ended(self) -> bool:
-        """Whether the client would lose only time, and is not our own mail server."""
 
     def make_room(self) -> None:
         """End the session now, with what can be said without waiting."""
@@ -80,22 +66,10 @@ class Admission:
         return self.per_address[address] >= self._limits.connections_per_address
 
     def _make_room(self) -> bool:
-        """End the least important connection; returns whether there was one.
-
-        First of a network that holds more than its share, then of those that have been silent for a while, the
-        longest silent one; then the one that has been without a letter for longest, if that is long. So nobody keeps
-        others out by coming first, with many addresses, or by saying a little now and then.
-        """
-        held = Counter(session.network for session in self.sessions)
-        share = max(self._limits.connections // SHARES, self._limits.connections_per_address)
-        candidates = [session for session in self.sessions if session.may_be_ended]
-        least = min(candidates, key=lambda one: (held[one.network] <= share, -one.silent), default=None)
+        """End the least important connection; returns whether there was one."""
+        least = least_important(self.sessions, self._limits.connections, self._limits.connections_per_address)
         if least is None:
             return False
-        if not (held[least.network] > share or least.silent > PATIENCE):
-            least = max(candidates, key=lambda one: one.without_letter)
-            if least.without_letter <= BUSY:
-                return False
         self.turned_away("connection ended: others wait", least.address)
         self.sessions.discard(least)
         least.make_room()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, cast
 
 from aiosmtpd.lmtp import LMTP
 
+from pbem.networks import is_of_this_machine, network_of
 from pbem.smtp.data import read_data
-from pbem.smtp.networks import is_of_this_machine, network_of
 from pbem.smtp.session import Session
 from pbem.store.inbox import Envelope
 

@@ -290,7 +290,8 @@ class Deliverer:
         try:
             if room and self._schedule.per_day:
                 ours = len(fates) + len(self._in_hand) + len(self._senders)
-                sent = await self._run(self._outbox.delivered_since, self._now() - DAY)
+                now = self._now()
+                sent = await self._run(self._outbox.delivered_between, now - DAY, now)
                 room = max(min(room, self._schedule.per_day - sent - ours), 0)
             if self._in_doubt:
                 known = [row.id for row in self._in_hand] + [fate.sent.id for fate in fates]
@@ -414,13 +415,20 @@ class Deliverer:
 
 
 def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
-    """When to try again after this number of attempts; None to give the letter up."""
+    """When to try again after this number of attempts; None to give the letter up.
+
+    It is given up after so many attempts as that takes: a clock that was set ahead, or an outage, makes it older at
+    once, and it has not been tried for it. The letter of a clock that was ahead has no other age.
+    """
     longest = schedule.longest_retry.total_seconds()
-    wait = schedule.first_retry.total_seconds()
+    wait = tried = min(schedule.first_retry.total_seconds(), longest)
     for _ in range(attempts - 1):
         wait = min(wait * schedule.factor, longest)
-    retry = now + timedelta(seconds=min(wait, longest))
-    return None if retry > created + schedule.give_up else retry
+        tried += wait
+    retry = now + timedelta(seconds=wait)
+    patience = schedule.give_up.total_seconds()
+    old = retry > created + schedule.give_up or created > now
+    return None if old and tried > patience else retry
 
 
 def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, AnyStr, NoReturn, Self, cast
 from aiosmtpd.proxy_protocol import get_proxy
 from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
+from pbem.networks import network_of
 from pbem.smtp.admission import OTHERS_WAIT, TOO_MANY
 from pbem.smtp.data import CHUNK
-from pbem.smtp.networks import network_of
 
 if TYPE_CHECKING:
     from pbem.config.limits import Limits
@@ -133,7 +133,7 @@ class Session(SMTP):
         return self.loop.time() - self._active
 
     @property
-    def without_letter(self) -> float:
+    def without_result(self) -> float:
         """For how many seconds it has brought no letter: since it began, or since its last one was stored."""
         return self.loop.time() - self.brought
 

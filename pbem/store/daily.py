@@ -1,6 +1,7 @@
-"""How often something happened on a day (UTC): counts that nobody needs on the next day.
+"""How often something happened on a day (UTC): counts that nobody needs on another day.
 
-Every call is part of the caller's transaction. Implements reliability.md, "Limits" and case 36.
+A count of any other day is over, also of one that is still to come: the clock had been ahead. Every call is part of
+the caller's transaction. Implements reliability.md, "Limits" and cases 36 and 38.
 """
 
 from __future__ import annotations
@@ -22,26 +23,19 @@ class Daily:
         self._database = database
 
     def count(self, mark: str, now: datetime) -> int:
-        """Count once more, in the caller's transaction; returns how often it happened today, this time included.
-
-        A decision with this count is not repeated because others counted meanwhile: no limit is that exact.
-        """
+        """Count once more, in the caller's transaction; returns how often it happened today, this time included."""
         day = now.date().isoformat()
-        query = "SELECT count FROM daily WHERE mark = ? AND day >= ?"
-        before = self._database.glance(lambda: self._database.scalar(query, (mark, day)) or 0)
+        query = "SELECT count FROM daily WHERE mark = ? AND day = ?"
+        before = self._database.scalar(query, (mark, day)) or 0
         self._database.write(
             "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1) ON CONFLICT (mark) DO UPDATE SET"
-            " count = CASE WHEN daily.day < excluded.day THEN 1 ELSE daily.count + 1 END,"
-            " day = CASE WHEN daily.day < excluded.day THEN excluded.day ELSE daily.day END",
+            " count = CASE WHEN daily.day = excluded.day THEN daily.count + 1 ELSE 1 END, day = excluded.day",
             (mark, day),
         )
         return int(before) + 1
 
     def first(self, mark: str, now: datetime) -> bool:
-        """Count once more, in the caller's transaction; returns whether this was the first time today.
-
-        A decision that depends on this is made again if it happened meanwhile.
-        """
+        """Count once more, in the caller's transaction; returns whether this was the first time today."""
         known = self._database.scalar("SELECT day FROM daily WHERE mark = ?", (mark,))
         self.count(mark, now)
         return bool(known != now.date().isoformat())

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.store.database import Database
-    from pbem.store.decision import Later
     from pbem.store.vault import Vault
 
 __all__ = ["DigestQueue", "WaitingLetter"]
@@ -28,7 +27,7 @@ class WaitingLetter:
 
     id: int
     match: int
-    content: bytes | Later[bytes]
+    content: bytes
 
 
 class DigestQueue:
@@ -37,36 +36,22 @@ class DigestQueue:
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
         self._vault = vault
-        self._begun = 0
-        self._unmade: dict[bytes, Later[bytes]] = {}
-        """The contents deferred in the latest transaction, by their stand-ins in the rows."""
 
-    def hold(self, player: str, match: int, content: Later[bytes], due: datetime) -> None:
+    def hold(self, player: str, match: int, content: bytes, due: datetime) -> None:
         """Keep a letter to a player, about a match, until then."""
-        if self._begun != self._database.begun:
-            self._begun, self._unmade = self._database.begun, {}
-        mark = f"later {len(self._unmade)}".encode()
-        self._unmade[mark] = content
-        sealed = content.then(lambda letter: self._vault.seal(letter, f"held {player} {match}"), mark)
+        sealed = self._vault.seal(content, f"held {player} {match}")
         self._database.write(
             "INSERT INTO held (player, match, due, sealed) VALUES (?, ?, ?, ?)", (player, match, to_db(due), sealed)
         )
 
     def take(self, player: str, match: int | None = None) -> list[WaitingLetter]:
-        """Take the letters that wait for this player (about this match), oldest first; they no longer wait.
-
-        Contents deferred in the same decision come as they were given.
-        """
+        """Take the letters that wait for this player (about this match), oldest first; they no longer wait."""
         query = "SELECT id, match, sealed FROM held WHERE player = ? AND match = coalesce(?, match) ORDER BY id"
         rows = self._database.rows(query, (player, match))
         for row in rows:
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
         return [
-            WaitingLetter(
-                row["id"],
-                row["match"],
-                self._unmade.get(row["sealed"]) or self._vault.open(row["sealed"], f"held {player} {row['match']}"),
-            )
+            WaitingLetter(row["id"], row["match"], self._vault.open(row["sealed"], f"held {player} {row['match']}"))
             for row in rows
         ]
 

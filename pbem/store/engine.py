@@ -6,18 +6,22 @@ word for something (COLLATE NOCASE, json_extract, group_concat, rowid) the other
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
-    from pbem.store.decision import Parameters, Values
     from pbem.store_place import Place
 
-__all__ = ["BUSY_SECONDS", "Cursor", "Engine", "Ran"]
+__all__ = ["BUSY_SECONDS", "Cursor", "Engine", "Parameters", "Values"]
+
+Parameters = Sequence[object] | Mapping[str, object]
+Values = tuple[Any, ...]
+"""A row: each value has the type that its table gives the column."""
 
 BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
 
@@ -41,14 +45,6 @@ class Cursor(Protocol):
 
     def __iter__(self) -> Iterator[Values]:
         """The rows that are left, one by one."""
-
-
-class Ran(NamedTuple):
-    """The effect of a statement: how many rows it changed, and what it returned, in which columns."""
-
-    changed: int
-    rows: list[Values]
-    description: Any
 
 
 class Engine(Protocol):
@@ -96,11 +92,21 @@ class Engine(Protocol):
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
 
-    def begin(self, *, wait: bool) -> None:
-        """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
+    @property
+    def decides(self) -> bool:
+        """Whether this connection is the one that decides."""
 
-    def begin_reading(self) -> None:
-        """Begin a read-only transaction: it sees one state of the store, and keeps nobody waiting."""
+    def try_to_decide(self) -> bool:
+        """Become the connection that decides, unless another is; return whether this one is it now."""
+
+    def depose(self, alive: Sequence[str]) -> None:
+        """End the connection that decides if its server is not among those that are alive."""
+
+    def lock(self, table: str) -> None:
+        """Within a transaction, wait until nobody else writes to a table, and let nobody until it ends."""
+
+    def begin(self, *, wait: bool) -> None:
+        """Begin a transaction that may write; without `wait`, `BusyError` if that would take a moment."""
 
     def commit(self) -> None:
         """Commit: the transaction is then on disk."""
@@ -111,18 +117,8 @@ class Engine(Protocol):
     def savepoint(self) -> AbstractContextManager[object]:
         """A part of the open transaction that is undone by itself when the block raises."""
 
-    def written(self) -> object:
-        """Within a transaction, a value that changes whenever anything is written, here or elsewhere."""
-
     def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement; raises the errors of a store."""
-
-    @property
-    def far(self) -> bool:
-        """Whether each statement costs a round trip to a server."""
-
-    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
-        """Run statements in the open transaction, one after the other; raises the errors of a store."""
 
     def tell_apart(self, error: Exception) -> NoReturn:
         """Raise the store's error for the library's error."""

@@ -7,8 +7,7 @@ __all__ = [
     "DamagedError",
     "FullError",
     "LockedError",
-    "LostError",
-    "OvertakenError",
+    "OrphanedError",
     "StoreError",
     "TooNewError",
 ]
@@ -26,20 +25,16 @@ class FullError(StoreError):
     """The disk is full or does not work; nothing was written."""
 
 
-class OvertakenError(BusyError):
-    """The premises of a decision changed before it was written; nothing was written, and it must be made again."""
-
-
 class DamagedError(StoreError):
     """The file is not a pbem store, or not all of it can be read."""
 
 
-class LostError(StoreError):
-    """A letter is no longer in hand: its owner was silent for too long, and others have taken it."""
-
-
 class LockedError(StoreError):
     """Another daemon works on this store."""
+
+
+class OrphanedError(LockedError):
+    """The daemon of this store has ended, and one of its processes has not."""
 
 
 class TooNewError(StoreError):

@@ -75,6 +75,11 @@ class KeyChanges:
         query = "SELECT * FROM key_changes WHERE due <= ? ORDER BY created, fingerprint"
         return [self._waiting(row) for row in self._database.rows(query, (now,))]
 
+    def delayed(self) -> list[WaitingKey]:
+        """The changes whose delay runs."""
+        query = "SELECT * FROM key_changes WHERE due IS NOT NULL ORDER BY created, fingerprint"
+        return [self._waiting(row) for row in self._database.rows(query)]
+
     def next_due(self) -> str | None:
         """When the next delay is over."""
         due: str | None = self._database.scalar("SELECT min(due) FROM key_changes")

@@ -319,6 +319,12 @@ class Matches:
         rows = self._database.execute(query, (number, games, game, seat))
         return {path: self._vault.open(sealed, f"paper {number} {path}") for path, sealed in rows}
 
+    def papers_but_letters(self, number: int) -> dict[str, bytes]:
+        """All papers of the match that are no letters, by path."""
+        query = "SELECT path, sealed FROM papers WHERE match = ? AND substr(path, 1, 8) <> 'letters/'"
+        rows = self._database.execute(query, (number,))
+        return {path: self._vault.open(sealed, f"paper {number} {path}") for path, sealed in rows}
+
     def publish(self, number: int, row: PressRow, time: str) -> None:
         """Keep press that its writer made public; other press is never kept."""
         self._database.execute(
@@ -352,10 +358,13 @@ class Matches:
             ),
         )
 
-    def submissions(self, number: int) -> list[SubmissionRow]:
-        """All submissions of the match, those of finished turns included."""
-        query = "SELECT game, turn, seat, sealed, letter FROM submissions WHERE match = ? ORDER BY game, turn, seat"
-        return self._submissions(number, query, (number,))
+    def submitted(self, number: int) -> dict[tuple[int, int, int], JsonObject]:
+        """The objects of all submissions, those of finished turns included, by game, turn and seat."""
+        query = "SELECT game, turn, seat, sealed FROM submissions WHERE match = ? ORDER BY game, turn, seat"
+        return {
+            (game, turn, seat): json.loads(self._vault.open(sealed, f"submission {number} {game} {turn} {seat}"))
+            for game, turn, seat, sealed in self._database.execute(query, (number,))
+        }
 
     def waiting(self, number: int, game: int, turn: int) -> list[SubmissionRow]:
         """A game's setups and, while a turn is due (0: none is), orders for it, for later ones, and by default."""

@@ -53,12 +53,13 @@ class Outages:
     def draw_in(self, step: timedelta, now: datetime) -> None:
         """The clock was set back by a `step`: whatever waits for a time set by it will wait as long as planned.
 
-        Deadlines and delays of recoveries stay as they are: players were told the day and hour. A
-        digest also keeps its hour, and comes whole days earlier.
+        Deadlines stay as they are: players were told the day and hour. A digest also keeps its hour, and comes
+        whole days earlier.
         """
         for table, key, waits, by in (
             ("outbox", ("id",), "state = 'waiting' AND", step),
             ("lookups", ("inbox", "name"), "settled IS NULL AND", step),
+            ("witness_requests", ("witness",), "status IS NULL AND", step),
             ("held", ("id",), "", timedelta(days=step.days)),
         ):
             query = f"SELECT due, {', '.join(key)} FROM {table} WHERE {waits} due > ?"

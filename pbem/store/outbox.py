@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
-from pbem.store.decision import Later
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
@@ -28,6 +27,12 @@ __all__ = ["LATE", "Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"
 TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for any local part
 LATE = timedelta(hours=1)
 """How long a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
+
+_ARRIVED = (
+    "later.id > lost.id AND later.state = 'delivered' AND later.settled <= ? AND NOT EXISTS"
+    " (SELECT 1 FROM bounces WHERE bounces.outbox = later.id AND bounces.kind IN ('permanent', 'temporary'))"
+)
+"""A later letter arrived: it was accepted, and neither bounced nor is it still being tried elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +108,17 @@ class Outbox:
         self._vault = vault
         self._owner = owner
 
-    def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> None:
+    def put(self, recipient: str, message_id: str, raw: bytes, created: datetime) -> None:
         """Keep a letter to send, in the caller's transaction; the same letter again changes nothing.
 
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
-        letter = raw if isinstance(raw, Later) else Later(lambda: raw, raw)
+        fingerprint = self._vault.digest(raw)
         known = self._database.row(
             "SELECT id, fingerprint FROM outbox WHERE message_id = ? AND recipient = ?", (message_id, recipient)
         )
         if known is not None:
-            if known["fingerprint"] != self._vault.digest(letter.made()):
+            if known["fingerprint"] != fingerprint:
                 raise ValueError(f"{message_id} was already given to another letter")
             return
         self._database.write(
@@ -122,9 +127,9 @@ class Outbox:
             (
                 recipient,
                 message_id,
-                letter.then(self._vault.digest, ""),
-                letter.then(len, 0),
-                letter.then(lambda raw: self._vault.seal(raw, f"outbox {message_id} {recipient}"), b""),
+                fingerprint,
+                len(raw),
+                self._vault.seal(raw, f"outbox {message_id} {recipient}"),
                 to_db(created),
                 to_db(created),
                 self.return_token(recipient, message_id),
@@ -172,7 +177,8 @@ class Outbox:
     def _take(self, now: datetime, most: int) -> list[Row]:
         query = (
             "UPDATE outbox SET state = 'leased', owner = ?, attempts = attempts + 1 WHERE id IN"
-            " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?) RETURNING *"
+            " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?)"
+            " AND state = 'waiting' RETURNING *"  # again: another server may just have taken it
         )
         return sorted(
             self._database.rows(query, (self._owner, to_db(now), most)), key=lambda row: (row["due"], row["id"])
@@ -217,10 +223,10 @@ class Outbox:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
 
-    def delivered_since(self, time: datetime) -> int:
-        """How many letters the smarthost took since then."""
-        query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ?"
-        return int(self._database.scalar(query, (to_db(time),)))
+    def delivered_between(self, time: datetime, now: datetime) -> int:
+        """How many letters the smarthost took since then; not those that a clock took that was ahead."""
+        query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ? AND settled <= ?"
+        return int(self._database.scalar(query, (to_db(time), to_db(now))))
 
     def next_due(self) -> datetime | None:
         """When the next waiting letter is due; None if none waits."""
@@ -279,6 +285,22 @@ class Outbox:
         """The letter whose return path, or header, has this token, as one that came back; None when there is none."""
         row = self._database.row("SELECT * FROM outbox WHERE token = ?", (token,))
         return None if row is None else _failure(row)
+
+    def arrived_since(self, row_id: int, by: datetime) -> bool:
+        """Whether a later letter to the same address was accepted, by then, and did not bounce."""
+        query = (
+            "SELECT 1 FROM outbox AS lost JOIN outbox AS later ON later.recipient = lost.recipient"
+            f" WHERE lost.id = ? AND {_ARRIVED} LIMIT 1"
+        )
+        return bool(self._database.scalar(query, (row_id, to_db(by))))
+
+    def reached_again(self, by: datetime) -> list[str]:
+        """The unreachable players to whom a later letter was accepted, by then, that did not bounce."""
+        query = (
+            "SELECT DISTINCT player FROM unreachable JOIN outbox AS lost ON lost.id = unreachable.letter"
+            f" JOIN outbox AS later ON later.recipient = lost.recipient WHERE {_ARRIVED} ORDER BY player"
+        )
+        return [row["player"] for row in self._database.rows(query, (to_db(by),))]
 
     def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:
         """Keep, in the caller's transaction, that a letter in the inbox reports a bounce of ours."""

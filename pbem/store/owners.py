@@ -1,10 +1,10 @@
 """Who works on a store that several machines share: each server has a name, and keeps reporting that it is alive.
 
-Letters in the hands of a server or one of its desks are marked with its name. If a server does not report in time, it
-is declared dead: its letters are given back, and if it still lives, `Inbox.done` lets none of them have an effect. A
-server that lives but could not report itself (the database fell silent, or failed over) knows nothing of the others'
-silence, and declares none of them dead before they had time to report. A store in a file needs none of this: its lock
-says who works on it. Implements reliability.md, cases 2 and 30.
+What a server is sending is marked with its name. If it does not report in time, it is declared dead: its sendings are
+given back, and if it is the one that decides, its connection is ended, so that another server can. A server that
+lives but could not report itself (the database fell silent, or failed over) knows nothing of the others' silence, and
+declares none of them dead before they had time to report. A store in a file needs none of this: its lock says who
+works on it. Implements reliability.md, cases 2 and 30.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ __all__ = ["LEASE", "Owners", "at_work", "roles_at_work"]
 LEASE = timedelta(seconds=7)
 """How long a silent server counts as alive, by the database's clock: see `Database.time`."""
 
-_GONE = (
-    "state = 'leased' AND NOT EXISTS"
-    " (SELECT 1 FROM owners WHERE owners.until > :now AND owner LIKE owners.name || '%')"
-)
-"""Leased by nobody who is alive: a desk's name begins with that of its server."""
+_ALIVE = "owners.until > :now AND owners.until <= :most"
+"""Whether a server is alive. A report that holds for longer than any can is from while the clock was ahead."""
 
-_LETTERS = f"UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1 WHERE {_GONE}"
-_SENDINGS = f"UPDATE outbox SET state = 'waiting' WHERE {_GONE}"
+_SENDINGS = f"""
+    UPDATE outbox SET state = 'waiting'
+    WHERE state = 'leased' AND NOT EXISTS (SELECT 1 FROM owners WHERE {_ALIVE} AND owners.name = owner)
+"""
 
 
 class Owners:
@@ -47,8 +46,7 @@ class Owners:
 
     def renew(self, name: str, roles: Iterable[str], now: datetime) -> None:
         """Report, in the caller's transaction, that this server is alive, and its roles; dead servers are removed."""
-        until = self._database.scalar("SELECT until FROM owners WHERE name = ?", (name,))
-        if until is None or until < to_db(now):
+        if name not in self.alive(now):
             self._heard_since = now
         self._database.write(
             "INSERT INTO owners (name, until, roles) VALUES (?, ?, ?)"
@@ -58,28 +56,33 @@ class Owners:
         self._database.write("DELETE FROM owners WHERE until < ?", (to_db(now - LEASE),))
 
     def leave(self, name: str) -> None:
-        """Report that this server is stopping; others may take at once what it still has in hand."""
+        """Report that this server is stopping; others may take at once what it still has leased."""
         self._database.execute("DELETE FROM owners WHERE name = ?", (name,))
 
     def release(self, now: datetime) -> int:
-        """Give back, in the caller's transaction, what dead servers have in hand: how many letters and sendings.
+        """Give back, in the caller's transaction, what dead servers were sending: how many letters.
 
         Does nothing until this server has reported for as long as it takes to declare another one dead.
         """
         if self._heard_since is None or now < self._heard_since + LEASE:
             return 0
-        stamp = {"now": to_db(now)}
-        return sum(self._database.write(sql, stamp).rowcount for sql in (_LETTERS, _SENDINGS))
+        self._database.engine.depose(self.alive(now))
+        return self._database.write(_SENDINGS, _stamps(now)).rowcount
 
     def alive(self, now: datetime) -> list[str]:
         """The names of the servers that are alive."""
-        found = self._database.rows("SELECT name FROM owners WHERE until > ? ORDER BY name", (to_db(now),))
+        found = self._database.rows(f"SELECT name FROM owners WHERE {_ALIVE} ORDER BY name", _stamps(now))
         return [row["name"] for row in found]
 
     def roles(self, now: datetime) -> set[str]:
         """All roles of the servers that are alive."""
-        found = self._database.rows("SELECT roles FROM owners WHERE until > ?", (to_db(now),))
+        found = self._database.rows(f"SELECT roles FROM owners WHERE {_ALIVE}", _stamps(now))
         return {role for row in found for role in row["roles"].split()}
+
+
+def _stamps(now: datetime) -> dict[str, str]:
+    """The times between which a server's report lies that is alive; some may have asked for the time earlier."""
+    return {"now": to_db(now), "most": to_db(now + 2 * LEASE)}
 
 
 def at_work(database: Database, now: datetime) -> int | list[str] | None:

@@ -1,7 +1,7 @@
-"""People around the matches: seats that wait for somebody, invitations, observers, silence, and the standings.
+"""People around the matches: seats that wait for somebody, invitations, observers, silence, blocks, standings.
 
 Only storage: who may join or watch what is decided at the desk. Every call is part of the caller's transaction.
-Implements protocol.md, "Commands" (`join`, `observe`, `standings`, `stop`).
+Implements protocol.md, "Commands" (`join`, `observe`, `standings`, `stop`, `block`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from pbem.store.players import SETTINGS
+from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,8 +53,9 @@ class Standing:
 class People:
     """The people of a store."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, players: Players | None = None) -> None:
         self._database = database
+        self._players = players or Players(database)
 
     # Seats that wait for somebody: for an address that was invited, or (None) for anybody.
 
@@ -82,8 +83,9 @@ class People:
         return [row[0] for row in self._database.execute(query, (most,))]
 
     def withdraw(self, match: int) -> None:
-        """Stop keeping any seat of the match."""
+        """Stop keeping any seat of the match; nobody is told any more that it is proposed."""
         self._database.execute("DELETE FROM free_seats WHERE match = ?", (match,))
+        self._database.execute("DELETE FROM unasked WHERE match = ?", (match,))
 
     def invite(self, address: str, time: str) -> bool:
         """Note that an address is invited; False when it was before: nobody is invited twice."""
@@ -110,6 +112,62 @@ class People:
             self._database.execute("DELETE FROM silent WHERE address = ? COLLATE NOCASE", (address,))
         return known
 
+    # Letters that nobody asked for.
+
+    def played_together(self, player: str, other: str) -> bool:
+        """Whether these two have, or had, seats in a match that began."""
+        query = (
+            "SELECT 1 FROM seats AS own JOIN seats AS theirs ON theirs.match = own.match"
+            " JOIN matches ON number = own.match WHERE own.player = ? AND theirs.player = ?"
+            " AND phase IN ('setup', 'playing', 'closed') LIMIT 1"
+        )
+        return self._database.execute(query, (player, other)).fetchone() is not None
+
+    def hold_back(self, player: str, match: int, due: str) -> None:
+        """Tell the player of a match, which is proposed or in which a seat is offered, no earlier than then."""
+        sql = "INSERT INTO unasked VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        self._database.execute(sql, (player, match, due))
+
+    def held_back(self, player: str) -> list[int]:
+        """The matches of which the player is to be told, oldest first."""
+        query = "SELECT match FROM unasked WHERE player = ? ORDER BY match"
+        return [row[0] for row in self._database.execute(query, (player,))]
+
+    def held_back_until(self, time: str) -> list[str]:
+        """The players who are to be told of some by then."""
+        query = "SELECT DISTINCT player FROM unasked WHERE due <= ? ORDER BY player"
+        return [row[0] for row in self._database.execute(query, (time,))]
+
+    def next_held_back(self) -> str | None:
+        """When somebody is to be told of some; None if nobody is."""
+        due: str | None = self._database.scalar("SELECT min(due) FROM unasked")
+        return due
+
+    def told(self, player: str) -> None:
+        """Note that the player was told of these."""
+        self._database.execute("DELETE FROM unasked WHERE player = ?", (player,))
+
+    # Blocks.
+
+    def block(self, player: str, other: str, time: str) -> None:
+        """Note that the player wants nothing from the other, whether there is such a player or not."""
+        self._database.execute("INSERT INTO blocks VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (player, other, time))
+
+    def unblock(self, player: str, other: str) -> bool:
+        """Note that the player wants letters from the other again; False if none were unwanted."""
+        sql = "DELETE FROM blocks WHERE player = ? AND blocked = ?"
+        return self._database.execute(sql, (player, other)).rowcount == 1
+
+    def blocked(self, player: str) -> list[str]:
+        """Those from whom the player wants nothing, by name."""
+        query = "SELECT blocked FROM blocks WHERE player = ? ORDER BY blocked"
+        return [row[0] for row in self._database.execute(query, (player,))]
+
+    def blocks(self, player: str, other: str) -> bool:
+        """Whether the player wants nothing from the other."""
+        query = "SELECT 1 FROM blocks WHERE player = ? AND blocked = ?"
+        return self._database.execute(query, (player, other)).fetchone() is not None
+
     # Observers.
 
     def observe(self, match: int, player: str, time: str) -> None:
@@ -132,7 +190,7 @@ class People:
 
     def is_program(self, player: str) -> bool:
         """Whether the player has said to be a program."""
-        return ("program", "yes") in self._database.execute(SETTINGS, (player,)).fetchall()
+        return self._players.setting(player, "program", "no") == "yes"
 
     def pool(self, players: Iterable[str]) -> Pool:
         """Where a match of these players is rated."""

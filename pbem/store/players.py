@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pbem.identity import Format
     from pbem.store.database import Database
 
-__all__ = ["SETTINGS", "Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
+__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class WaitingAddress:
     challenge: str
 
 
-SETTINGS = "SELECT name, value FROM settings WHERE player = ?"
+_SETTINGS = "SELECT name, value FROM settings WHERE player = ?"
 """All settings that a player chose, or that were assumed: one query, whichever setting is needed."""
 
 _SUPPOSED = "supposed {}"
@@ -182,7 +182,7 @@ class Players:
         """The player's choice for a setting; without one, what was assumed, or the default."""
         self._look_anew()
         if (chosen := self._chosen.get(player)) is None:
-            chosen = self._chosen[player] = dict(self._database.execute(SETTINGS, (player,)).fetchall())
+            chosen = self._chosen[player] = dict(self._database.execute(_SETTINGS, (player,)).fetchall())
         return chosen.get(name, chosen.get(_SUPPOSED.format(name), default))
 
     def has_chosen(self, player: str, name: str) -> bool:

@@ -1,52 +1,56 @@
 """A PostgreSQL database under a store: how it is opened, migrated and written to, and where it differs.
 
-One transaction writes at a time, as in SQLite: each begins by raising the count in the table `store`, which locks
-that row until it ends. So at READ COMMITTED it sees everything that was written before it. The desk's decisions,
-and the numbers that they give out, are the same on both engines, and the count shows whether anybody wrote in
-between. A row lock is enough: it is released when a connection breaks, and a transaction that holds it and does
-nothing is cut off after `IDLE_SECONDS`. Implements reliability.md, promises 1 and 2, as far as the database keeps
-what it says is committed.
+One connection decides: it holds an advisory lock, which PostgreSQL releases when that connection breaks, within
+`SILENCE` if a machine or its network died. Transactions are READ COMMITTED; what others write beside the one who
+decides (letters kept, sendings settled, answers of the DNS) changes no row on which a decision rests. Statements that
+return nothing are sent without waiting for an answer to each (libpq's pipeline mode). Implements reliability.md,
+promises 1 and 2, as far as the database keeps what it says is committed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
 from psycopg import errors
 
-from pbem.store.engine import BUSY_SECONDS, Ran
-from pbem.store.errors import BusyError, DamagedError, FullError, OvertakenError, StoreError
+from pbem.store.engine import BUSY_SECONDS
+from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pbem.store.decision import Parameters, Values
-    from pbem.store.engine import Cursor
+    from pbem.store.engine import Cursor, Parameters, Values
     from pbem.store_place import PostgresqlAddress
 
 __all__ = ["Postgresql"]
 
 OLDEST = 150000
+SILENCE = 3
+"""Seconds after which PostgreSQL gives up a connection whose machine does not acknowledge what is sent to it."""
+
 IDLE_SECONDS = 10
 """How long a transaction may idle: then it is cut off, and others may write."""
 
 CONNECT_SECONDS = 5
+
+_TO_DECIDE = "hashtext('pbem'), hashtext(current_schema())"
+"""The name of the advisory lock: each schema may hold a store."""
 
 PREPARED = 1000
 """How many statements a connection keeps prepared: more than there are, in all types of their values."""
 
 _BEGINNING = """
 CREATE TABLE store (
-    one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), version INTEGER NOT NULL, writes BIGINT NOT NULL
+    one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), version INTEGER NOT NULL
 );
-INSERT INTO store (version, writes) VALUES (0, 0);
+INSERT INTO store (version) VALUES (0);
 CREATE TABLE numbers (name TEXT PRIMARY KEY, last BIGINT NOT NULL);
 CREATE FUNCTION next_number(of_table TEXT) RETURNS BIGINT LANGUAGE sql AS $$
     INSERT INTO numbers (name, last) VALUES (of_table, 1)
@@ -63,26 +67,29 @@ _CUT_OFF = {"25P03", "25P04"}
 _LOST = psycopg.OperationalError | psycopg.InterfaceError
 """What psycopg itself says of a lost connection."""
 
+_ADVISORY = "(hashtext('pbem')::bigint & 4294967295, hashtext(current_schema())::bigint & 4294967295)"
+"""That name, as the unsigned numbers that `pg_locks` shows."""
+
 _OWN = {"store", "numbers"}
-_TURN = "UPDATE store SET writes = writes + 1 RETURNING writes"
-_AT_ONCE = "SELECT writes FROM store FOR UPDATE NOWAIT"
 
 
 class Postgresql:
     """One connection to a store in PostgreSQL; a lost one is replaced for the next transaction."""
 
     failure = psycopg.Error
-    far = True
 
-    def __init__(self, address: PostgresqlAddress) -> None:
+    def __init__(self, address: PostgresqlAddress, name: str = "") -> None:
         self.place = address
         self.changes = 0
-        """How many rows this connection has written since it was opened."""
-        self._writes = 0
+        """The number of statements that may have written, since this was opened."""
+        self._name = name
         self._parts = 0
-        self._open = False
+        self._open = ExitStack()
+        self._pipeline: psycopg.Pipeline | None = None
+        """The open transaction's statements that are not answered yet."""
+        self.in_transaction = False
         """Whether a transaction was begun and not ended: one whose connection was lost must still be undone."""
-        self._only_reads = False
+        self._is_to_decide = False
         self._connect()
 
     def _reach(self) -> None:
@@ -93,11 +100,16 @@ class Postgresql:
             self._connect()
 
     def _connect(self) -> None:
+        self.decides = False
+        """Whether this connection is the one that decides."""
         self._worn = False
         """Whether psycopg may think statements prepared on this connection that are not, or are out of date."""
         try:
             self.connection = psycopg.connect(
-                self.place.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="pbem"
+                self.place.url,
+                autocommit=True,
+                connect_timeout=CONNECT_SECONDS,
+                application_name=f"pbem {self._name}".strip(),
             )
         except psycopg.Error as error:
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
@@ -108,7 +120,10 @@ class Postgresql:
                 ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
                 ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
                 ("default_transaction_isolation", "read committed"),
-                ("tcp_user_timeout", f"{IDLE_SECONDS}s"),
+                ("tcp_user_timeout", f"{SILENCE}s"),
+                ("tcp_keepalives_idle", "1"),
+                ("tcp_keepalives_interval", "1"),
+                ("tcp_keepalives_count", f"{SILENCE - 1}"),
             ):
                 self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         except psycopg.Error as error:
@@ -118,11 +133,6 @@ class Postgresql:
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self.connection.close()
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open on this connection."""
-        return self._open
 
     @property
     def version(self) -> int:
@@ -168,55 +178,81 @@ class Postgresql:
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
-        self.connection.execute(_tables_of_postgresql(script).encode())
+        for statement in _tables_of_postgresql(script):
+            self.connection.execute(statement.encode())
         self.connection.execute("UPDATE store SET version = %s", (version,))
 
+    def try_to_decide(self) -> bool:
+        """Become the connection that decides, unless another is; return whether this one is it now."""
+        self._reach()
+        self._is_to_decide = True
+        self.decides = self.decides or self._asked(f"SELECT pg_try_advisory_lock({_TO_DECIDE})::int") == 1
+        return self.decides
+
+    def depose(self, alive: Sequence[str]) -> None:
+        """End the connection that decides if its server is not among those that are alive."""
+        self.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)"
+            " WHERE locktype = 'advisory' AND granted AND datname = current_database()"
+            f" AND (classid::bigint, objid::bigint) = {_ADVISORY} AND NOT application_name = ANY(?)",
+            ([f"pbem {name}" for name in alive],),
+        )
+
+    def lock(self, table: str) -> None:
+        """Within a transaction, wait until nobody else writes to a table, and let nobody until it ends."""
+        self.run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+
     def begin(self, *, wait: bool) -> None:
-        """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
+        """Begin a transaction; raises `BusyError` where this connection was to decide, and no longer does."""
+        del wait  # nobody holds the others up
         self._reach()
-        self._open = True
+        if self._is_to_decide and not self.decides:
+            raise BusyError("the connection was lost: another server may decide by now")
+        self.in_transaction = True
         try:
-            self._writes = self._together("BEGIN", *(() if wait else (_AT_ONCE,)), _TURN)
+            self._pipeline = self._open.enter_context(self.connection.pipeline())
+            self.connection.execute("BEGIN")
         except BaseException:
             self.rollback()
             raise
-
-    def begin_reading(self) -> None:
-        """Begin a read-only transaction: it sees one state of the store, and keeps nobody waiting."""
-        self._reach()
-        self._open = self._only_reads = True
-        try:
-            found = self._together("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SELECT writes FROM store")
-        except BaseException:
-            self.rollback()
-            raise
-        self._writes = found + 1  # which the next that writes will find
-
-    def _together(self, *statements: str) -> int:
-        """The number that the last of these statements returns; they are sent together."""
-        cursor = self.connection.execute("; ".join(statements).encode(), prepare=False)
-        while cursor.nextset():
-            pass
-        (found,) = cursor.fetchone() or (0,)
-        return int(found)
 
     def commit(self) -> None:
         """Commit: the transaction is then on disk. Raises `BusyError` if the server had given it up."""
-        done = self.connection.execute("COMMIT").statusmessage
-        self._open = False
-        if done != "COMMIT":
+        done = self.connection.execute("COMMIT")
+        self._close_pipeline()
+        self.in_transaction = False
+        if done.statusmessage != "COMMIT":
             raise BusyError("the transaction had failed, and was undone")
 
     def rollback(self) -> None:
         """Undo the transaction, if it has not ended already."""
-        # With ROLLBACK psycopg gives up what it has prepared.
-        end = "COMMIT" if self._only_reads else "ROLLBACK"
-        self._open = self._only_reads = False
+        self.in_transaction = False
+        with suppress(psycopg.Error):  # that of the statement that failed
+            self._close_pipeline()
         try:
-            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self.connection.execute(end)
+            status = self.connection.info.transaction_status
+            if status == psycopg.pq.TransactionStatus.INERROR:
+                self._wear_out()  # statements behind the one that failed were not prepared, and psycopg thinks so
+            if status != psycopg.pq.TransactionStatus.IDLE:
+                self.connection.execute("ROLLBACK")
         except psycopg.Error:
-            self._worn = True  # the connection is lost, and with it the transaction
+            self._wear_out()  # the connection is lost, and with it the transaction
+
+    def _wear_out(self) -> None:
+        """Have the connection replaced before it is used again."""
+        self._worn, self.decides = True, False
+
+    def _close_pipeline(self) -> None:
+        self._pipeline = None
+        self._open.close()
+
+    def await_results(self) -> None:
+        """Wait for what was sent in the open transaction."""
+        if self._pipeline is not None:
+            try:
+                self._pipeline.sync()
+            except psycopg.Error as error:
+                self.tell_apart(error)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -234,57 +270,21 @@ class Postgresql:
             with suppress(psycopg.OperationalError):
                 self.connection.execute(f"RELEASE SAVEPOINT {name}".encode())
 
-    def written(self) -> int:
-        """Within a transaction, a value that changes whenever anything is written.
-
-        The count that this transaction found: it stays the same as long as no other was committed.
-        """
-        return self._writes
-
     def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
                 self._reach()
-                if not sql.lstrip().startswith(("SELECT", "SHOW")):
-                    return self._run_alone(sql, parameters)
-            return self._run(sql, parameters)
+            cursor = self._sent(sql, parameters)
+            if not _returns_rows(sql):
+                self.changes += 1
+                return _Sent(cursor, self)
+            if self._pipeline is not None:
+                # Until then PostgreSQL does not count us as idle, and would never cut us off.
+                self._pipeline.sync()
+            return _Answer(cursor.fetchall(), cursor.description or ())
         except psycopg.Error as error:
             self.tell_apart(error)
-
-    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
-        """Run statements in the open transaction; they are sent without waiting for an answer to each."""
-        try:
-            with self.connection.pipeline():
-                cursors = [self._sent(*statement) for statement in statements]
-            found = [
-                Ran(cursor.rowcount, cursor.fetchall() if cursor.description else [], cursor.description)
-                for cursor in cursors
-            ]
-        except psycopg.Error as error:
-            # Statements after the one that failed were not prepared, and psycopg does not notice.
-            self._worn = True
-            self.tell_apart(error)
-        self.changes += sum(
-            max(ran.changed, 0) for (sql, _), ran in zip(statements, found, strict=True) if not _only_asks(sql)
-        )
-        return found
-
-    def _run_alone(self, sql: str, parameters: Parameters) -> Cursor:
-        self.begin(wait=True)
-        try:
-            cursor = self._run(sql, parameters)
-            self.commit()
-        except BaseException:
-            self.rollback()
-            raise
-        return cursor
-
-    def _run(self, sql: str, parameters: Parameters) -> Cursor:
-        cursor = self._sent(sql, parameters)
-        if not _only_asks(sql):
-            self.changes += max(cursor.rowcount, 0)
-        return cursor
 
     def _sent(self, sql: str, parameters: Parameters) -> psycopg.Cursor[Values]:
         said = _said_to_postgresql(sql).encode()
@@ -318,6 +318,7 @@ class Postgresql:
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
+        self._close_pipeline()  # in which there are no cursors of the server's
         cursor = self.connection.cursor("rows_of_a_table", withhold=True)
         cursor.itersize = 100
         cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
@@ -384,9 +385,9 @@ class Postgresql:
         if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
             raise BusyError("the store is busy") from error
         if state[:2] == _UNDONE:
-            raise OvertakenError(f"the database gave the transaction up: {_said(error)}") from error
+            raise BusyError(f"the database gave the transaction up: {_said(error)}") from error
         if state in _NOT_PREPARED:
-            self._worn = True
+            self._wear_out()
             raise BusyError(f"the connection is out of date: {_said(error)}") from error
         if state in {"25006", "53100"} or state[:2] == "58":  # a standby, a full disk, one that fails
             raise FullError(f"the store cannot be written: {_said(error)}") from error
@@ -404,8 +405,55 @@ def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
         yield from cursor
 
 
-def _only_asks(sql: str) -> bool:
-    return sql.lstrip().startswith("SELECT")
+class _Answer:
+    """The rows of a query, one after the other."""
+
+    rowcount = -1
+
+    def __init__(self, rows: Sequence[Values], description: Sequence[Any]) -> None:
+        self.description = description
+        self._rows = iter(rows)
+
+    def __iter__(self) -> Iterator[Values]:
+        return self._rows
+
+    def fetchone(self) -> Values | None:
+        """The next row, or None after the last."""
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[Values]:
+        """The rows that are left."""
+        return list(self._rows)
+
+
+class _Sent:
+    """The result of a statement that returns no rows: awaited if somebody asks how many it changed."""
+
+    description = ()
+
+    def __init__(self, cursor: psycopg.Cursor[Values], engine: Postgresql) -> None:
+        self._cursor = cursor
+        self._engine = engine
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows changed."""
+        self._engine.await_results()
+        return self._cursor.rowcount
+
+    def fetchone(self) -> None:
+        """None: it returns no rows."""
+
+    def fetchall(self) -> list[Values]:
+        """Nothing, either."""
+        return []
+
+    def __iter__(self) -> Iterator[Values]:
+        return iter(())
+
+
+def _returns_rows(sql: str) -> bool:
+    return sql.lstrip().startswith(("SELECT", "SHOW", "WITH")) or "RETURNING" in sql
 
 
 def _without_nul(parameters: Parameters) -> Parameters:
@@ -463,9 +511,10 @@ _ADDRESS = re.compile(r"address TEXT(?P<must> NOT NULL)?(?P<key> UNIQUE| PRIMARY
 _INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
 
 
-def _tables_of_postgresql(script: str) -> str:
-    """A migration script: the same tables, columns and keys."""
-    return ";\n".join(_made(statement.strip()) for statement in script.split(";"))
+def _tables_of_postgresql(script: str) -> list[str]:
+    """The statements of a migration script: the same tables, columns and keys."""
+    made = ";\n".join(_made(statement.strip()) for statement in script.split(";"))
+    return [statement for statement in made.split(";\n") if statement.strip()]
 
 
 def _made(statement: str) -> str:

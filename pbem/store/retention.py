@@ -39,7 +39,7 @@ _CHECKPOINTS = (
 def prune(database: Database, before: str, today: str, most: int) -> int:
     """Forget what is from before a time, up to so many rows of a kind; how many in all, 0 when nothing is left.
 
-    The counts of days before today go without being counted.
+    The counts of other days go without being counted.
     """
     received = [row["id"] for query in (_INBOX, _ASIDE) for row in database.rows(query, (before, most))]
     sent = [row["id"] for row in database.rows(_OUTBOX, (before, most))]
@@ -50,5 +50,5 @@ def prune(database: Database, before: str, today: str, most: int) -> int:
         database.write("DELETE FROM bounces WHERE outbox = ?", (row,))
         database.write("DELETE FROM outbox WHERE id = ?", (row,))
     left = sum(database.write(sql, (before, most)).rowcount for sql in (_CHALLENGES, _TOKENS, _VOUCHED, _CHECKPOINTS))
-    database.write("DELETE FROM daily WHERE day < ?", (today,))
+    database.write("DELETE FROM daily WHERE day <> ?", (today,))
     return len(received) + len(sent) + left

@@ -593,6 +593,38 @@ DROP INDEX inbox_waiting;
 CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
 """
 
+BLOCKS = """
+CREATE TABLE blocks (
+    player TEXT NOT NULL REFERENCES players(name),
+    blocked TEXT NOT NULL,
+    since TEXT NOT NULL,
+    PRIMARY KEY (player, blocked)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE unasked (
+    player TEXT NOT NULL REFERENCES players(name),
+    match INTEGER NOT NULL REFERENCES matches(number),
+    due TEXT NOT NULL,
+    PRIMARY KEY (player, match)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX unasked_due ON unasked(due);
+CREATE INDEX unasked_of_a_match ON unasked(match);
+"""
+
+RECIPIENTS = """
+CREATE INDEX outbox_recipient ON outbox (recipient, id);
+"""
+
+ONE_DECIDER = """
+DROP INDEX inbox_leased;
+ALTER TABLE inbox DROP COLUMN owner;
+ALTER TABLE inbox DROP COLUMN match;
+"""
+
+NO_SNAPSHOTS = """
+DROP TABLE snapshot_turns;
+DROP TABLE snapshots;
+"""
+
 VERSION_1 = """
 UPDATE matches SET phase = 'closed', resolve_at = NULL, clock = NULL, due = NULL
 WHERE phase IN ('setup', 'playing')
@@ -637,6 +669,10 @@ MIGRATIONS: tuple[str, ...] = (
     FAMILIAR,
     EFFECTS,
     KINDS,
+    RECIPIENTS,
+    BLOCKS,
+    ONE_DECIDER,
+    NO_SNAPSHOTS,
     VERSION_1,
 )
 """The scripts in their order."""

@@ -37,7 +37,6 @@ _SEALED: Final[Mapping[str, _Seals]] = {
     "consents": _Seals(("sealed", "letter"), "consent {match} {seat}"),
     "held": _Seals(("sealed",), "held {player} {match}"),
     "key_changes": _Seals(("letter",), "key change {player} {fingerprint}"),
-    "snapshots": _Seals(("sealed",), "snapshot {match} {head} {code}"),
     "notes_to_self": _Seals(("sealed",), "note {match} {game} {seat}"),
     "signed_texts": _Seals(("sealed",), "text {match} {mail}"),
 }

@@ -15,15 +15,15 @@ import fcntl
 import os
 import re
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from pbem.store import high_water
 from pbem.store.disk import THIS_DISK
-from pbem.store.engine import BUSY_SECONDS, Ran
-from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
+from pbem.store.engine import BUSY_SECONDS
+from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, OrphanedError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     import sqlite_utils
 
-    from pbem.store.decision import Parameters, Values
     from pbem.store.disk import Disk
+    from pbem.store.engine import Parameters, Values
 
 __all__ = ["Lock", "Sqlite"]
 
@@ -49,7 +49,8 @@ class Sqlite:
     """One connection to a store in a file."""
 
     failure = sqlite3.DatabaseError
-    far = False
+    decides = False
+    """Whether this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
 
     def __init__(self, path: Path | str, disk: Disk, *, make: bool) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
@@ -127,6 +128,17 @@ class Sqlite:
             self.connection.execute(statement)
         self.connection.execute(f"PRAGMA user_version = {version}")
 
+    def try_to_decide(self) -> bool:
+        """Become the connection that decides."""
+        self.decides = True
+        return True
+
+    def depose(self, alive: Sequence[str]) -> None:
+        """Nobody else decides."""
+
+    def lock(self, table: str) -> None:
+        """Nobody else writes while a transaction is open."""
+
     def begin(self, *, wait: bool) -> None:
         """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
         if wait:
@@ -137,10 +149,6 @@ class Sqlite:
             self.connection.execute("BEGIN IMMEDIATE")
         finally:
             self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
-
-    def begin_reading(self) -> None:
-        """Begin a read-only transaction: it sees one state of the store, and keeps nobody waiting."""
-        self.connection.execute("BEGIN")
 
     def commit(self) -> None:
         """Commit: the transaction is then on disk."""
@@ -154,21 +162,12 @@ class Sqlite:
         """A part of the open transaction that alone is undone when the block raises."""
         return self._utils.atomic()
 
-    def written(self) -> tuple[int, int]:
-        """A value that changes whenever anything is written, by another connection or by this one."""
-        return int(self.connection.execute("PRAGMA data_version").fetchone()[0]), self.changes
-
     def run(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement; raises the errors of a store."""
         try:
             return self.connection.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             self.tell_apart(error)
-
-    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[Ran]:
-        """Run statements in the open transaction."""
-        cursors = (self.run(*statement) for statement in statements)
-        return [Ran(cursor.rowcount, cursor.fetchall(), cursor.description) for cursor in cursors]
 
     def _asked(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])
@@ -269,7 +268,8 @@ class Lock:
     Two files are locked: a note beside the store, which says who holds it, and the store's file itself, if it exists.
     The file is the same through every link and mount, while the note may be another one. Close this after the store:
     closing any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError`
-    when another process holds it, and `StoreError` where no file can be made.
+    when another process holds it (`OrphanedError`: one whose server has ended), and `StoreError` where no file can be
+    made.
     """
 
     def __init__(self, path: Path | str, disk: Disk = THIS_DISK) -> None:
@@ -301,20 +301,22 @@ class Lock:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = self.holder(self._store) or "unknown"
-            raise LockedError(f"{self._store} is in use by another pbem (process {holder})") from None
+            note = _note(self._store)
+            raise _refusal(self._store, _server(note) if note.exists() else 0, _holders(file)) from None
 
     @staticmethod
     def holder(path: Path | str) -> int | None:
-        """The process that holds the lock of a store, or None."""
+        """The process that holds the lock of a store, or None: its server, or what an ended server left behind."""
+        note = _note(Path(path).resolve())
         try:
-            file = os.open(_note(Path(path).resolve()), os.O_RDONLY | os.O_CLOEXEC)
+            file = os.open(note, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
-            return int(os.read(file, 20) or 0)
+            server, holders = _server(note), _holders(file)
+            return server if server in holders else next(iter(holders), server)
         finally:
             os.close(file)
         return None
@@ -333,6 +335,51 @@ class Lock:
 
 def _note(store: Path) -> Path:
     return store.with_name(f"{store.name}.lock")
+
+
+def _server(note: Path) -> int:
+    """The process that took the lock, as it noted; 0 while it has not yet."""
+    return int(note.read_bytes() or 0)
+
+
+def _holders(file: int) -> list[int]:
+    """The processes that hold the lock of an open file, also by inheritance, as far as we may look into them.
+
+    Linux shows a lock beside each descriptor that shares it: proc_pid_fdinfo(5). The kernel's own list of locks names
+    only who took them, and that one may have ended.
+    """
+    this, found = os.fstat(file), list[int]()
+    for about in Path("/proc").glob("[0-9]*/fdinfo/*"):
+        with suppress(OSError):  # another user's, or it has ended
+            process = about.parents[1]
+            if b"FLOCK" in about.read_bytes() and os.path.samestat(this, (process / "fd" / about.name).stat()):
+                found.append(int(process.name))
+    return sorted(set(found))
+
+
+def _refusal(store: Path, server: int, holders: Sequence[int]) -> LockedError:
+    """The error for a store whose lock these processes hold, and this one took."""
+    left = server not in holders if holders else not _lives(server)
+    if not (server and left):
+        return LockedError(f"{store} is in use by another pbem (process {server or next(iter(holders), 'unknown')})")
+    if not holders:  # it has ended since, or is not ours to look into
+        return OrphanedError(f"{store} is in use by another pbem (its server, process {server}, has ended)")
+    names = " ".join(map(str, holders))
+    return OrphanedError(
+        f"{store} is still held by what another pbem left behind (its server, process {server}, has ended): if"
+        f" that does not end by itself, end it with `kill -9 {names}`"
+    )
+
+
+def _lives(process: int) -> bool:
+    """Return whether a process lives, as far as can be seen from here."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 @cache  # each store that is made sees the same scripts

@@ -102,13 +102,13 @@ class Tokens:
                 (time, letter, hashed, name),
             )
 
-    def waiting(self, address: str, purpose: Purpose, since: str) -> int:
-        """How many unused tokens for this purpose were mailed to the address since then."""
+    def waiting(self, address: str, purpose: Purpose, since: str, until: str) -> int:
+        """How many unused tokens for this purpose were mailed to the address between these times."""
         query = (
             "SELECT count(*) FROM reply_tokens"
-            " WHERE address = ? COLLATE NOCASE AND purpose = ? AND created >= ? AND used IS NULL"
+            " WHERE address = ? COLLATE NOCASE AND purpose = ? AND created BETWEEN ? AND ? AND used IS NULL"
         )
-        return int(self._database.scalar(query, (address, purpose, since)))
+        return int(self._database.scalar(query, (address, purpose, since, until)))
 
 
 def _hash(token: str) -> str:

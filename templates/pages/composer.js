@@ -256,7 +256,7 @@ const COMPOSER = (() => {
   /** Why a letter of a sealed match should not be made lightly; "" where there is no reason. */
   function doubts() {
     if (certain) return "";
-    if (sealed.doubtful) return say("By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as a resignation.");
+    if (sealed.doubt) return sealed.doubt;
     if (!isSetup() && draft.sent && !DRAFT.stands(draft)) return say("You opened a letter with other orders. If you sent it, send no second one: two letters that bind you to different orders convict you.");
     return "";
   }

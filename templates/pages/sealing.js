@@ -5,7 +5,7 @@
  * @typedef {Object} Sealed what is to be done with a letter of a sealed match
  * @property {Object<string, *>} found with the view and the turn of one's own side, if orders are asked for
  * @property {boolean} asks whether orders are to be decided on @property {boolean} anew whether they may still be decided anew
- * @property {boolean} doubtful whether to reveal what no told end of the game asks for
+ * @property {string} doubt why it is not certain that what is to be revealed may be known; "" where it is
  * @property {Step[]} steps what the letter will tell before that
  */
 const SEALING = (() => {
@@ -82,18 +82,30 @@ const SEALING = (() => {
     else throw new Error(say("what is secret of this game is neither in this browser nor in a note"));
   }
 
+  async function ownKeys() {
+    const key = await KEYRING.kept();
+    return key && [SSHSIG.line(key.raw).split(" ")[1]];
+  }
+
   /** @returns {Promise<Sealed>} raises an Error in words */
   async function enter(found) {
     STEPS.plain(found);
     await recalled(found);
-    if (found.pbem === "setup 1") return { found, asks: true, anew: false, doubtful: false, steps: [] };
+    if (found.pbem === "setup 1") {
+      RESIGNATION.remember(localStorage, found);
+      return { found, asks: true, anew: false, doubt: "", steps: [] };
+    }
     secrets = await STEPS.bound(found, secrets);
     const table = await STEPS.check(found, secrets);
-    if (found.sealed.owes[0] === "reveal") return { found, asks: false, anew: false, doubtful: !table.over, steps: [] };
+    RESIGNATION.remember(localStorage, found);
+    if (found.sealed.owes[0] === "reveal") {
+      const doubt = table.over ? "" : await RESIGNATION.doubt(found, await ownKeys(), RESIGNATION.remembered(localStorage, found), secrets.heads || {}, table.turn);
+      return { found, asks: false, anew: false, doubt, steps: [] };
+    }
     const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
     const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
     if (!asks && !steps.length) throw new Error(say("nothing is asked of you in turn {turn}", { turn: table.turn }));
-    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubtful: false, steps };
+    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubt: "", steps };
   }
 
   /** The turn whose orders some steps make known or bind. */

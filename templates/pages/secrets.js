@@ -10,6 +10,7 @@
  * @property {string} seed in hex @property {string} server @property {string} setup
  * @property {?{turn: number, text: string, after: string}[]} tried here alone: what letters were made of, sent or not
  * @property {?Object<string, *>[]} told here alone: the steps that letters told
+ * @property {?Object<string, string>} heads here alone: the heads that letters showed, by the number of steps that they told
  */
 const SECRETS = (() => {
   const PREFIX = "pbem secrets ";
@@ -37,6 +38,7 @@ const SECRETS = (() => {
     const found = { ...secrets };
     delete found.tried;
     delete found.told;
+    delete found.heads;
     return found;
   }
 

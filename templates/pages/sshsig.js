@@ -1,8 +1,10 @@
-// SSH signatures: PROTOCOL.sshsig of OpenSSH, over an Ed25519 key. What signs is handed in; the key is not seen here.
+// SSH signatures: PROTOCOL.sshsig of OpenSSH, over an Ed25519 key, made and checked. What signs is handed in; the
+// private key is not seen here.
 
 const SSHSIG = (() => {
-  const KIND = "ssh-ed25519", HASH = "sha512";
-  const utf8 = (text) => new TextEncoder().encode(text);
+  const KIND = "ssh-ed25519", HASH = "sha512", DIGESTS = { sha512: "SHA-512", sha256: "SHA-256" };
+  const ARMOR = /-----BEGIN SSH SIGNATURE-----([\s\S]*?)-----END SSH SIGNATURE-----/;
+  const utf8 = (text) => new TextEncoder().encode(text), textOf = (bytes) => new TextDecoder().decode(bytes);
 
   function joined(...parts) {
     const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
@@ -31,5 +33,47 @@ const SSHSIG = (() => {
     return text + ["-----BEGIN SSH SIGNATURE-----", ...base64(whole).match(/.{1,70}/g), "-----END SSH SIGNATURE-----", ""].join("\n");
   }
 
-  return { line, signed };
+  function split(bytes) {
+    const length = (bytes[0] << 24) | (bytes[1] << 16) | (bytes[2] << 8) | bytes[3];
+    return [bytes.subarray(4, 4 + length), bytes.subarray(4 + length)];
+  }
+
+  /**
+   * @typedef {Object} Read what a signature says of itself
+   * @property {string} key in base64, as `authorized_keys` has it @property {string} kind @property {Uint8Array} raw
+   * @property {string} namespace @property {string} hash @property {Uint8Array} signature
+   */
+
+  /** @returns {Read} from the base64 of an armor */
+  function read(armor) {
+    const blob = Uint8Array.from(atob(armor.replace(/\s/g, "")), (char) => char.charCodeAt(0));
+    const [key, rest] = split(blob.subarray(10)), [namespace, after] = split(rest), [, hashed] = split(after), [hash, left] = split(hashed);
+    const [kind, tail] = split(key), [signature] = split(left);
+    return { key: base64(key), kind: textOf(kind), raw: split(tail)[0], namespace: textOf(namespace), hash: textOf(hash), signature: split(split(signature)[1])[0] };
+  }
+
+  /** Whether a signature is of a kind that is checked here. */
+  const isKnown = ({ kind, hash }) => kind === KIND && Object.hasOwn(DIGESTS, hash);
+
+  /** What mail programs may have changed around a signed text and leave for us to undo. */
+  const readings = (said) => {
+    const lines = said.replace(/\r\n/g, "\n"), clean = lines.split("\n").map((line) => line.replace(/[ \t\u00a0]+$/, "")).join("\n").replace(/^\n+|\n+$/g, "");
+    return new Set([said, lines, `${clean}\n`, clean, `${clean}\n`.replace(/\n/g, "\r\n")]);
+  };
+
+  /**
+   * The first of some texts that a signature holds under, in the reading that was signed; null where there is none.
+   * @param {Read} found of a kind that is known @param {string[]} texts
+   */
+  async function under({ raw, namespace, hash, signature }, texts) {
+    if (!ED25519.isPoint(raw)) return null;
+    const key = await ED25519.key(raw);
+    for (const said of texts.flatMap((one) => [...readings(one)])) {
+      const digest = new Uint8Array(await crypto.subtle.digest(DIGESTS[hash], utf8(said)));
+      if (await ED25519.holds(key, signature, joined(utf8("SSHSIG"), string(utf8(namespace)), string(new Uint8Array()), string(utf8(hash)), string(digest)))) return said;
+    }
+    return null;
+  }
+
+  return { ARMOR, line, signed, read, isKnown, under };
 })();

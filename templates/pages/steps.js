@@ -60,7 +60,7 @@ const STEPS = (() => {
   }
 
   const isStep = (one) => Boolean(one) && (one.step === "commit" || Object.hasOwn(SEALED.papers, one.step)) && Number.isInteger(one.turn) && Number.isInteger(one.seat)
-    && (one.paper === undefined || HASH.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || one.step === SEALED.opens);
+    && (one.paper === undefined || HASH.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || Boolean(SEALED.papers[one.step].empty));
 
   /** Refuse what is not of the form of a sealed match's documents: raises an Error in words. */
   function plain(found) {
@@ -97,11 +97,11 @@ const STEPS = (() => {
     return table;
   }
 
-  /** The secrets with what a letter told, to hold later ones against. */
+  /** The secrets with what a letter told, and the head that it showed, to hold later ones against. */
   function heard(found, secrets) {
     const before = secrets.told || [], { steps } = found.sealed;
     const told = steps.map(({ turn, seat, step, lines, paper }, at) => ({ turn, seat, step, lines, paper: paper || (before[at] || {}).paper }));
-    return { ...secrets, told: [...told, ...before.slice(told.length)] };
+    return { ...secrets, told: [...told, ...before.slice(told.length)], heads: { ...secrets.heads, [steps.length]: found.prev } };
   }
 
   /** The secrets with the setup and the orders to which one is bound: of several that were tried, those that were sent. */

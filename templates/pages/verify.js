@@ -3,29 +3,17 @@
 // browser cannot check is said by each check that leaves something open.
 
 const VERIFY = (() => {
-  const { Wrong, must, utf8, text, bytesOf, json, canonical, field } = BUNDLE;
+  const { Wrong, must, utf8, text, json, canonical, field } = BUNDLE;
   const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const unhex = (digits) => Uint8Array.from(digits.match(/../g) || [], (pair) => parseInt(pair, 16));
   const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
-  const joined = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
-  const string = (bytes) => joined([bytes.length >>> 24, bytes.length >>> 16, bytes.length >>> 8, bytes.length].map((byte) => byte & 255), bytes);
 
-  // Points of small order, and numbers written in a second way, prove nothing, whatever a browser makes of them
-  // (RFC 8032 5.1): as pbem/identity/ed25519_points.py has it.
-  const FIELD = 2n ** 255n - 19n, ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
-  const EIGHTH = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
-  const SMALL = [0n, 1n, FIELD - 1n, EIGHTH, FIELD - EIGHTH];
-  const little = (bytes) => BigInt(`0x${hex([...bytes].reverse())}`);
-  const isPoint = (bytes) => {
-    const y = bytes.length === 32 ? little(bytes) & (2n ** 255n - 1n) : FIELD;
-    return y < FIELD && !SMALL.includes(y);
-  };
+  const proper = (raw) => must(ED25519.isPoint(raw), say("the key {key} is none under which a signature proves anything", { key: hex(raw) }));
   const ed25519 = (raw) => {
-    must(isPoint(raw), say("the key {key} is none under which a signature proves anything", { key: hex(raw) }));
-    return crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
+    proper(raw);
+    return ED25519.key(raw);
   };
-  const holds = async (key, signature, said) => signature.length === 64 && isPoint(signature.subarray(0, 32))
-    && little(signature.subarray(32)) < ORDER && crypto.subtle.verify("Ed25519", key, signature, said);
+  const { holds } = ED25519;
 
   /** The lines of a file, each of which has its end. */
   function linesOf(files, path) {
@@ -53,7 +41,7 @@ const VERIFY = (() => {
       entries.push({ ...entry, head });
     }
     const { bundle, server, match, terms, rules } = entries[0].body;
-    must(bundle === 2, say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
+    must([2, 3].includes(bundle), say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
     must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, say("entry 1: the hash of the agreed rules is not that of the terms"));
     return entries;
   }
@@ -201,11 +189,6 @@ const VERIFY = (() => {
 
   // Players' letters: plain text with the signature beneath it, or a text attachment with its signature beside it.
 
-  function split(bytes) {
-    const length = (bytes[0] << 24) | (bytes[1] << 16) | (bytes[2] << 8) | bytes[3];
-    return [bytes.subarray(4, 4 + length), bytes.subarray(4 + length)];
-  }
-
   const binary = (bytes) => { let made = ""; for (const byte of bytes) made += String.fromCharCode(byte); return made; };
   const fromBinary = (chars) => Uint8Array.from(chars, (char) => char.charCodeAt(0));
 
@@ -231,8 +214,6 @@ const VERIFY = (() => {
     yield { file: file ? file[1].trim() : "", type: value("content-type").split(";")[0].toLowerCase(), content: fromBinary(content) };
   }
 
-  const ARMOR = /-----BEGIN SSH SIGNATURE-----([\s\S]*?)-----END SSH SIGNATURE-----/;
-
   /**
    * Each SSH signature of a letter, in base64, with the texts that it may stand under.
    * @param {Uint8Array} letter
@@ -241,33 +222,22 @@ const VERIFY = (() => {
   function* signatures(letter) {
     const found = [...leaves(binary(letter))];
     for (const { file, content } of found) {
-      const said = text(content), armor = said.match(ARMOR);
+      const said = text(content), armor = said.match(SSHSIG.ARMOR);
       if (!armor) continue;
       const beside = file && !said.slice(0, armor.index).trim();
       yield [armor[1], beside ? found.filter((other) => other.file && `${other.file}.sig` === file).map((other) => text(other.content)) : [said.slice(0, armor.index)]];
     }
   }
 
-  /** What mail programs may have changed around a signed text and leave for us to undo. */
-  const readings = (said) => {
-    const lines = said.replace(/\r\n/g, "\n"), clean = lines.split("\n").map((line) => line.replace(/[ \t\u00a0]+$/, "")).join("\n").replace(/^\n+|\n+$/g, "");
-    return new Set([said, lines, `${clean}\n`, clean, `${clean}\n`.replace(/\n/g, "\r\n")]);
-  };
-
   /** Whether one of the player's keys signed the letter's text; null where this page cannot tell. */
   async function signed(letter, namespace, keys) {
     for (const [armor, texts] of signatures(letter)) {
-      const blob = bytesOf(armor.replace(/\s/g, ""));
-      const [key, rest] = split(blob.subarray(10)), [space, after] = split(rest), [, hashed] = split(after), [hash, left] = split(hashed), [signature] = split(left);
-      const [kind, tail] = split(key), digests = { sha512: "SHA-512", sha256: "SHA-256" }, name = digests[text(hash)];
-      must(text(space) === namespace && keys.some((known) => known === btoa(binary(key))), say("is signed with a key that is not the player's"));
-      if (text(kind) !== "ssh-ed25519" || !name) return null;
-      const imported = await ed25519(split(tail)[0]), made = split(split(signature)[1])[0];
-      for (const said of texts.flatMap((one) => [...readings(one)])) {
-        const digest = new Uint8Array(await crypto.subtle.digest(name, utf8(said)));
-        const told = joined(utf8("SSHSIG"), string(space), string([]), string(hash), string(digest));
-        if (await holds(imported, made, told)) return said;
-      }
+      const found = SSHSIG.read(armor);
+      must(found.namespace === namespace && keys.includes(found.key), say("is signed with a key that is not the player's"));
+      if (!SSHSIG.isKnown(found)) return null;
+      proper(found.raw);
+      const said = await SSHSIG.under(found, texts);
+      if (said !== null) return said;
     }
     return null; // other formats, or rewrapped on its way: `pbem verify` knows how
   }

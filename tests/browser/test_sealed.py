@@ -157,6 +157,15 @@ def agreed(referee: Referee, game: str, page: Page, terms: str = "") -> tuple[Se
     return SealedSeat(box, Random("ann")), browser
 
 
+def begun(referee: Referee, opened: Opened) -> tuple[SealedSeat, Browser]:
+    """Such a match in its second turn."""
+    program, browser = agreed(referee, "spaceships", opened(composer("spaceships", HOME)))
+    for _ in range(4):
+        program.write(referee)
+        browser.write()
+    return program, browser
+
+
 LETTERS_A_TURN = {"spaceships": 3.4, "dueling-masters": 1.15, "shoot-em-up": 2.0}
 """Of both players together, setups and reveals aside: more is no sealed match as it was devised."""
 
@@ -293,6 +302,79 @@ def test_a_crafted_link_gets_no_secrets(referee: Referee, opened: Opened) -> Non
         page.goto(f"{page.url.partition('#')[0]}#{fragment(noted)}")
         until(page, outcome)
     assert page.evaluate("Object.values(localStorage).join(' ')") == kept
+
+
+@pytest.mark.parametrize("what", ["game 1", "match"])
+def test_one_press_reveals_after_a_signed_resignation(what: str, referee: Referee, opened: Opened) -> None:
+    """The opponent's, checked against the key of the first letter; the one who had resigned won by waiting."""
+    program, browser = begun(referee, opened)
+    referee.send(program.box, f"resign m1 {what}\n")
+    found = browser.due()
+    assert found is not None
+    assert found["sealed"]["owes"] == ["reveal"]
+    assert browser.link
+    browser.open(found)
+    browser.sent()
+    assert browser.page.locator("#twice").is_hidden()
+    program.write(referee)
+    (ended,) = referee.match().games
+    assert (referee.match().phase, ended.winner, ended.reason) == ("closed", 2, "resignation")
+
+
+@pytest.mark.parametrize(
+    ("change", "doubt"),
+    [
+        (lambda text: text.replace("resign m1 match", "resign m1 game 1"), "not signed with a key"),
+        (lambda text: text.replace("SSH", "PGP"), "cannot check such a signature"),
+        (lambda _: None, "the game goes on"),
+    ],
+    ids=["other-words", "other-format", "none"],
+)
+def test_a_resignation_that_is_not_proved_is_asked_about(
+    change: Callable[[str], str | None], doubt: str, referee: Referee, opened: Opened
+) -> None:
+    """Once more, as for any end that only the server knows of."""
+    program, browser = begun(referee, opened)
+    referee.send(program.box, "resign m1 match\n")
+    found = browser.due()
+    assert found is not None
+    told = {**found, "sealed": {**found["sealed"], "resignation": change(found["sealed"]["resignation"])}}
+    browser.link = fragment(told)
+    browser.open(told)
+    browser.page.locator("#mail").click()
+    until(browser.page, f"document.getElementById('twice').innerText.includes({json.dumps(doubt)})")
+    assert not browser.page.locator("#form").input_value()
+    browser.page.locator("#sure").click()
+    until(browser.page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
+
+
+def test_a_browser_that_meets_the_key_with_the_resignation_asks(referee: Referee, opened: Opened) -> None:
+    """The letter that brings both would vouch for itself, however often it is opened."""
+    program, browser = begun(referee, opened)
+    referee.send(program.box, "resign m1 match\n")
+    browser.page.evaluate(
+        "localStorage.removeItem(Object.keys(localStorage).find((name) => name.startsWith('pbem signers ')))"
+    )
+    found = browser.due()
+    assert found is not None
+    browser.open(found)
+    for _ in range(2):
+        browser.page.locator("#mail").click()
+        until(browser.page, "document.getElementById('twice').innerText.includes('knew no key')")
+        browser.page.reload()
+        until(browser.page, "document.getElementById('loaded').textContent")
+
+
+def test_who_resigned_reveals_with_one_press(referee: Referee, opened: Opened) -> None:
+    """The page knows its own signature."""
+    _, browser = begun(referee, opened)
+    referee.send(browser.box, browser.signed("resign m1 match\n"), sign=False)
+    referee.send(browser.box, browser.signed(form_in(browser.box.text, "resign")), sign=False)
+    found = browser.due()
+    assert found is not None
+    browser.open(found)
+    browser.sent()
+    assert browser.page.locator("#twice").is_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

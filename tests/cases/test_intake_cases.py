@@ -519,7 +519,7 @@ def test_case_33_half_a_tls_handshake_makes_room_without_trouble(
                 await client.open()
                 assert (await client.data(TEXT)).startswith("250")
 
-    monkeypatch.setattr("pbem.smtp.admission.PATIENCE", 0.01)
+    monkeypatch.setattr("pbem.connections.PATIENCE", 0.01)
     with capture_logs() as logs:
         assert len(serve(scene, listener=listener, limits=Limits(connections=1)).letters) == 1
     assert not [line for line in logs if line["log_level"] == "error"]

@@ -16,18 +16,24 @@ from terminal import Terminal
 
 from pbem.cli.agent import _typed
 from pbem.cli.play.table import Table
+from pbem.desk import sealed_state
 from pbem.games import rules
 from pbem.player import sealed
 from pbem.player.account import places
+from pbem.player.accusations import Accusations
 from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.sealed import Code, Vault
+from pbem.player.sealed_game import Contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pbem.mail.compose import Attachment
+    from pbem.match.state import Match
 
 
 @pytest.fixture(autouse=True)
@@ -99,17 +105,18 @@ def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bo
 
 
 def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, terminal: Terminal, bob: Owner) -> None:
-    """The server alone says that bob has resigned."""
+    """The server alone says that both have agreed to a draw."""
     begun(referee, terminal, bob)
     while bob.look():
         pass
-    bob.letters.say("m1", "resign m1 game 1", referee.now)
+    bob.letters.say("m1", "draw m1 offer", referee.now)
     bob.flush()
+    terminal("draw", "m1", "accept", "--yes")
     for _ in range(2):
         shown = terminal.run("agent", "--once")
         assert "The server asks for your secrets. By what was told, the game goes on." in shown.replace("\n", " ")
         assert not revealed(referee)
-    assert "ended in another way, such as a resignation" in terminal("reveal", "m1", "--yes")
+    assert "ended in another way, such as an agreed draw" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
     assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
 
@@ -158,6 +165,52 @@ def test_a_match_typed_alone_is_shown_and_nothing_is_ordered(
             secrets = vault.secrets("m1", 1)
             assert secrets is not None
             assert secrets.by_turn == orders
+
+
+def test_what_the_other_signed_and_cannot_be_read_is_shown_and_its_player_goes_on(
+    referee: Referee, terminal: Terminal, bob: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The letter in which bob committed to his setup, taken by a server that did not look."""
+    texts = sealed_state.signed_texts
+
+    def changed(match: Match, seat: int, *rest: Any) -> list[Attachment]:
+        return [
+            (name, kind, content.replace(b"BEGIN", b"BEGUN") if seat == 2 and "seal" in name else content)
+            for name, kind, content in texts(match, seat, *rest)
+        ]
+
+    monkeypatch.setattr(sealed_state, "signed_texts", changed)
+    begun(referee, terminal, bob)
+    bob.look()
+    shown = terminal.run("agent", "--once")
+    assert "WARNING: “m1”: what bob signed cannot be read (game 1, seat 1, setup): " in shown
+    assert "m1: go on? pbem play take-back m1" in shown
+    assert "-----BEGUN SSH SIGNATURE-----" in shown
+    assert "ALARM" not in shown
+    assert "your agent waits for your decision" in terminal()
+    assert "what bob signed cannot be read" in terminal("m1", "--nothing", "--yes", status=1)
+    assert "m1: what bob signed cannot be read" in terminal("take-back", "m1", "--yes")
+    assert "your agent waits" not in terminal()
+    assert "Nothing is held against anybody in m1" in terminal("take-back", "m1", "--yes", status=1)
+
+
+def test_an_accusation_is_listed_until_it_is_taken_back(
+    terminal: Terminal, referee: Referee, bob: Owner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun(referee, terminal, bob)
+    folders = places({"HOME": str(terminal.home)})
+    with closing(Memory(folders.memory("ann@play.example"))) as memory:
+        Accusations(memory).accuse("m1", Contradiction("two things cannot both be true"), referee.now)
+    shown = terminal()
+    assert "ALARM" in shown
+    assert "your agent says nothing more: two things cannot both be true. If you know better: pbem play t" in shown
+    table = Table(folders, "", 1.0)
+    with table.afterwards:
+        _typed(table, "m1 --take-back\n")
+    assert not capsys.readouterr().err
+    shown = terminal()
+    assert "ALARM" not in shown
+    assert "says nothing more" not in shown
 
 
 def test_words_are_taken_over_and_strange_ones_are_refused(terminal: Terminal) -> None:

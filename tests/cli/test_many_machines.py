@@ -31,7 +31,6 @@ CONFIG = """
 server = "play.example"
 operator = "operator@play.example"
 store = "{store}"
-desks = 1
 [smtp]
 listen = "127.0.0.1:0"
 [smarthost]

@@ -44,7 +44,6 @@ CONFIG = """
 server = "play.example"
 operator = "operator@play.example"
 store = "store.sqlite"
-desks = 1
 [smtp]
 listen = "127.0.0.1:{port}"
 [smarthost]
@@ -444,6 +443,22 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     ):
         assert f"{words}" in text
     assert "nobody is told" in text
+
+
+@pytest.mark.parametrize("command", ["check-config", "serve"])
+def test_a_password_leaves_no_machine_in_the_clear(tmp_path: Path, command: str) -> None:
+    house = House(tmp_path)
+    (tmp_path / "password").write_text("secret\n")
+    (tmp_path / "password").chmod(0o600)
+    house.config.write_text(
+        f'server = "{SERVER}"\n[smtp]\nlisten = "127.0.0.1:0"\n'
+        '[smarthost]\nhost = "mail.example"\nuser = "x"\npassword_file = "password"\n'
+    )
+    words = [PBEM, command, "--config", str(house.config)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert 'smarthost: tls = "none" shows the password to the network: one of starttls, implicit is possible' in said
 
 
 def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

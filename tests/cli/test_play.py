@@ -364,8 +364,9 @@ def test_waiting_ends_with_a_proposal_a_move_and_the_end(terminal: Terminal) -> 
     bob = terminal.referee.registered("bob")
     terminal.referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
     assert "proposed: pbem play accept m1" in terminal("wait", "m1")
-    terminal.referee.send(bob, "withdraw m1\n")
-    assert "withdrawn" in terminal("wait", "m1")
+    terminal.referee.send(bob, "withdraw m1\n")  # which nobody is told who had not accepted
+    terminal("accept", "m1", "--yes")
+    assert "Refused: accept m1" in terminal("wait", "m1")
     assert "withdrawn" in terminal("m1").splitlines()[0]
     assert "It is not your move." in terminal("wait", status=3)
 

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from pbem.tlog.note import Note, Signature, holds, signed
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -169,50 +169,86 @@ def test_it_answers_a_log_of_sigsum_as_another_witness_does(settings: Path) -> N
         assert found.post(str(asked).replace(name, f"{name[:-1]}0"))[0] == 404
 
 
-def test_more_at_once_than_there_is_room_for_are_turned_away(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert case.post(str(request(0, LEAVES[:1])))[0] == 200
-    for _ in range(witness_http.AT_ONCE):
-        case.listener._room.acquire()
-    with pytest.raises((ConnectionError, http.client.HTTPException)):
-        case.post(str(request(0, LEAVES[:1])))
-    for _ in range(witness_http.AT_ONCE):
-        case.listener._room.release()
-    assert case.post(str(request(1, LEAVES[:1])))[0] == 200
-    # A memory that is out of reach answers nobody, and says so.
+def test_a_memory_that_is_out_of_reach_answers_nobody_and_says_so(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(witness_http, "Witness", _gone)
     assert case.post(str(request(1, LEAVES[:1])))[0] == 503
 
 
-def test_who_writes_slowly_keeps_nobody_out(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An octet now and then is no silence: without an end, so many strangers would have all the room for ever."""
-    monkeypatch.setattr(witness_http, "LONGEST", 1.0)
+BEGUN = b"POST /add-checkpoint HTTP/1.0\r\nContent-Length: 9000\r\n\r\n"
+
+
+@contextmanager
+def slow(port: int, addresses: Iterable[str]) -> Iterator[list[socket.socket]]:
+    """Connections from these addresses that each write a request, an octet now and then, without an end."""
     over = threading.Event()
+    with ExitStack() as stack:
+        lines = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 10, (address, 0)))
+            for address in addresses
+        ]
+        for line in lines:
+            line.sendall(BEGUN)
 
-    def trickle(slow: socket.socket) -> None:
-        with slow, suppress(OSError):
-            slow.sendall(b"POST /add-checkpoint HTTP/1.0\r\nContent-Length: 9000\r\n\r\n")
+        def trickle() -> None:
             while not over.wait(0.05):
-                slow.sendall(b"x")
+                for line in lines:
+                    with suppress(OSError):  # it was ended
+                        line.sendall(b"x")
 
-    slow = [
-        threading.Thread(target=trickle, args=(socket.create_connection(("127.0.0.1", case.port)),)) for _ in range(3)
-    ]
-    for thread in slow:
+        thread = threading.Thread(target=trickle)
         thread.start()
-    try:
-        end = time.monotonic() + 20
-        while case.listener._room._value > witness_http.AT_ONCE - 3 and time.monotonic() < end:
-            time.sleep(0.01)
-        assert case.listener._room._value == witness_http.AT_ONCE - 3
-        for _ in range(witness_http.AT_ONCE):
-            assert case.listener._room.acquire(timeout=10)
-        for _ in range(witness_http.AT_ONCE):
-            case.listener._room.release()
-        assert case.post(str(request(0, LEAVES[:1])))[0] == 200
-    finally:
-        over.set()
-        for thread in slow:
+        try:
+            yield lines
+        finally:
+            over.set()
             thread.join()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.{}", "127.0.{}.1"], ids=["of one network", "of many networks"])
+def test_who_writes_slowly_keeps_nobody_out(case: Case, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    """An octet now and then is no silence: so many strangers would have all the room, by coming again for ever."""
+    monkeypatch.setattr("pbem.connections.PATIENCE", 0.1)
+    with slow(case.port, [address.format(number) for number in range(2, 18)]):
+        time.sleep(0.2)
+        assert case.post(str(request(0, LEAVES[:1])))[0] == 200
+        assert [case.post(str(request(1, LEAVES[:1])))[0] for _ in range(40)] == [200] * 40
+
+
+def test_whose_request_is_being_answered_makes_room_for_nobody(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a disk is slow, say; more than sixteen are turned away then."""
+    monkeypatch.setattr("pbem.connections.PATIENCE", 0.0)
+    go_on, statuses, under_way = threading.Event(), list[int](), threading.Semaphore(0)
+    answer = case.listener.answer
+
+    def slowly(text: str) -> tuple[int, str, str]:
+        under_way.release()
+        go_on.wait(20)
+        return answer(text)
+
+    monkeypatch.setattr(case.listener, "answer", slowly)
+    asking = [
+        threading.Thread(target=lambda: statuses.append(case.post(str(request(0, LEAVES[:1])))[0])) for _ in range(16)
+    ]
+    for thread in asking:
+        thread.start()
+        assert under_way.acquire(timeout=10)
+    with pytest.raises((ConnectionError, http.client.HTTPException)):
+        case.post(str(request(0, LEAVES[:1])))
+    go_on.set()
+    for thread in asking:
+        thread.join()
+    assert sorted(statuses) == [200, *[409] * 15]
+
+
+def test_who_writes_slowly_is_cut_off(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case.listener, "longest", 0.2)
+    with slow(case.port, ["127.0.0.2"]) as (line,):
+        began = time.monotonic()
+        with suppress(ConnectionError):
+            assert b"400" in line.recv(1000) or not line.recv(1000)
+        assert time.monotonic() - began < witness_http.PATIENCE
 
 
 def _gone(_: object) -> Witness:

@@ -38,7 +38,7 @@ def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]
 
 @pytest.fixture(autouse=True)
 def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In no dialogue anything is judged, parsed, drawn or put into words while the store is locked."""
+    """In no dialogue anything that comes is read, judged or parsed while the store is locked."""
     met, _ = watched(monkeypatch)
     yield
     assert not met

@@ -78,7 +78,7 @@ class TestDraws:
         referee.send(bob, "draw m1 accept\n")
         assert "there is no such offer" in bob.text
         referee.send(ann, "draw m1 offer # again\n")
-        referee.read_three_ways()
+        referee.read_cold()
         referee.send(bob, "draw m1 accept # now\n")
         assert types(referee)[-1] == "closed"
         proved(referee, bob)

@@ -54,7 +54,7 @@ def match_of(referee: Referee) -> Match:
 
 def the_same_after_a_restart(referee: Referee) -> None:
     """What is kept warm is what the store gives back."""
-    referee.read_three_ways()
+    referee.read_cold()
 
 
 def proved(referee: Referee, person: Mailbox) -> list[str]:

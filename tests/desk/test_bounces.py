@@ -53,6 +53,21 @@ def bounce(referee: Referee, to: str, action: str = "failed", status: str = "5.1
     referee.deliver(raw, "", to)
 
 
+def gone(referee: Referee, person: Mailbox, time: timedelta = timedelta()) -> None:
+    """Time goes by, and each letter to this person bounces."""
+    end = referee.now + time
+    query = (
+        "SELECT token FROM outbox WHERE recipient = ? AND created >= ? AND id NOT IN (SELECT outbox FROM bounces)"
+        " ORDER BY id"
+    )
+    while True:
+        while tokens := referee.database.rows(query, (person.address, to_db(referee.now - HOUR))):
+            bounce(referee, f"pbem+b{tokens[0]['token']}@play.example")
+        if referee.now >= end:
+            return
+        referee.wait(min(HOUR, end - referee.now))
+
+
 def since(referee: Referee, person: Mailbox) -> str | None:
     return Players(referee.database).unreachable(person.name)
 
@@ -241,19 +256,19 @@ class TestForEver:
     DAY = timedelta(days=1)
 
     def lost(self, referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
-        ann, bob = referee.begun(options)
+        ann, bob = referee.begun(f"unreachable: stands\n{options}")
         referee.send(ann, ann.filled("orders", "final\n"))
-        bounce(referee, return_path(referee, bob))
+        gone(referee, bob)
         return ann, bob
 
     def test_the_match_can_be_ended_after_pace_and_grace_and_nobody_has_won(self, referee: Referee) -> None:
-        ann, _ = self.lost(referee, "kind: scored\ngames: 3\nmiss: forfeit")
+        ann, bob = self.lost(referee, "kind: scored\ngames: 3\nmiss: forfeit")
         reads_like(ann.last, "post/unreachable")
-        referee.wait(9 * self.DAY)
+        gone(referee, bob, 9 * self.DAY)
         referee.send(ann, "claim m1\n")
         assert "there is nothing to claim" in ann.text
         referee.open_desk()
-        referee.wait(self.DAY)
+        gone(referee, bob, self.DAY)
         referee.send(ann, "claim m1 # now\n")
         assert "Your claim is granted" in ann.text
         end = ann.find("the end")
@@ -265,9 +280,9 @@ class TestForEver:
         assert "     -        0     0      0       1  ann" in ann.text
 
     def test_the_seat_can_go_to_somebody_else(self, referee: Referee) -> None:
-        ann, _ = self.lost(referee)
+        ann, bob = self.lost(referee)
         carl = referee.registered("carl")
-        referee.wait(10 * self.DAY)
+        gone(referee, bob, 10 * self.DAY)
         referee.send(ann, "substitute m1 carl for bob\n")
         referee.send(carl, form_in(carl.text, "substitute"))
         assert "Your clock stands" not in body(carl.find("your seat"))
@@ -279,13 +294,13 @@ class TestForEver:
 
     def test_the_clocks_of_later_turns_stand_too(self, referee: Referee) -> None:
         """Bob's orders were in when he was lost: the next turn's clock must not run against him."""
-        ann, bob = referee.begun("miss: forfeit")
+        ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
         referee.send(bob, bob.filled("orders", "final\n"))
-        bounce(referee, return_path(referee, bob))
+        gone(referee, bob)
         referee.send(ann, ann.filled("orders", "final\n"))
         referee.send(ann, ann.filled("orders", "final\n"))
         referee.open_desk()
-        referee.wait(60 * self.DAY)
+        gone(referee, bob, 60 * self.DAY)
         assert "is lost" not in ann.text
         assert not any("a deadline was missed" in str(letter["Subject"]) for letter in ann.letters)
         referee.send(bob, "status m1\n")
@@ -293,7 +308,7 @@ class TestForEver:
 
     def test_who_comes_back_in_time_goes_on(self, referee: Referee) -> None:
         ann, bob = self.lost(referee)
-        referee.wait(8 * self.DAY)
+        gone(referee, bob, 8 * self.DAY)
         referee.send(bob, "status m1\n")
         referee.wait(3 * self.DAY)
         referee.send(ann, "claim m1\n")
@@ -301,12 +316,75 @@ class TestForEver:
 
     def test_a_pause_and_vacations_and_unreachable_at_once(self, referee: Referee) -> None:
         """Clocks stand as long as any reason lasts, and run on with what was left."""
-        ann, bob = referee.begun("miss: forfeit")
+        ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
         referee.wait(2 * self.DAY)
         bounce(referee, return_path(referee, bob))
-        referee.wait(3 * self.DAY)
+        gone(referee, bob, 3 * self.DAY)
         referee.send(ann, ann.filled("orders", "final\n"))
         referee.send(bob, f"vacation {(referee.now + self.DAY).date()} to {(referee.now + 2 * self.DAY).date()}\n")
         referee.send(bob, "status m1\n", sign=False)
         # Six days are left by now, for the letter that came back was five days old: and two days of vacation.
         assert "Sunday 15 March 2026, 12:00 UTC" in bob.text
+
+
+class TestSilence:
+    """Anybody can write a bounce of a letter that reached him."""
+
+    DAY = timedelta(days=1)
+
+    def test_who_bounces_one_letter_and_is_silent_loses_all_the_same(self, referee: Referee) -> None:
+        """By the terms of matches from before there was the choice, too."""
+        ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
+        referee.send(ann, ann.filled("orders", "final\n"))
+        bounce(referee, return_path(referee, bob))
+        assert since(referee, bob) is not None
+        referee.wait(2 * self.DAY)
+        assert since(referee, bob) is None
+        reads_like(ann.find("can be reached again"), "post/reached-again")
+        reads_like(bob.find("letters reach you again"), "post/letters-reach-you-again")
+        referee.wait(10 * self.DAY)
+        assert "You won Spaceships game 1" in body(ann.find("the end"))
+        checks = list(verify(attachment(ann.find("the end"), ".zip"), Letters))
+        assert all(check.holds for check in checks), checks[-1]
+
+    def test_a_letter_that_bounces_although_a_later_one_arrived_is_not_believed(
+        self, referee: Referee, operator: Mailbox
+    ) -> None:
+        ann, bob = referee.begun("unreachable: stands")
+        path = return_path(referee, bob)
+        referee.send(bob, "status m1\n", sign=False)
+        letters = len(ann.letters), len(bob.letters), len(operator.letters)
+        bounce(referee, path)
+        assert since(referee, bob) is None
+        assert (len(ann.letters), len(bob.letters), len(operator.letters)) == letters
+        bounce(referee, return_path(referee, bob))
+        assert since(referee, bob) is not None, "the later one did not arrive either"
+
+    def test_by_default_it_loses_after_the_same_time(self, referee: Referee) -> None:
+        ann, bob = referee.begun("miss: forfeit")
+        referee.send(ann, ann.filled("orders", "final\n"))
+        gone(referee, bob)
+        reads_like(ann.last, "post/unreachable-loses")
+        reads_like(bob.last, "post/returned-loses")
+        gone(referee, bob, 9 * self.DAY)
+        assert not any("the end" in str(letter["Subject"]) for letter in ann.letters)
+        gone(referee, bob, self.DAY)
+        assert "You won Spaceships game 1" in body(ann.find("the end"))
+        checks = list(verify(attachment(ann.find("the end"), ".zip"), Letters))
+        assert all(check.holds for check in checks), checks[-1]
+
+    def test_without_deadlines_the_match_can_be_left(self, referee: Referee) -> None:
+        ann, bob = referee.begun("pace: none")
+        referee.send(ann, ann.filled("orders", "final\n"))
+        gone(referee, bob, 30 * self.DAY)
+        referee.send(ann, "claim m1\n")
+        assert "without a winner" in body(ann.find("the end"))
+
+    def test_nothing_is_claimed_by_who_owes_an_answer(self, referee: Referee) -> None:
+        """Bob missed his time, and then his letters bounced; he may have answered since."""
+        ann, bob = referee.begun("unreachable: stands")
+        referee.wait(11 * self.DAY)
+        bounce(referee, return_path(referee, bob))
+        gone(referee, bob, 11 * self.DAY)
+        referee.send(ann, "claim m1\n")
+        assert "first send what is due" in ann.text

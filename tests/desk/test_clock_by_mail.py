@@ -423,7 +423,7 @@ class TestBanksAndWeekends:
         assert "including the 6 days left in your bank" in body(bob.find("turn 1"))
         assert "including the 10 days left in your bank" in body(ann.find("turn 1"))
         assert deadline(bob.find("turn 1")) == datetime(2026, 3, 17, 12, tzinfo=UTC)
-        referee.read_three_ways()
+        referee.read_cold()
         referee.turn((ann, "Gv1"))
         referee.wait(9 * DAY)
         assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
@@ -536,10 +536,71 @@ class TestSecrets:
         assert len(told[0]) > 2
         assert told[0] == told[1] == told[2] == told[3]
 
+    @pytest.mark.parametrize("miss", ["wait", "pass", "forfeit", "default"])
+    def test_nor_once_she_has_missed_her_time_as_long_as_he_owes_orders(self, tmp_path: Path, miss: str) -> None:
+        """Whatever Bob or the newcomer asks, the answers are the same whether Ann has answered since or not."""
+        told = []
+        for number, plan in enumerate(([], ["Rv5"], ["Rv5", "clear"], ["Rv5", "Rv4"])):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            referee = Referee(folder)
+            ann, bob = begun(referee, f"pace: 2d\ngrace: 1d\nmiss: {miss}")
+            carl = referee.registered("carl")
+            if miss == "pass":  # Ann alone missed turn 1, and turn 2 is due
+                referee.send(bob, bob.filled("orders", "final"))
+            referee.wait(4 * DAY)
+            before = len(bob.letters), len(carl.letters)
+            turn = 2 if miss == "pass" else 1
+            for rev, orders in enumerate(plan, 1):
+                text = f"clear m1 turn {turn}\n" if orders == "clear" else ann.filled("orders", orders, rev)
+                referee.send(ann, text)
+            referee.sent = itertools.count(1000)
+            for text in (
+                *("substitute m1 carl for ann\n", "substitute m1 carl for bob\n", "substitute m1 none for bob\n"),
+                *("claim m1\n", "draw m1 offer\n", "annul m1 offer\n", "extend m1 1d\n", f"clear m1 turn {turn}\n"),
+            ):
+                referee.send(bob, text)
+            preview = f"preview m1 turn {turn}\nRv5\nend\n"
+            for text in ("status\n", "status m1\n", "list mine\n", "diary m1\n", "report m1 all\n", preview):
+                referee.send(bob, text, sign=False)
+            for text in ("substitute m1 carl for ann\n", "substitute m1 carl for bob\n"):
+                referee.send(carl, text)
+            referee.wait(DAY / 2)
+            letters = [letter.as_bytes() for letter in (*bob.letters[before[0] :], *carl.letters[before[1] :])]
+            told.append([_without_chance(letter) for letter in letters])
+            referee.close()
+        assert len(told[0]) > 15
+        assert told[0] == told[1] == told[2] == told[3]
+
+    def test_nor_through_a_newcomer(self, tmp_path: Path) -> None:
+        """Bob names Carl while his orders are in, and withdraws them: Carl does not see whether Ann has answered."""
+        told = []
+        for number, plan in enumerate(([], ["Rv5"])):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            referee = Referee(folder)
+            ann, bob = begun(referee, "pace: 2d\ngrace: 1d")
+            carl = referee.registered("carl")
+            referee.send(bob, bob.filled("orders", ""))
+            referee.wait(4 * DAY)
+            referee.send(bob, "substitute m1 carl for ann\n")
+            assert "carl has been asked" in bob.text
+            referee.send(bob, "clear m1 turn 1\n")
+            before = len(carl.letters)
+            for orders in plan:
+                referee.send(ann, ann.filled("orders", orders))
+            referee.sent = itertools.count(1000)
+            for text in ("substitute m1 carl for ann\n", f"substitute m1 carl for ann {'0' * 64}\n"):
+                referee.send(carl, text)
+            told.append([_without_chance(letter.as_bytes()) for letter in carl.letters[before:]])
+            referee.close()
+        assert len(told[0]) == 2
+        assert told[0] == told[1]
+
 
 def _without_chance(letter: bytes) -> bytes:
     """Without Message-ID and boundaries, which are drawn by lot."""
-    lines = re.sub(rb"(?m)^List-Unsubscribe:.*\n(?:[ \t].*\n)*", b"", letter).split(b"\n")
+    lines = re.sub(rb"(?m)^List-Unsubscribe:.*\n(?:[ \t].*\n)*|=_[0-9a-f]{32}", b"", letter).split(b"\n")
     return b"\n".join(
         line for line in lines if not line.startswith((b"Message-ID", b"In-Reply-To", b"References", b" <"))
     )

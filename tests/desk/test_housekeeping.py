@@ -151,7 +151,7 @@ def test_the_operator_hears_of_it_though_the_store_was_busy(
 
     monkeypatch.setattr(Database, "room", lambda _: 0)
     with monkeypatch.context() as patch:
-        patch.setattr(Database, "decide", fail)
+        patch.setattr(Database, "transaction", fail)
         with pytest.raises(BusyError):
             referee.desk.housekeeping.look(referee.now)
     referee.desk.housekeeping.look(referee.now)

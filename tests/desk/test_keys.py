@@ -120,6 +120,23 @@ def test_a_key_attached_within_the_signature(referee: Referee) -> None:
     assert "and valid from now on" in ann.text
 
 
+def test_a_signed_entity_that_programs_read_in_different_ways_has_no_effect(referee: Referee) -> None:
+    """Two headers, or HTML beside the text, would let the signer say another thing to people than to the server."""
+    ann = referee.person("ann")
+    pgp = (KEYS / "pgp-anna.pub.asc").read_text()
+    referee.deliver(pasted(ann, f"register ann\n{pgp}"), ann.address)
+    referee.deliver(by_openpgp_mime(ann, confirming(ann)), ann.address)
+    wish = f"set mail words\n{placed(ann)}"
+    plain, page = "Content-Type: text/plain\n", "Content-Type: text/html\n"
+    parts = f"--c\n{plain}\n{wish}\n--c\n{page}\n<p>Hello!</p>\n--c--"
+    for kind, content in ((plain + page, wish), ("Content-Type: multipart/alternative; boundary=c\n", parts)):
+        referee.deliver(by_openpgp_mime(ann, f"\n{content}", content_type=kind), ann.address)
+        assert ann.last["Subject"] == "[pbem] A letter in your name was not accepted"
+        assert "in different ways" in " ".join(ann.text.split())
+    referee.deliver(by_openpgp_mime(ann, f"\n{wish}", content_type=plain), ann.address)
+    assert "not accepted" not in ann.last["Subject"]
+
+
 def test_revoked_and_expired_keys_are_not_registered(referee: Referee) -> None:
     ann = referee.person("ann")
     for name, state in (("revo", "revoked"), ("exie", "expired")):

@@ -116,7 +116,7 @@ def test_what_was_answered_meanwhile_moves_nothing(referee: Referee) -> None:
 
 @pytest.mark.parametrize("crash", [False, True])
 def test_a_letter_that_was_given_up_is_the_postmasters_business(referee: Referee, *, crash: bool) -> None:
-    ann, bob = begun(referee)
+    ann, bob = begun(referee, "unreachable: stands")
     referee.away = {bob.address}
     referee.turn((ann, ""), (bob, ""))
     referee.wait(2 * DAY)

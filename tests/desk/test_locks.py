@@ -1,10 +1,10 @@
-"""What takes long is done while the store is not locked: dialogues with all that may take long in them."""
+"""Reading, judging and parsing is done while the store is not locked: dialogues with all of it in them."""
 
 from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from referee import SERVER, Referee, body, sent_from, whole_sentence
@@ -12,9 +12,7 @@ from unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
 from pbem.letters.draft import TemplateText
-from pbem.mail.compose import Composer
-from pbem.store.database import Database
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     import pytest
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
 
-def test_a_match_with_all_that_is_read_drawn_and_packed(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_match_with_all_that_is_read_and_judged(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     met, seen = watched(monkeypatch)
     referee.registered("carl")  # so that the opening is played, and not copied
     ann, bob = referee.begun()
@@ -33,62 +31,11 @@ def test_a_match_with_all_that_is_read_drawn_and_packed(referee: Referee, monkey
     referee.send(bob, f"resign m1 match\nserver {SERVER}\nplayer bob\nend\n")
     referee.wait(timedelta(days=2))
     assert not met
-    assert seen >= {
-        "InProcess.found", "InProcess.understand", "InProcess.parse_key", "judge", "parse_key", "parse", "write",
-        "Template.render", "Image.save", "Composer.compose",
-    }  # fmt: skip
-
-
-def test_others_write_while_letters_are_put_into_words(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever hands a letter in is not asked to come again."""
-    ann, _ = referee.begun()
-    envelope = Envelope("carl@mail.example", (f"pbem@{SERVER}",))
-    kept: list[object] = []
-    compose = Composer.compose
-
-    with Database(referee.database.place) as beside:
-        inbox = Inbox(beside, referee.vault)
-
-        def composed(*given: Any, **named: Any) -> bytes:
-            kept.extend(inbox.put_all([(envelope, b"%d" % len(kept))], referee.now, wait=False))
-            return compose(*given, **named)
-
-        monkeypatch.setattr(Composer, "compose", composed)
-        referee.send(ann, ann.filled("orders", ORDERS))
-    assert kept
-    assert all(kept)
-
-
-def test_a_letter_received_while_a_miss_is_put_into_words_is_heard(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It came in time, and was stored only when the clock had decided: that decision is not written."""
-    ann, bob = referee.begun()
-    referee.turn((ann, ORDERS))
-    raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", f"final\n{ORDERS}")))
-    compose = Composer.compose
-    kept: list[object] = []
-    patience = referee.match().clocks[2].patience
-    assert patience is not None
-
-    def composed(*given: Any, **named: Any) -> bytes:
-        if not kept:
-            kept.append(referee.inbox.put(Envelope(bob.address, (f"pbem@{SERVER}",)), raw, patience))
-        return compose(*given, **named)
-
-    referee.now = patience + timedelta(seconds=1)
-    referee.alive()
-    monkeypatch.setattr(Composer, "compose", composed)
-    referee.desk.tick(referee.now)
-    assert kept
-    assert 2 not in referee.match().missed
-    referee.work()
-    assert referee.match().turn == 2
-    assert 2 not in referee.match().missed
+    assert seen >= {"InProcess.found", "InProcess.understand", "InProcess.parse_key", "judge", "parse_key", "parse"}
 
 
 def test_what_waits_for_a_digest_and_is_taken_with_the_next_letter(referee: Referee) -> None:
-    """Both are decided together, so that the first is not in words yet when the second one takes it along."""
+    """Both are decided together, and the second one takes the first along."""
     ann, bob = referee.begun()
     referee.send(bob, f"set mail digest\nserver {SERVER}\nplayer bob\nrev 1\n")
     referee.send(ann, "draw m1 offer\n", follow=False)

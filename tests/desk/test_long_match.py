@@ -61,6 +61,7 @@ class Years:
         self.left: Mailbox
         self.ann, self.bob = referee.agreed(
             f"fleet: cost:{BASE}\nkind: continued\ngames: 20\npace: 16d\ngrace: 4d\nmiss: pass\nsettle: 10m"
+            "\nunreachable: stands"
         )
         referee.send(self.bob, "set timezone America/New_York\n")
 
@@ -139,9 +140,10 @@ class Years:
     def after_a_bounce(self) -> None:
         self.orders(self.ann, CELLS[0])
         query = "SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC"
-        to = f"pbem+b{self.referee.database.scalar(query, (self.bob.address,))}@play.example"
-        self.referee.deliver(BOUNCE.format(to=to).replace("\n", "\r\n").encode(), "", to)
-        self.referee.wait(25 * DAY)
+        for _ in range(50):
+            to = f"pbem+b{self.referee.database.scalar(query, (self.bob.address,))}@play.example"
+            self.referee.deliver(BOUNCE.format(to=to).replace("\n", "\r\n").encode(), "", to)
+            self.referee.wait(DAY / 2)
         reads_like(self.ann.find("do not reach"), "long-match/unreachable")
         self.referee.send(self.bob, "status m1 # here I am\n")
         reads_like(self.ann.find("can be reached again"), "long-match/reachable")
@@ -165,13 +167,13 @@ class Years:
         self.referee.wait(20 * DAY)
         carl = self.referee.registered("carl")
         self.referee.send(carl, "set mail digest\n")
+        self.orders(self.ann, CELLS[1])
         self.referee.send(self.ann, "substitute m1 carl for bob\n")
         reads_like(carl.find("will you take"), "long-match/will-you-take-the-seat")
         self.referee.wait(2 * DAY)
         self.referee.send(carl, form_in(body(carl.find("will you take")), "substitute"))
         reads_like(carl.find("your seat"), "long-match/welcome")
         self.left, self.bob = self.bob, carl
-        self.orders(self.ann, CELLS[1])
         self.orders(self.bob, CELLS[3])
         self.referee.wait(2 * DAY)
         self.by_resignation()

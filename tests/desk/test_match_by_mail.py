@@ -78,11 +78,11 @@ def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
     play_small(referee, ann, bob)
     assert "Add ships whose costs add up to exactly 3" in body(ann.find("game 2, send your setup"))
     assert "Add ships" not in body(bob.find("game 2, send your setup"))
-    referee.read_three_ways()
+    referee.read_cold()
     referee.send(ann, ann.filled("setup", "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.read_three_ways()
+        referee.read_cold()
         referee.turn((bob, ""), (ann, cell))
     checks = list(verify(attachment(bob.find("game 2, the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks

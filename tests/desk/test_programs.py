@@ -215,6 +215,7 @@ class TestWelcome:
     def test_the_house_writes_to_as_many_as_play_with_it(self, housed: Referee) -> None:
         robo, ann = program(housed), housed.registered("ann")
         housed.send(ann, "new spaceships with robo end\n")
+        housed.send(robo, form_in(robo.text, "accept", lines=1))
         for person, refused in ((robo, False), (ann, True)):
             for number in range(51):
                 housed.send(person, f"press m1\n{number} is it.\nend\n")

@@ -29,7 +29,7 @@ def standing(referee: Referee) -> list[Any]:
     rows = [[row | {"version": 0} for row in referee.database.rows(f"SELECT * FROM {table}")] for table in tables]
     numbers = [number for (number,) in referee.database.execute("SELECT number FROM matches")]
     matches = Matches(referee.database, referee.vault)  # what is submitted again is sealed anew
-    return [rows, [matches.submissions(number) for number in numbers]]
+    return [rows, [matches.submitted(number) for number in numbers]]
 
 
 class Recorder:

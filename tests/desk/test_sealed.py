@@ -16,6 +16,7 @@ from signers import WAYS, pasted
 from stores import of_sqlite
 
 from pbem import identity
+from pbem.desk.sealed_state import for_page
 from pbem.identity import parse_key, ssh
 from pbem.mail.message import read
 from pbem.match.sealed_documents import hashed
@@ -134,6 +135,22 @@ def test_each_letter_says_how_the_match_stands_and_what_the_others_signed(refere
             assert verdict.signed.startswith((b"step m1 ", b"seal m1 "))
             seen += 1
     assert seen > 10
+
+
+def test_a_link_has_what_its_page_can_check_of_a_resignation_and_no_more(referee: Referee) -> None:
+    """The others' Ed25519 keys, the last head, and the text: an opponent with a large key does not end the links."""
+    seats = begun(referee)
+    turns(referee, seats, 2)
+    referee.send(seats[0].box, "resign m1 game 1\n")
+    sealed = seats[1].look()["sealed"]
+    assert sealed["resignation"].startswith("resign m1 game 1\n")
+    key, steps = " ".join(sealed["keys"]["1"][0].split()[:2]), sealed["steps"]
+    large = {"keys": {"1": [f"{key} comment", f"ssh-rsa {'A' * 9000}"], "2": [key]}, "resignation": "x" * 9000}
+    for told, resignation in ((sealed, sealed["resignation"]), (sealed | large, "")):
+        linked = for_page(told, 2)
+        assert linked["keys"] == {"1": [key]}
+        assert linked["resignation"] == resignation
+        assert [step.get("head") for step in linked["steps"]] == [None] * (len(steps) - 1) + [steps[-1]["head"]]
 
 
 def test_a_note_comes_back_to_its_writer_alone(referee: Referee) -> None:
@@ -475,7 +492,9 @@ def test_a_lie_is_told_of_at_the_end_by_name(referee: Referee) -> None:
     bob.lie = deny
     while bob.lie is deny:
         assert sum(seat.write(referee) for seat in (ann, bob))
-    referee.send(ann.box, "resign m1 game 1\n")
+    referee.send(bob.box, "resign m1 game 1\n")
+    assert "The game is over, because bob resigned." in body(ann.box.last)
+    assert "The game is over, because you resigned." in body(bob.box.find("reveal your secrets"))
     play(referee, [ann, bob])
     told = body(ann.box.find("the match is closed"))
     assert "You won Spaceships game 1" in told
@@ -520,11 +539,13 @@ class World:
         return [letter.as_bytes() for seat in (self.ann, self.bob) for letter in seat.box.letters]
 
     def opened(self) -> bytes:
-        """All that the store holds, with the server's key: letters, papers, submissions, snapshots."""
+        """All that the store holds, with the server's key: letters, papers, submissions."""
         matches, found = self.referee.desk.archive.matches, list[bytes]()
+        for row in self.referee.database.table("submissions"):
+            context = "submission {match} {game} {turn} {seat}".format_map(row)
+            found += [self.referee.vault.open(row[column], context) for column in ("sealed", "letter")]
         found += matches.papers(1, 99, 99, 1).values()
         found += matches.papers(1, 99, 99, 2).values()
-        found += [str(row.content).encode() + row.letter for row in matches.submissions(1)]
         found += [entry.entry for entry in matches.entries(1)]
         return b"\n".join(found)
 

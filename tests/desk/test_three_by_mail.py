@@ -62,7 +62,7 @@ def test_three_play_to_the_reveal_and_one_is_out_early(referee: Referee) -> None
     assert "You have nothing to do in turn 2." in body(cem.find("turn 1"))
     assert "orders m1" not in body(cem.find("turn 1"))
     for number, turn in enumerate(TURNS[1:], start=2):
-        referee.read_three_ways()
+        referee.read_cold()
         play(referee, people, turn)
         for person in people:
             report = person.find(f"turn {number}")
@@ -147,7 +147,7 @@ def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Refere
     assert "you have nothing to order in turn 2" in bob.text
     referee.send(bob, "resign m1 game 1\n")
     assert "you are out of this game, and the others play on" in bob.text
-    referee.read_three_ways()
+    referee.read_cold()
     referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: MFF\nH: LFF\nI: MFF"))
     for person in people:
         assert held(person.find(", the end"))[-1].startswith("ann won, scores [3, 0, 0]")

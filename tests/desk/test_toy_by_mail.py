@@ -43,7 +43,7 @@ def test_a_continued_match_is_played_and_proved(referee: Referee) -> None:
         assert f"You hide {other}" in body(bob.find(f"game {game} begins"))
         for turn, guess in enumerate(guesses, start=1):
             person, idle = (ann, bob) if turn % 2 else (bob, ann)
-            referee.read_three_ways()
+            referee.read_cold()
             referee.send(person, person.filled("orders", f"final\nguess {guess}"))
             for reader in (person, idle):
                 report = reader.find(f"game {game}, turn {turn}")

@@ -30,7 +30,6 @@ def upgraded(referee: Referee) -> Match:
         entry = replace(first, body=old)
         referee.database.write("UPDATE entries SET entry = ? WHERE match = 1 AND seq = 1", (entry.canonical(),))
         referee.database.write("DELETE FROM consents")
-        referee.database.write("DELETE FROM snapshots")
         referee.database.write(VERSION_1.strip().rstrip(";"))
     referee.open_desk()
     return referee.match()

@@ -175,7 +175,7 @@ def test_a_bounce_is_known_by_the_header_that_it_quotes(referee: Referee) -> Non
     referee.deliver(bytes(letter), "")
     assert Players(referee.database).unreachable("bob") is None
     before = len(ann.letters)
-    referee.deliver(dsn(letter), "")
+    referee.deliver(dsn(bob.last), "")
     assert Players(referee.database).unreachable("bob") is not None
     assert re.search(r"letters to bob .*do not arrive|letters do not reach bob", ann.text + str(ann.last["Subject"]))
     assert len(ann.letters) == before + 1

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 from datetime import UTC, datetime, timedelta
+from itertools import combinations_with_replacement
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +19,11 @@ from pbem.identity.sender_auth import vouch
 from pbem.mail.message import read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pbem.identity import Verdict
+
+CONFIG = Path(__file__).parents[2] / "config"
 
 AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 LETTER = (
@@ -354,11 +361,121 @@ def test_case_24_injected_authentication_results() -> None:
         result("dkim=pass header.d=mail.example", f"{OURS} 2"),
         result("dkim=pass header.d=mail.example", f"({OURS}) mx.evil.example"),
         result(f"x=y\r\n {OURS}; dkim=pass header.d=mail.example", "mx.evil.example"),
+        result("dkim=pass header.d=mail.example", OURS.replace(".p", "\\x.p")),
+        result("dkim=pass header.d=mail.example", OURS.replace(".p", "\\.p")),
+        result("dkim=pass header.d=mail.example", f"(\0) {OURS}"),
+        result("dkim=pass header.d=mail.example", f"(mine) {OURS}"),
+        result("dkim=pass header.d=mail.example", f"\u00a0{OURS}"),
+        result("dkim=pass header.d=mail.example", f"{OURS}\u00a0"),
+        result("dkim=pass header.d=mail.example; spf=pass\\", OURS),
+        result("dkim=pass header.d=mail.example; x=\0", OURS),
     ],
 )
 def test_case_24_what_our_server_may_not_have_taken_out_is_not_its_word(head: str) -> None:
     """What it reads as no such header, or as part of another one, it leaves where a stranger put it."""
-    assert not told(head) or authres.is_unclear(read(f"{head}\r\n".encode() + LETTER))
+    assert not told(head) or authres.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
+
+
+def test_no_letter_of_the_servers_name_is_one_that_only_unicode_calls_so() -> None:
+    """U+212A is the Kelvin sign: a `k` to Python, and to no filter."""
+    head = result("dkim=pass header.d=mail.example", "mx.du\u212ae.example")
+    letter = read(f"{head}\r\n".encode() + LETTER)
+    assert not authres.passed(letter, "mx.duke.example") or authres.is_unclear(letter, "mx.duke.example")
+
+
+def test_a_server_that_is_called_quoted() -> None:
+    head = result("dkim=pass header.d=mail.example", '"x"')
+    assert authres.passed(read(f"{head}\r\n".encode() + LETTER), "quoted") is None
+
+
+def test_a_quotation_mark_that_is_escaped_ends_no_quote() -> None:
+    assert told(result(r'spf=fail reason="a\"; dkim=pass header.d=evil.example; x=\""')) is None
+
+
+# The recommended filter (config/postfix) against our reader: `filtered` leaves in place all that it would not match.
+
+FILTERED = "mks.play.example"
+"""A name with the letters that have doubles in Unicode: U+212A and U+017F."""
+
+_EXPRESSION = re.search(r"(?m)^/(.+)/ +IGNORE$", (CONFIG / "postfix" / "pbem_headers").read_text())
+assert _EXPRESSION is not None
+FILTER = re.compile(
+    _EXPRESSION[1].replace("[:space:]", r"\s").replace(r"play\.example", re.escape(FILTERED)).encode(), re.I | re.S
+)
+
+
+def filtered(raw: bytes, line_end: bytes) -> bytes:
+    """A letter behind a mail server with this filter and these line ends; the filter sees nothing behind a NUL."""
+    lines = re.split(line_end, raw)
+    kept: list[bytes] = []
+    while lines and re.match(rb"[!-9;-~]+[ \t]*:", lines[0]):
+        field = [lines.pop(0)]
+        while lines and lines[0][:1] in {b" ", b"\t"}:
+            field.append(lines.pop(0))
+        if not FILTER.match(b"\n".join(field).partition(b"\0")[0]):
+            kept += field
+    return b"\r\n".join([b"Received: from x by y; Sat, 21 Nov 2026 07:31:00 +0000", *kept, *lines])
+
+
+ODD: tuple[str, ...] = (
+    " ",
+    "\t",
+    "\r\n ",
+    "\r\n\t\r\n ",
+    "\n ",
+    "\r ",
+    "\r",
+    "\n",
+    "\r\n",
+    "\r\n\r\n",
+    "\0",
+    "\x1b",
+    "\x1c",
+    "\x85",
+)
+ODD += ("(x)", "(\0)", "(a(b)\\))", "(\u00e9)", "(", ")", "\\", "\\x", '"', ";", "x=y;", "1", " 1", "2")
+ODD += ("\u00a0", "\u00ad", "\u2028", "\ufeff", "=?utf-8?q?x?=")
+SLOTS = {
+    "above": ("X: y\r\n", "X: y\n", "X: y\r", "X: y\r\r\n", "X: y\r\n \r\n", "X: y\0\r\n", "From x\r\n", "\r\n"),
+    "name": (
+        "aUTHENTICATION-rESULTS",
+        "Authentication-Results ",
+        "Authentication-Re\u017fults",
+        "Authentication-Results\0",
+    ),
+    "before": ODD,
+    "server": (FILTERED.upper(), FILTERED.replace("k", "\u212a"), FILTERED.replace("s", "\u017f"), f'"{FILTERED}"'),
+    "early": ODD,
+    "late": ODD,
+    "after": ODD,
+}
+USUAL = {"name": "Authentication-Results", "before": " ", "server": FILTERED}
+
+
+def heads() -> Iterator[str]:
+    """Headers in the server's name, in which up to two things are not as usual."""
+    odd = [(slot, value) for slot, values in SLOTS.items() for value in values]
+    for one, other in combinations_with_replacement(odd, 2):
+        at = dict.fromkeys(SLOTS, "") | USUAL | dict((one, other))
+        first, second, third = at["server"][:2], at["server"][2:4], at["server"][4:]
+        server = f"{first}{at['early']}{second}{at['late']}{third}"
+        yield f"{at['above']}{at['name']}:{at['before']}{server}{at['after']}; dkim=pass header.d=mail.example\r\n"
+
+
+def test_what_our_server_is_taken_to_say_the_recommended_filter_removes() -> None:
+    read_at_all = 0
+    for head in heads():
+        read_at_all += bool(told_by(head.encode() + LETTER, FILTERED))
+        for line_end in (rb"\r\n", rb"\r?\n", rb"\r\n|\r|\n"):
+            assert not told_by(filtered(head.encode() + LETTER, line_end), FILTERED), head
+    assert read_at_all > 100, "without the filter, many are read"
+
+
+def told_by(raw: bytes, server: str) -> list[str]:
+    """The domains whose signatures the server is taken to have found good."""
+    letter = read(raw)
+    found = authres.passed(letter, server)
+    return [] if found is None or authres.is_unclear(letter, server) else found[1]
 
 
 def test_our_servers_word_in_any_dress() -> None:
@@ -369,8 +486,9 @@ def test_our_servers_word_in_any_dress() -> None:
         f"Authentication-Results: {OURS}(a) 1; dkim(b)=(c)pass(d) header(e).(f)d=mail.example",
     ):
         assert told(head) == ["mail.example"]
-        assert not authres.is_unclear(read(f"{head}\r\n".encode() + LETTER))
-        assert not authres.is_unclear(read(f"{head}\r\n".encode().replace(b"\r", b"") + LETTER.replace(b"\r", b"")))
+        assert not authres.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
+        bare = f"{head}\r\n".encode().replace(b"\r", b"") + LETTER.replace(b"\r", b"")
+        assert not authres.is_unclear(read(bare), OURS)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,8 @@ EXAMPLES = {
     "press": "press m17\nGood luck!\nend",
     "observe": "observe m17",
     "unobserve": "unobserve m17",
+    "block": "block rolf",
+    "unblock": "unblock rolf",
     "standings": "standings",
     "resign": "resign m17",
     "draw": "draw m17 offer",
@@ -126,6 +128,8 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "press",
         "observe",
         "unobserve",
+        "block",
+        "unblock",
         "set",
         *KEYED,
     }
@@ -147,6 +151,12 @@ def test_all_commands_in_one_letter_and_on_one_line() -> None:
     assert [command.name for command in letter.commands] == [name for name in COMMANDS if name != "press"]
     assert not any(command.faults for command in letter.commands)
     assert letter.ignored == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_block_is_one_before_any_command_and_in_no_prose(name: str) -> None:
+    assert [command.name for command in parse(f"block rolf\n{EXAMPLES[name]}").commands] == ["block", name]
+    assert not parse("block the centre and run").commands
 
 
 def test_orders() -> None:

@@ -568,7 +568,7 @@ class Story:
         return loaded[0]
 
     def compare(self) -> None:
-        self.referee.read_three_ways()
+        self.referee.read_cold()
 
     def text(self, person: Mailbox) -> str:
         rng, match = self.rng, self.loaded()
@@ -705,7 +705,7 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     kind: str, body: dict[str, Any], unreachable: set[int]
 ) -> None:
     """Or the others could give away the seat of somebody who is there again."""
-    match = replace(Table().agree().begin().match, unreachable={1: START})
+    match = replace(Table(unreachable="stands").agree().begin().match, unreachable={1: START})
     time = "2026-03-02T12:00:00Z"
     entry = Entry(match.seq + 1, match.head, time, kind, body)
     source: Any = None

@@ -12,6 +12,7 @@ from sealed_match import SealedMatch, changed, said_otherwise
 from pbem.games import Refused, Result, rules
 from pbem.match.advance_orders import store
 from pbem.match.changed import replace
+from pbem.match.events import agreed
 from pbem.match.events.agreements import agree
 from pbem.match.events.claimed import claim, silent
 from pbem.match.events.nominated import nominate
@@ -444,13 +445,31 @@ def test_who_resigns_has_lost_and_both_reveal() -> None:
     table.proved()
 
 
-def test_the_winner_must_reveal_though_the_other_resigned() -> None:
-    table = small(1)
-    table.resign(table.owners[1])
+def resigned_and_silent(**lines: str) -> SealedMatch:
+    """Seat 2 resigned the whole match and revealed; the other did not."""
+    table = small(1, 1, **lines)
+    table.resign(table.owners[1], whole_match=True)
     table.reveal(table.owners[1])
     table.wait(11)
-    assert table.match.games[0].winner == 2
-    assert table.match.games[0].reason == "not revealed"
+    table.proved()
+    return table
+
+
+@pytest.mark.parametrize("kind", ["single", "scored", "continued"])
+def test_who_resigned_does_not_win_because_the_other_is_silent(kind: str) -> None:
+    table = resigned_and_silent(kind=kind, **({} if kind == "single" else {"games": "2"}))
+    (ended,) = table.match.games
+    assert (ended.winner, ended.reason) == (0, "not revealed")
+    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "not revealed"}
+
+
+def test_matches_that_began_before_end_as_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The game was won by who had resigned, and the match by the other."""
+    monkeypatch.setattr(agreed, "SEALED_BUNDLE", 2)
+    table = resigned_and_silent()
+    assert table.entries[0].body["bundle"] == 2
+    assert (table.match.games[0].winner, table.match.games[0].reason) == (2, "not revealed")
+    assert table.match.outcome == {"winner": 1, "scores": [0, 0], "reason": "resignation"}
 
 
 def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:

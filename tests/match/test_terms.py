@@ -32,7 +32,8 @@ def faults(players: tuple[str, ...] = TWO, game: str = "spaceships", **lines: st
 
 def test_defaults() -> None:
     terms = propose()
-    assert terms == Terms("spaceships", 1, {}, "single", 1, None, "sum of scores", 600, "public", TWO)
+    like = Terms("spaceships", 1, {}, "single", 1, None, "sum of scores", 600, "public", TWO, unreachable="loses")
+    assert terms == like
     assert terms.settling == SETTLE
     assert dict(terms.first_options().changed) == {}
 
@@ -69,6 +70,8 @@ def test_defaults() -> None:
         ("keys", "Demanded", "keys", "demanded"),
         ("sealed", "No", "sealed", False),
         ("sealed", "Yes", "sealed", True),
+        ("unreachable", "loses", "unreachable", "loses"),
+        ("unreachable", "Stands", "unreachable", "stands"),
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
@@ -256,10 +259,11 @@ CHANGED: dict[str, Any] = {
     "bank": 1,
     "keys": "demanded",
     "sealed": True,
+    "unreachable": "stands",
 }
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Terms)])
+@pytest.mark.parametrize("name", [field.name for field in fields(Terms) if field.compare])
 def test_the_hash_changes_with_each_term(name: str) -> None:
     terms = propose()
     assert getattr(terms, name) != CHANGED[name]
@@ -321,3 +325,21 @@ def test_what_follows_may_also_be_said(key: str, text: str) -> None:
 def test_a_sealed_match_is_proposed_again_as_it_was() -> None:
     terms = propose(sealed="yes", kind="scored", games="2")
     assert Terms.propose("spaceships", terms.lines(), TWO, SETTLE) == terms
+
+
+# Unreachable players.
+
+
+def test_terms_from_before_there_was_the_choice_keep_their_hash_and_stand() -> None:
+    document = propose(unreachable="stands").document()
+    assert "unreachable" not in document
+    assert Terms.read(document).unreachable == "stands"
+    assert propose().document()["unreachable"] == "loses"
+
+
+def test_without_deadlines_nobody_loses_by_being_out_of_reach() -> None:
+    assert propose(pace="none").unreachable == "stands"
+    assert propose(pace="none", unreachable="stands") == propose(pace="none")
+    assert faults(pace="none", unreachable="loses") == ["unreachable"]
+    lines: dict[str, Any] = propose(pace="none").lines()
+    assert propose(**lines) == propose(pace="none")

@@ -169,7 +169,7 @@ SIGN = """async ([raw, text]) => {
 
 def test_a_signature_is_one_of_ssh_keygen() -> None:
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-    scripts, text = Scripts("sshsig.js"), "orders m1 turn 3\nRv1 ö\nend\n"
+    scripts, text = Scripts("ed25519.js", "sshsig.js"), "orders m1 turn 3\nRv1 ö\nend\n"
     scripts.context.add_callable("signature", lambda told: key.sign(bytes.fromhex(told)).hex())
     scripts.context.add_callable("packed", lambda octets: base64.b64encode(bytes.fromhex(octets)).decode())
     line, signed = scripts.evaluate(SIGN, [key.public_key().public_bytes_raw().hex(), text])

@@ -39,7 +39,7 @@ RUN = """async (packed) => {
 
 @pytest.fixture
 def verifier() -> Scripts:
-    return Scripts("say.js", "bundle.js", "verify.js")
+    return Scripts("say.js", "bundle.js", "ed25519.js", "sshsig.js", "verify.js")
 
 
 def checks(verifier: Scripts, found: Bundle) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def test_what_is_wrong_is_said_in_the_language_of_the_page(verifier: Scripts) ->
     found = bundle.read(GOOD[0].read_bytes())
     changed = replace(found, entries=found.entries[::2], signatures=found.signatures[::2])
     assert (fails(verifier, changed) or "").startswith("chain: entry 2 ")
-    names = ("bundle.js", "verify.js")
+    names = ("bundle.js", "ed25519.js", "sshsig.js", "verify.js")
     german = Scripts("say.js", *names, said=messages(names, "de"))
     assert (fails(german, changed) or "").startswith("Kette: Eintrag 2 ")
 

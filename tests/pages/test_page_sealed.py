@@ -13,11 +13,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from javascript import Failed, Scripts
 from random_players import PLAYERS
 
 from pbem.games import GAMES, rules
 from pbem.games.sealed import sealed_rules
+from pbem.identity import ssh
 from pbem.mail.commands import sections
 from pbem.match import sealed_documents
 from pbem.match.sealed_documents import Place, hashed, paper
@@ -51,6 +53,8 @@ class Table:
         self.commitments: dict[int, str] = {}
         self.secrets: dict[int, dict[str, Any]] = {}
         self.prev = hashlib.sha256(b"agreed").hexdigest()
+        self.ordering = 0
+        """The seat whose orders are asked for."""
         for seat in range(1, self.seats + 1):
             setup = judge.setup(self.options, seat, PLAYERS[game].setup(self.random, self.options, seat)).text
             place = {"game": 1, "match": "m1", "player": NAMES[seat - 1], "seat": seat, "server": SERVER}
@@ -149,6 +153,7 @@ class Table:
         opened = self.open(seat)
         secrets = self.secrets[seat] = opened["secrets"]
         if opened["asks"]:
+            self.ordering = seat
             order = PLAYERS[self.game].orders(self.random, opened["view"])
             judged = self.page.evaluate("([view, text]) => RULES.orders(view, text)", [opened["view"], order])
             assert judged["faults"] == []
@@ -169,6 +174,22 @@ def test_two_pages_play_a_sealed_game(game: str) -> None:
             <= {"spaceships": 3.7, "dueling-masters": 1.5, "shoot-em-up": 2.0 * table.seats - 1}[game] * 8
             + table.seats
         )
+
+
+@pytest.mark.parametrize("lazy", [1, 2])
+def test_who_orders_nothing_does_not_stop_the_other_page(monkeypatch: pytest.MonkeyPatch, lazy: int) -> None:
+    """Nothing is to be answered then: a step without lines, which the page took for none of the server's."""
+    table = Table("spaceships", 1)
+    player = PLAYERS["spaceships"]
+
+    class Lazy:
+        def orders(self, random: Random, view: dict[str, Any]) -> str:
+            return "" if table.ordering == lazy else player.orders(random, view)
+
+    monkeypatch.setitem(PLAYERS, "spaceships", Lazy())
+    table.play(3)
+    assert any(step["step"] == "answers" and not step["lines"] for step in table.steps)
+    assert len(table.table.played) >= 3 or table.table.result
 
 
 def _of(found: dict[str, Any], seat: int, step: str) -> dict[str, Any]:
@@ -345,3 +366,84 @@ def test_the_note_of_the_page_is_as_long_as_others(length: int) -> None:
     assert (16 + 12 + len(padded) + 16) % 1024 == 0
     assert len(padded) - len(deflated) < 5 + 1024
     assert json.loads(zlib.decompress(padded, wbits=-15)) == json.loads(said)
+
+
+HEAD, EARLIER = "cd" * 32, "ef" * 32
+RESIGNED = f"resign m1 game 1\nserver {SERVER}\nplayer ann\nturn 2\nprev {HEAD}\nrev 1\nend\n"
+ANN, EVE = (Ed25519PrivateKey.from_private_bytes(bytes([seed] * 32)) for seed in (1, 2))
+DOUBT = """async ([letters, own, heads]) => {
+    const kept = new Map(), setItem = (name, text) => { kept.set(name, text); };
+    const storage = { getItem: (name) => kept.get(name) ?? null, setItem };
+    for (const found of letters) RESIGNATION.remember(storage, found);
+    const found = letters.at(-1);
+    return RESIGNATION.doubt(found, own, RESIGNATION.remembered(storage, found), heads, 2);
+}"""
+
+
+def resigning(
+    text: str = RESIGNED,
+    key: Ed25519PrivateKey = ANN,
+    namespace: str = f"pbem@{SERVER}",
+    *,
+    keys: tuple[str, ...] = (ssh.public(ANN),),
+    heads: dict[int, str] | None = None,
+    steps: int = 2,
+    behind: str = "",
+) -> str:
+    """Why bob's page doubts a resignation: one letter told ann's keys, the next brings it and asks for a reveal."""
+    page = Scripts("say.js", "ed25519.js", "sshsig.js", "resignation.js")
+    told = {"server": SERVER, "match": "m1", "game": 1, "seat": 2, "player": "bob", "names": NAMES[:2]}
+    before = {**told, "sealed": {"owes": ["seal"], "keys": {"1": list(keys)}}}
+    resignation = text + ssh.sign(key, text.encode(), namespace) + behind
+    now = {"owes": ["reveal"], "keys": {"1": [ssh.public(key)]}, "resignation": resignation}
+    last = {**told, "sealed": {**now, "steps": [{}, {"head": HEAD}][:steps]}}
+    letters = [before, last, last] if keys else [last, last]
+    return str(page.evaluate(DOUBT, [letters, [ssh.public(EVE).split()[1]], heads or {1: EARLIER}]))
+
+
+def test_a_resignation_of_this_place_leaves_no_doubt() -> None:
+    """Of the game or the match, in the lines that a mail program left; before any step, after the first head."""
+    assert resigning() == ""
+    assert resigning(RESIGNED.replace("game 1", "match").replace("\n", " ")) == ""
+    assert resigning(steps=0, heads={0: HEAD}) == ""
+    assert resigning(RESIGNED.replace("player ann", "player bob"), EVE) == "", "one's own"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("resign", "extend"),
+        ("resign", "# resign"),
+        ("m1", "m2"),
+        ("game 1", "game 2"),
+        ("game 1", ""),
+        (SERVER, "other.example"),
+        ("ann", "cat"),
+        ("turn 2", "turn 1"),
+        (HEAD, EARLIER),
+        (f"prev {HEAD}\n", ""),
+        ("rev 1", f"prev {EARLIER}"),
+        ("rev 1", "unless asked"),
+        ("end\n", ""),
+        ("end\n", "later\n"),
+        ("end\n", "end\nrevoke\n"),
+    ],
+)
+def test_a_resignation_of_another_place_is_doubted(old: str, new: str) -> None:
+    """Signed by ann all the same: an earlier one that was refused then, say."""
+    assert "not for this place in the game" in resigning(RESIGNED.replace(old, new, 1))
+
+
+def test_a_resignation_that_the_opponent_did_not_sign_is_doubted() -> None:
+    """By another key, for another server, with more beneath it; or by a key that is new, or of another kind."""
+    assert "not signed with a key" in resigning(key=EVE)
+    assert "not signed with a key" in resigning(namespace="pbem@other.example")
+    assert "not signed with a key" in resigning(behind="more\n")
+    assert "knew no key of that player" in resigning(keys=())
+    assert "cannot check such a signature" in resigning(keys=("ssh-rsa AAAA", "-----BEGIN PGP"))
+
+
+def test_a_resignation_after_fewer_steps_than_were_told_is_doubted() -> None:
+    """The server shows an earlier head as that of the last step; or no letter told where the game began."""
+    assert "not for this place in the game" in resigning(heads={1: HEAD})
+    assert "not for this place in the game" in resigning(steps=0)

@@ -60,7 +60,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 @pytest.fixture(scope="module")
 def scripts() -> Scripts:
-    return Scripts("say.js", "bundle.js", "verify.js", "witness.js")
+    return Scripts("say.js", "bundle.js", "ed25519.js", "sshsig.js", "verify.js", "witness.js")
 
 
 def look(
@@ -165,7 +165,15 @@ def test_what_is_not_of_this_server_or_this_bundle_shows_nothing(scripts: Script
         look(scripts, found, letters=[raw, b"", b"X-Pbem-Bulletin: e30=\n\n", b"X-Pbem-Bulletin: !\n\n"])["faults"]
         == []
     )
-    german = Scripts("say.js", "bundle.js", "verify.js", "witness.js", said=messages(("witness.js",), "de"))
+    german = Scripts(
+        "say.js",
+        "bundle.js",
+        "ed25519.js",
+        "sshsig.js",
+        "verify.js",
+        "witness.js",
+        said=messages(("witness.js",), "de"),
+    )
     assert look(german, found, [(last, str(other))])["faults"][0].startswith(
         f"Ein Nachweis zu Eintrag {last} zeigt nichts: "
     )

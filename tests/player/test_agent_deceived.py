@@ -16,8 +16,10 @@ from pbem.desk import bulletin, sealed_state
 from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
 from pbem.match.sealed_documents import Place, paper
+from pbem.match.state import Ended
 from pbem.player import sealed
 from pbem.player.correspondence.matches import Impossible
+from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -341,23 +343,125 @@ def test_nothing_is_revealed_because_the_server_says_so(
         owner.close()
 
 
-def test_who_resigned_or_is_told_of_it_reveals(referee: Referee, owners: list[Owner]) -> None:
-    """Who resigned knows; the other one is asked."""
+def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
+    """A sealed game in its second turn or later, which ann resigns."""
     ann, bob = owners
     propose(referee, owners, "spaceships")
     for owner in live(owners):
         if owner is bob and referee.match().turn > 1:
             break
     ann.agent.hear(ann.receive(), referee.now)
-    ann.letters.say("m1", "resign m1 game 1", referee.now)
+    ann.letters.say("m1", f"resign m1 {what}", referee.now)
+    ann.flush()
+    assert referee.match().revealing
+
+
+@pytest.mark.parametrize("what", ["game 1", "match"])
+def test_both_agents_reveal_after_a_resignation(referee: Referee, owners: list[Owner], what: str) -> None:
+    """Who resigned knows; the other one's agent reads the signed resignation."""
+    ann, bob = owners
+    resigned(referee, owners, what)
+    before = ann.decided, bob.decided
+    for _ in live(owners):
+        pass
+    assert not ann.accusations + bob.accusations
+    assert (ann.decided, bob.decided) == before
+    assert referee.match().phase == "closed"
+    assert referee.match().games[-1] == Ended(
+        BOB, referee.match().totals, "resignation", referee.match().games[-1].turns
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("resign m1 match", "resign m1 game 1"),
+        lambda _: "",
+        lambda text: text.partition("-----BEGIN")[0],
+    ],
+    ids=["other-words", "none", "unsigned"],
+)
+def test_a_resignation_that_nobody_signed_makes_no_agent_reveal(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, change: Callable[[str], str]
+) -> None:
+    """The player is asked, and nobody is accused: the server may have got what it cannot show."""
+    told = Matches.text
+
+    def text(self: Matches, number: int, mail: str) -> str | None:
+        found = told(self, number, mail)
+        return (change(found) or None) if found and found.startswith("resign") else found
+
+    monkeypatch.setattr(Matches, "text", text)
+    bob = owners[1]
+    resigned(referee, owners, "match")
+    before = bob.decided
+    for _ in live(owners):
+        pass
+    assert bob.decided == before + 1
+    assert not bob.accusations
+    assert referee.match().phase == "closed"
+
+
+def test_a_resignation_of_an_earlier_turn_makes_no_agent_reveal(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was refused then, say; the server asks for reveals, and shows it."""
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    for _ in live(owners):
+        if referee.match().turn == 1 and ann.letters.matches.standing("m1")["phase"] == "playing":
+            break
+    old = ann.letters.say("m1", "resign m1 match", referee.now).form
+    signed = referee.signed(ann.person, old)
+    ann.memory.settle(ann.memory.prepared("resign", "m1")[-1].id, "refused")
+    for owner in live(owners):
+        if owner is bob and referee.match().turn > 1:
+            break
+    ann.agent.hear(ann.receive(), referee.now)
+    monkeypatch.setattr(Matches, "text", _instead_of_resignations(Matches.text, signed))
+    ann.letters.say("m1", "resign m1 match", referee.now)
     ann.flush()
     before = bob.decided
     for _ in live(owners):
         pass
-    assert not ann.accusations + bob.accusations
     assert bob.decided == before + 1
-    assert referee.match().phase == "closed"
-    assert referee.match().games[-1].reason == "resignation"
+
+
+@pytest.mark.parametrize("is_earlier", [True, False], ids=["game-1", "game-2"])
+def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, is_earlier: bool
+) -> None:
+    """It gave up the match in turn 1 of game 1, and was refused; game 2 is in turn 1, and nobody has made a step."""
+    ann, bob = owners
+    propose(referee, owners, "spaceships", "\nkind: continued\ngames: 2\nfirst: 2")
+    for _ in live(owners):
+        if referee.match().turn == 1 and ann.letters.matches.standing("m1")["phase"] == "playing":
+            break
+    signed = referee.signed(ann.person, ann.letters.say("m1", "resign m1 match", referee.now).form)
+    ann.memory.settle(ann.memory.prepared("resign", "m1")[-1].id, "refused")
+    for _ in live(owners):
+        if (referee.match().game, referee.match().phase) == (2, "playing"):
+            break
+    ann.agent.hear(ann.receive(), referee.now)
+    if is_earlier:
+        monkeypatch.setattr(Matches, "text", _instead_of_resignations(Matches.text, signed))
+    ann.letters.say("m1", "resign m1 match", referee.now)
+    ann.flush()
+    before, game = bob.decided, referee.match().sealed_game
+    assert game is not None
+    assert not game.steps
+    for _ in live(owners):
+        pass
+    assert bob.decided == before + is_earlier
+    assert not bob.accusations
+
+
+def _instead_of_resignations(told: Callable[..., str | None], other: str) -> Callable[..., str | None]:
+    def text(self: Matches, number: int, mail: str) -> str | None:
+        found = told(self, number, mail)
+        return other if found and found.startswith("resign") else found
+
+    return text
 
 
 def test_a_sealed_match_is_never_told_of_as_another(

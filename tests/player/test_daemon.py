@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import ExitStack
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from by_hand import new_player, register
-from demo import Terminal
-from post_office import PostOffice, Servers
+from demo import AtAgent, Terminal
+from post_office import PATIENCE, PostOffice, Servers
 from random_players import PLAYERS
 
 from pbem.games import rules
@@ -59,3 +61,39 @@ def test_a_match_against_letters_by_hand(tmp_path: Path, capsys: pytest.CaptureF
             server.stop()
         finally:
             server.kill()
+
+
+def test_nobody_is_asked_for_more_once_a_sealed_match_is_resigned(tmp_path: Path) -> None:
+    """Both agents reveal by themselves: bob, who resigned, waited here for ann to be silent, and won."""
+    office = PostOffice(tmp_path)
+    with office.opened(), ExitStack() as afterwards:
+        server = office.servers = Servers(tmp_path, office.port, "store.sqlite")
+        afterwards.callback(server.kill)
+        office.box("operator@play.example")
+        ann, bob = people = [Terminal(tmp_path, name, office, "resigned") for name in ("ann", "bob")]
+        for person in people:
+            person.register()
+        ann("new", "spaceships", "bob", "sealed: yes", "fleet: cost:12", "--yes")
+        bob.wait()
+        bob("accept", "m1", "--yes")
+        for person in people:
+            person.wait()
+            person("setup", "m1", *person.setup(), "--yes")
+        agents = [AtAgent(person, tmp_path / f"{person.name}.log") for person in people]
+        for agent in agents:
+            afterwards.callback(agent.close)
+        end = time.monotonic() + 2 * PATIENCE
+        while ann.standing["turn"] < 2:
+            for agent in agents:
+                if turn := agent.asked():
+                    agent.type(turn)
+            assert time.monotonic() < end, "turn 1 is not played"
+            time.sleep(0.2)
+        bob("resign", "m1", "--whole", "--yes")
+        end = time.monotonic() + PATIENCE
+        while ann.standing["phase"] != "closed":
+            assert time.monotonic() < end, "ann's agent does not reveal"
+            time.sleep(0.2)
+        assert ann.standing["outcome"] == {**ann.standing["outcome"], "winner": 1, "reason": "resignation"}
+        ann("verify", "m1")
+        server.stop()

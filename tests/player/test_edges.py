@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from pbem.identity import ssh
 from pbem.mailbox import Found as Lying
 from pbem.mailbox import Handle, LeftAlone, none_skipped
+from pbem.mailbox.imap import Imap
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount, places, split
 from pbem.player.mail_in import Found, Listener, NoMail, Provider
@@ -44,6 +45,13 @@ SENT = Sent(1, "<1@mail.example>", "orders", "m1", "", 1, "", RAW, "pbem+m1@play
 def account(mail_in_: str = "maildir:/x", mail_out_: str = "sendmail:", **other: str) -> Account:
     given = ("ann", "play.example", "pbem@play.example", "ann@mail.example", "~/key", mail_in_, mail_out_)
     return Account(*given, **other)
+
+
+def _tls_of(url: str) -> str:
+    source = mail_in.source(account(url, password_file="p"))
+    assert isinstance(source, Provider)
+    assert isinstance(source._mailbox, Imap)
+    return source._mailbox._tls
 
 
 def nothing_seen(_handle: str) -> bool:
@@ -83,6 +91,14 @@ class TestComing:
                 found += listener.letters(nothing_seen)
         assert [one.raw for one in found] == [b"one\r\n\nMAIL FROM:<x>\r\n"]
         listener.close()
+
+    def test_a_name_that_begins_as_an_address_of_this_machine_is_none(self) -> None:
+        """Nor is a password sent there without TLS."""
+        for host in ("127.mail.example", "127.0.0.1.mail.example", "mail.example"):
+            with pytest.raises(NoMail, match="letters are taken from this machine alone"):
+                mail_in.source(account(f"lmtp://{host}:0"))
+            assert _tls_of(f"imap://{host}") == "starttls"
+        assert _tls_of("imap://127.0.0.2") == _tls_of("imap://localhost") == _tls_of("imap://[::1]") == "none"
 
     def test_by_lmtp_what_nobody_takes_in_is_kept_by_whoever_brought_it(
         self, monkeypatch: pytest.MonkeyPatch

@@ -684,6 +684,68 @@ def test_it_registers_anew_where_nobody_answers_for_a_day(referee: Referee, hous
     assert house.memory.fact("account") == "house"
 
 
+def test_it_registers_anew_after_its_own_clock_was_ahead(referee: Referee, house: Machine) -> None:
+    """Its letter was lost, and bears a date that is still to come."""
+    deliver = referee.deliver
+    referee.deliver = lambda *_: None  # type: ignore[method-assign]  # the post loses it
+    referee.now += timedelta(days=365)
+    house.look()
+    referee.now -= timedelta(days=365)
+    referee.deliver = deliver  # type: ignore[method-assign]
+    house.live()
+    assert house.memory.fact("account") == "house"
+
+
+def test_it_registers_where_the_clock_of_the_server_was_wrong(
+    referee: Referee, house: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.look()
+    deliver = referee.deliver
+
+    def late(raw: bytes, sender: str, to: str) -> None:
+        referee.now += timedelta(days=365)
+        deliver(raw, sender, to)
+        referee.now -= timedelta(days=365)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(referee, "deliver", late)
+        house.live()
+    assert house.memory.fact("account") is None
+    referee.wait(timedelta(hours=1))
+    house.live()
+    assert house.memory.fact("account") == "house"
+
+
+@pytest.mark.parametrize("by", [timedelta(days=365), timedelta(days=-365)])
+def test_what_a_server_refused_whose_clock_was_wrong_is_sent_again(
+    referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch, by: timedelta
+) -> None:
+    """Its date cannot be right by such a clock; the program would have lost by the clock."""
+    house.live()
+    referee.send(bob, new(bob, "spaceships", "house", options=STANDARD))
+    house.look()
+    deliver = referee.deliver
+
+    def late(raw: bytes, sender: str, to: str) -> None:
+        referee.now += by
+        deliver(raw, sender, to)
+        referee.now -= by
+
+    with monkeypatch.context() as patched:
+        patched.setattr(referee, "deliver", late)
+        house.live()
+
+    def states() -> list[str]:
+        return [sent.state for sent in house.memory.sent("setup", "m1", "game 1")]
+
+    assert states() == ["refused"]
+    house.live()
+    assert states() == ["refused"], "not at once"
+    referee.wait(timedelta(hours=1))
+    house.live()
+    assert states() == ["refused", "done"]
+
+
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("number", [1, 4, 6, *(pytest.param(number, marks=pytest.mark.long) for number in (2, 5, 8))])
 def test_no_death_doubles_or_loses_a_letter(tmp_path: Path, point: str, number: int) -> None:

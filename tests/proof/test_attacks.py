@@ -455,10 +455,12 @@ class TestHonestButOdd:
 
     def test_a_match_abandoned_because_no_letter_arrived(self, referee: Referee) -> None:
         """Agree: Bob's orders stood, and the match was ended because letters did not reach him."""
-        ann, bob = referee.begun(SMALL, SETUPS)
+        ann, bob = referee.begun(f"{SMALL}\nunreachable: stands", SETUPS)
         referee.send(bob, bob.filled("orders", "final\n"))
-        bounced(referee, bob)
-        referee.wait(11 * DAY)
+        for _ in range(11):
+            bounced(referee, bob)
+            bounced(referee, bob)  # and so does the letter that says so
+            referee.wait(DAY)
         referee.send(ann, "claim m1\n")
         assert "Your claim is granted" in ann.text
         assert accused(referee, ann, bob) == {}

@@ -27,7 +27,6 @@ from pbem.json_object import DEPTH, depth
 from pbem.mail.folders import letters
 from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
-from pbem.match.turns import Played, Reports, Turns
 from pbem.proof import bundle, signed_letters
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
 from pbem.proof.compare.against import Against
@@ -344,22 +343,6 @@ def test_the_work_for_letters_grows_with_letter_or_bundle_alone(match: Bundle) -
 
 def test_the_work_for_hostile_records() -> None:
     grows_no_faster(records(SIZE), records(2 * SIZE), recorded)
-
-
-def test_turns_share_their_list_and_stay_what_they_were() -> None:
-    """A match is kept as it was after each turn: a thousand of them must not hold a million places."""
-    played = [Played(str(number), {}, Reports(())) for number in range(50)]
-    history = [Turns()]
-    for turn in played:
-        history.append(history[-1].and_(turn))
-    assert all(turns._late is history[1]._late for turns in history[1:])
-    other = history[10].and_(played[40])
-    for number, turns in enumerate(history):
-        assert list(turns) == played[:number]
-        assert list(reversed(turns)) == played[:number][::-1]
-        assert turns[:] == tuple(played[:number])
-    assert list(other) == [*played[:10], played[40]]
-    assert other != history[11]
 
 
 PEAK = """

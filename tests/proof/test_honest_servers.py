@@ -102,7 +102,7 @@ def troubled(referee: Referee) -> bytes:
 
 def unreachable(referee: Referee) -> bytes:
     """No letter reaches Bob for long, so that Ann may leave; both had sent orders."""
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(f"{SMALL}\nunreachable: stands", SETUPS)
     referee.turn((ann, "Rv1"), (bob, ""))
     referee.send(bob, bob.filled("orders", ""))
     referee.away = {bob.address}

@@ -128,12 +128,12 @@ def lied(before: SealedMatch, liar: Owner, turn: int, step: str, lines: tuple[st
     except Refused:
         return "refused"
     if not table.match.revealing:
-        table.resign(other)
+        table.resign(teller)
     for owner in table.owners:
         table.reveal(owner)
     verdicts = next(entry for entry in reversed(table.entries) if entry.type == "verdict").body["verdicts"]
     assert verdicts[str(other.seat)] == "honest"
-    assert table.match.games[-1].winner == other.seat or verdicts[str(teller.seat)] == "honest"
+    assert table.match.games[-1].winner == other.seat
     table.proved()
     found: str | dict[str, Any] = verdicts[str(teller.seat)]
     return found
@@ -187,9 +187,11 @@ def _truth(table: SealedMatch, liar: Owner, turn: int, step: str) -> tuple[str, 
     return found[-1] if found else None
 
 
-def test_an_illegal_fleet_is_convicted() -> None:
+@pytest.mark.parametrize(("resigning", "winner"), [(1, 2), (2, 0)])
+def test_an_illegal_fleet_is_convicted(resigning: int, winner: int) -> None:
+    """Who gave up against it has not won either."""
     table = SealedMatch("spaceships", 7, 2, **SMALL)
-    anna, bob = table.owners
+    anna, _ = table.owners
     true = anna.begin
 
     def larger(match: Any) -> Any:
@@ -199,13 +201,13 @@ def test_an_illegal_fleet_is_convicted() -> None:
 
     anna.begin = larger  # type: ignore[method-assign]
     table.begin()
-    table.resign(bob)
+    table.resign(table.owners[resigning - 1])
     for owner in table.owners:
         table.reveal(owner)
     verdicts = table.entries[-3].body["verdicts"]
     assert verdicts["2"] == "honest"
     assert (verdicts["1"]["false"]["turn"], verdicts["1"]["false"]["step"]) == (0, "setup")
-    assert (table.match.games[0].winner, table.match.games[0].reason) == (2, "false")
+    assert (table.match.games[0].winner, table.match.games[0].reason) == (winner, "false")
     table.proved()
 
 

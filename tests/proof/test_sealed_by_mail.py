@@ -33,10 +33,10 @@ def test_an_honest_server_is_not_accused(referee: Referee, game: str) -> None:
 
 
 def test_the_store_tells_the_same_again_at_every_point(referee: Referee) -> None:
-    """Without what is kept in memory, from a snapshot, and retraced from the transcript and its letters."""
+    """Replayed from the transcript and its letters, as from memory."""
     seats = agreed(referee, "ann", "bob", options="fleet: cost:3\n")
     while play(referee, seats, 1):
-        referee.read_three_ways()
+        referee.read_cold()
     assert referee.match().phase == "closed"
 
 

@@ -289,6 +289,110 @@ def test_an_attached_file_is_utf8() -> None:
     assert taken(signed_pair(FORM.encode("latin-1"))).verdict.kind == "refused"
 
 
+PLAIN = "Content-Type: text/plain; charset=utf-8\n"
+PAGE = "Content-Type: text/html; charset=utf-8\n"
+IN_BASE64 = "Content-Transfer-Encoding: base64\n"
+CODE = base64.encodebytes(b"help\n").decode()
+MORE_CODE = base64.encodebytes(b"help\nresign m1 match\n").decode()
+
+
+def several(kind: str, *parts: str, boundary: str = "k", end: str = "--") -> str:
+    opened = "".join(f"--{boundary}\n{part}\n" for part in parts)
+    return f"Content-Type: multipart/{kind}; boundary={boundary}\n\n{opened}--{boundary}{end}\n"
+
+
+DOUBTFUL = {
+    "two of Content-Type": f"{PLAIN}{PAGE}\nhelp\n",
+    "two of Content-Transfer-Encoding": f"{IN_BASE64}Content-Transfer-Encoding: 7bit\n\n{CODE}",
+    "two of Content-Type in a part": several("mixed", f"{PLAIN}{PAGE}\nhelp\n"),
+    "two of Content-Disposition": several("mixed", f"{PLAIN}Content-Disposition: inline\n" * 2 + "\nhelp\n"),
+    "blanks before a colon": f"{PLAIN}Content-Transfer-Encoding : base64\n\nhelp\n",
+    "a line that is no header": f"{PLAIN}x\n\nhelp\n",
+    "a blank line that folds": f"{PLAIN} \n{IN_BASE64}\n{CODE}",
+    "two charsets": "Content-Type: text/plain; charset=utf-8; charset=utf-7\n\nhelp\n",
+    "a charset in pieces": "Content-Type: text/plain; charset*0=utf; charset*1=-8\n\nhelp\n",
+    "an unknown charset": "Content-Type: text/plain; charset=utf-7\n\nhelp\n# +AHI-esign m1 match\n",
+    "two boundaries": several("mixed", f"{PLAIN}\nhelp\n").replace("boundary=k", "boundary=k; boundary=r"),
+    "a boundary that is encoded": several("mixed", f"{PLAIN}\nhelp\n").replace("boundary=", "boundary*=utf-8''"),
+    "a type with more behind it": "Content-Type: text/plain html; charset=utf-8\n\nhelp\n",
+    "a type with a comment": "Content-Type: text/plain (text/html); charset=utf-8\n\nhelp\n",
+    "a type without a subtype": "Content-Type: html\n\nhelp\n",
+    "an unknown encoding": f"{PLAIN}Content-Transfer-Encoding: x-base64\n\nhelp\n",
+    "an encoding with more behind it": f"{PLAIN}Content-Transfer-Encoding: base64, 7bit\n\n{CODE}",
+    "an unknown disposition": several("mixed", f"{PLAIN}Content-Disposition: extension-token\n\nhelp\n"),
+    "base64 with foreign characters": f"{PLAIN}{IN_BASE64}\n{CODE[:4]}!{CODE[4:]}",
+    "base64 that goes on behind its end": f"{PLAIN}{IN_BASE64}\n{MORE_CODE[:6]}==\n{MORE_CODE[6:]}",
+    "quoted-printable that is none": f"{PLAIN}Content-Transfer-Encoding: quoted-printable\n\nhelp\n# =ZZ\n",
+    "an encoded container": several("mixed", f"{PLAIN}\nhelp\n").replace("Content", f"{IN_BASE64}Content", 1),
+    "a container in quoted-printable": several("mixed", f"{PLAIN}\nhelp\n").replace(
+        "Content", "Content-Transfer-Encoding: quoted-printable\nContent", 1
+    ),
+    "parts without an end": several("mixed", f"{PLAIN}\nhelp\n", end=""),
+    "parts behind the end": several("mixed", f"{PLAIN}\nhelp\n") + f"--k\n{PLAIN}\nresign m1 match\n--k--\n",
+    "a boundary used again": several("mixed", f"{PLAIN}\nhelp\n", several("mixed", f"{PLAIN}\nresign m1 match\n")),
+    "a boundary that begins another": several(
+        "mixed", f"{PLAIN}\nhelp\n", several("mixed", f"{PLAIN}\nresign m1 match\n", boundary="k2")
+    ),
+    "HTML that asks for something else": several(
+        "alternative", f"{PLAIN}\nhelp\n", f"{PAGE}\n<p>resign m1 match</p>\n"
+    ),
+    "HTML that asks for nothing": several("alternative", f"{PLAIN}\nhelp\n", f"{PAGE}\n<p>Hello!</p>\n"),
+    "HTML without the comment": several(
+        "alternative",
+        f"{PLAIN}\norders m1 turn 1\nGx3 # no\nGx4\nend\n",
+        f"{PAGE}\n<p>orders m1 turn 1<br>Gx3 # no Gx4<br>end</p>\n",
+    ),
+    "two plain texts to choose from": several("alternative", f"{PLAIN}\nhelp\n", f"{PLAIN}\nresign m1 match\n"),
+    "another kind of text": several("alternative", f"{PLAIN}\nhelp\n", "Content-Type: text/enriched\n\nhelp\n"),
+    "a page in a container": several(
+        "alternative", f"{PLAIN}\nhelp\n", several("related", f"{PAGE}\n<p>resign m1 match</p>\n", boundary="r")
+    ),
+    "lines that some join": "Content-Type: text/plain; format=flowed; delsp=yes\n\nhelp\nresi \ngn m1 match\n",
+}
+
+
+@pytest.mark.parametrize("entity", DOUBTFUL.values(), ids=DOUBTFUL)
+def test_an_entity_that_programs_read_in_different_ways_is_refused(entity: str) -> None:
+    """In each format; what was accepted before is verified as before."""
+    for raw in (by_openpgp_mime(ANN, entity, content_type=""), *smime(entity)):
+        found = taken(raw)
+        assert (found.verdict.kind, found.words) == ("refused", "")
+        assert "different ways" in found.verdict.reason
+        assert judge(read(raw), PINNED, "play.example").kind == "valid"
+
+
+CERTAIN = {
+    "quoted values, folded": 'Content-Type: text/plain;\n\tcharset="UTF-8";\n format=flowed;\n\nhelp\n',
+    "base64": f"{PLAIN}{IN_BASE64}Content-Disposition: inline\n\n{CODE}",
+    "quoted-printable": f"{PLAIN}Content-Transfer-Encoding: quoted-printable\n\nhe=\nlp =3D\n",
+    "no header": "\nhelp\n",
+    "an empty part beside it": several("mixed", f"{PLAIN}\nhelp\n", f"{PLAIN}\n"),
+    "a key in two names": several(
+        "mixed",
+        f"{PLAIN}\nhelp\n",
+        'Content-Type: application/pgp-keys; name="a b.asc"\nContent-Disposition: attachment; filename="a b.asc";\n'
+        " filename*=utf-8''a%20b.asc\n\nx\n",
+    ),
+    "HTML that asks for the same": several(
+        "alternative",
+        f"{PLAIN}\n> you wrote\nHelp\n-- \nAnn",
+        several(
+            "related",
+            f"{PAGE}\n<blockquote>you wrote</blockquote><div>help</div><div class=moz-signature>Ann</div>\n",
+            "Content-Type: image/png\nContent-ID: <1@x>\nContent-Transfer-Encoding: base64\n\nAAAA\n",
+            boundary="r",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("entity", CERTAIN.values(), ids=CERTAIN)
+def test_an_entity_that_all_programs_read_alike_is_accepted(entity: str) -> None:
+    for raw in (by_openpgp_mime(ANN, entity, content_type=""), *smime(entity)):
+        found = taken(raw)
+        assert (found.verdict.kind, [one.name for one in commands.parse(found.text).commands]) == ("valid", ["help"])
+
+
 # Different words.
 
 PIECES = st.sampled_from(

@@ -442,7 +442,7 @@ SERVE = "from pbem.cli.serve import serve; serve()"
 def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`pbem serve` as a process of its own, and the port it listens at."""
     config = folder / "pbem.toml"
-    config.write_text('server = "play.example"\ndesks = 1\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
+    config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
     command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]
@@ -501,8 +501,8 @@ def test_a_store_in_a_file_has_one_server_that_does_everything(tmp_path: Path) -
         asyncio.run(House(configured(tmp_path), roles=frozenset({Role.INTAKE})).daemon.run())
 
 
-@pytest.mark.parametrize(("text", "fault"), [("intake,dsk", "roles are intake, desk, post, clock"), ("", "``")])
+@pytest.mark.parametrize(("text", "fault"), [("intake,dsk", "roles are intake, desk, post"), ("", "``")])
 def test_roles_that_are_none_are_refused(text: str, fault: str) -> None:
-    assert named("post, clock") == {Role.POST, Role.CLOCK}
+    assert named("post, desk") == {Role.POST, Role.DESK}
     with pytest.raises(ValueError, match=fault):
         named(text)

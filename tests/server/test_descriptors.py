@@ -31,7 +31,6 @@ from referee import Referee
 from pbem.config.limits import Limits
 from pbem.desk.reading import InProcess, ReaderError
 from pbem.server.desk_opening import Supplies, open_desk
-from pbem.server.desk_place import Told
 from pbem.server.desk_process import DeskError, OwnProcess, started
 from pbem.server.metrics import Metrics
 from pbem.server.sandbox import Worker
@@ -57,10 +56,10 @@ def failing(*_: object, **__: object) -> Any:
     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
-def test_case_40_descriptors_run_out_while_desks_are_replaced(tmp_path: Path) -> None:
+def test_case_40_descriptors_run_out_while_the_desk_is_replaced(tmp_path: Path) -> None:
     """Letters are taken meanwhile and handled afterwards; that no desk begins is said in a few lines of JSON."""
     (tmp_path / "pbem.toml").write_text(
-        'server = "play.example"\ndesks = 2\n[smtp]\nlisten = "127.0.0.1:0"\n'
+        'server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n'
         '[metrics]\nlisten = "127.0.0.1:0"\n[delivery]\nfirst_retry = "1s"\n'
         "[limits]\nconnections_per_address = 200\n"
     )
@@ -95,7 +94,7 @@ def test_case_40_descriptors_run_out_while_desks_are_replaced(tmp_path: Path) ->
             told = server.communicate(timeout=30)[1]
     lines = [json.loads(line) for line in told.splitlines()]
     assert [line["trouble"] for line in lines if line.get("words") == "desk cannot begin"] == ["EMFILE"]
-    assert len([line for line in lines if line["event"] == "letters given back"]) == 2
+    assert len([line for line in lines if line["event"] == "desk ended"]) == 1
     assert len(lines) < 20
 
 
@@ -116,7 +115,7 @@ def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missin
         return processes[-1]
 
     async def scene(house: House) -> None:
-        place: Any = house.daemon._desks._places[0]
+        place: Any = house.daemon._desk
         place._process.kill()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "dup", failing)
@@ -130,11 +129,11 @@ def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missin
 
 def test_case_40_that_no_descriptor_is_free_at_the_start_is_told(tmp_path: Path) -> None:
     nothing: Any = None
-    supplies, told = Supplies(configured(tmp_path)), Told(nothing, nothing, nothing, nothing)
+    supplies = Supplies(configured(tmp_path))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket, "socketpair", failing)
         with pytest.raises(DeskError, match="cannot be started: Too many open"):
-            OwnProcess(supplies, told)
+            OwnProcess(supplies, nothing)
 
 
 def test_case_40_a_reader_for_which_there_is_no_descriptor_is_started_later() -> None:

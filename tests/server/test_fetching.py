@@ -140,7 +140,7 @@ def test_the_envelope_is_made_from_the_letter_alone() -> None:
     found = envelope(LETTER % (7, 7), known.__contains__, "pbem@play.example")
     assert found.sender == "anna@example.org"
     assert found.recipients == ("pbem+m1.tok7@play.example", "pbem@play.example")
-    assert (found.match, found.network, found.for_operator) == ("m1", "", False)
+    assert (found.network, found.for_operator) == ("", False)
     hidden = envelope(
         b"From: x@y.example\r\nTo: somebody@else.example\r\n\r\n", known.__contains__, "pbem@play.example"
     )

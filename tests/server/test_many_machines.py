@@ -14,11 +14,13 @@ from stores import of_postgresql
 
 from pbem.cli import main as pbem
 from pbem.server import daemon as daemons
+from pbem.server import desk_work
 from pbem.server.daemon import StartError
 from pbem.server.doctor import queues, undone
 from pbem.server.roles import ALL, Role
 from pbem.store import owners
 from pbem.store.database import Database
+from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox
 from pbem.store.owners import at_work
 from pbem.store.vault import Vault, load_key
@@ -68,7 +70,7 @@ def test_each_does_what_its_roles_are(tmp_path: Path, monkeypatch: pytest.Monkey
     async def main() -> None:
         async with (
             running(tmp_path, frozenset({Role.INTAKE})) as door,
-            running(tmp_path, frozenset({Role.DESK, Role.CLOCK})) as desk,
+            running(tmp_path, frozenset({Role.DESK})) as desk,
             running(tmp_path, frozenset({Role.POST})) as post,
         ):
             assert door.places
@@ -87,12 +89,8 @@ def test_a_role_that_nobody_has_is_said(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with running(tmp_path, frozenset({Role.INTAKE, Role.DESK})):
-            said = await asyncio.to_thread(told)
-            assert said == [
-                "no server has the role post: no letter is sent",
-                "no server has the role clock: no deadline, reminder or digest is seen to",
-            ]
-            async with running(tmp_path, frozenset({Role.POST, Role.CLOCK})):
+            assert await asyncio.to_thread(told) == ["no server has the role post: no letter is sent"]
+            async with running(tmp_path, frozenset({Role.POST})):
                 assert await asyncio.to_thread(told) == []
 
     def told() -> list[str]:
@@ -116,28 +114,30 @@ def test_a_role_that_nobody_has_is_said(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_what_a_server_had_in_hand_that_died_another_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The dead one says nothing any more: nobody gives back what it had, but for the time that goes by."""
+def test_a_server_that_hangs_is_deposed_and_another_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has leased a letter and says nothing any more, but its connection stands."""
     monkeypatch.setattr(daemons, "RENEW", 0.1)
     monkeypatch.setattr(owners, "LEASE", owners.LEASE / 10)
+    monkeypatch.setattr(desk_work, "STANDBY", 0.1)
 
     async def main() -> None:
-        async with running(tmp_path) as living:
-            with Database(living.daemon._config.store, owner="dead.1") as database:
-                dead = Inbox(database, Vault(bytes.fromhex((tmp_path / "keys" / "store.key").read_text())), "dead.1")
+        async with running(tmp_path):
+            pass  # the store is made
+        with Database(configured(tmp_path).store, name="dead.") as database:
+            vault = Vault(bytes.fromhex((tmp_path / "keys" / "store.key").read_text()))
+            assert database.try_to_decide()
+            async with running(tmp_path) as living:
                 with database.transaction():
                     owners.Owners(database).renew("dead.", ALL, database.time(living.daemon._now()))
-                living.desk.handle_next = lambda _now: False  # it is at something else, while the other takes it
                 await living.send()
-                assert dead.lease(living.daemon._now())
-                del living.desk.handle_next
-                living.daemon.wake()
-                await asyncio.sleep(0.2)
-                assert not living.post.sent
+                assert Inbox(database, vault).lease(living.daemon._now())
                 working = at_work(database, living.daemon._now())
                 assert isinstance(working, list)
                 assert len(working) == 2
-            await asyncio.wait_for(living.until(lambda: bool(living.post.sent)), 20)
+                assert not living.post.sent
+                await asyncio.wait_for(living.until(lambda: bool(living.post.sent)), 20)
+                with pytest.raises(BusyError), database.transaction():
+                    database.set_meta("late", "1")
 
     asyncio.run(main())
 

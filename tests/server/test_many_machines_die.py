@@ -163,7 +163,7 @@ class ManyServers(Table):
                 folder = self.folder / f"server{number}"
                 folder.mkdir()
                 (folder / "keys").symlink_to(self.folder / "keys")
-                server = Server(folder, self.smarthost.port, rest=QUICK[0] / 10, desks=1, shared=address)
+                server = Server(folder, self.smarthost.port, rest=QUICK[0] / 10, shared=address)
                 stack.callback(server.kill)
                 self.servers.append(server)
             (self.folder / "keys").mkdir(mode=0o700)

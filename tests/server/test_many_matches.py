@@ -103,7 +103,7 @@ class ManyMatches(Table):
                 folder = self.folder / f"server{number}"
                 folder.mkdir()
                 (folder / "keys").symlink_to(self.folder / "keys")
-                server = Server(folder, self.smarthost.port, lease=(LEASE, daemon.RENEW), desks=1, shared=address)
+                server = Server(folder, self.smarthost.port, lease=(LEASE, daemon.RENEW), shared=address)
                 stack.callback(server.kill)
                 server.start()
                 self.servers.append(server)

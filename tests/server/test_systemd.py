@@ -25,7 +25,7 @@ def test_without_systemd_nothing_is_taken_or_said() -> None:
 def serve(folder: Path, names: str, *sockets: socket.socket) -> subprocess.Popen[str]:
     """`pbem serve` as systemd would start it, with these sockets as its descriptors 3 and up."""
     config = folder / "pbem.toml"
-    config.write_text('server = "play.example"\ndesks = 1\n[smtp]\nlisten = "systemd"\n[lmtp]\nlisten = "systemd"\n')
+    config.write_text('server = "play.example"\n[smtp]\nlisten = "systemd"\n[lmtp]\nlisten = "systemd"\n')
     # A shell puts the sockets in their places; LISTEN_PID names the process that it becomes.
     moves = " ".join(f"{3 + at}<&{sock.fileno()}" for at, sock in enumerate(sockets, 6))
     back = " ".join(f"{3 + at}<&{9 + at}" for at in range(len(sockets)))

@@ -10,9 +10,11 @@ import base64
 import json
 import re
 from collections import Counter, defaultdict
+from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from pbem.desk.strangers import EACH
 from pbem.player.blind import replayed
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
@@ -49,6 +51,7 @@ def check(world: World) -> None:
             *_kept(world, database, Inbox(database, vault)),
             *_one_effect(world),
             *_one_use(world),
+            *_answered_as_before(world),
             *_same_bytes(world, database, Outbox(database, vault)),
             *_one_story(world, database),
             *_proved(world),
@@ -106,6 +109,20 @@ def _one_use(world: World) -> Iterator[str]:
     yield from (
         f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
     )
+
+
+def _answered_as_before(world: World) -> Iterator[str]:
+    """The days of a clock that was wrong use up nobody's answers: a stranger with few letters gets one to each.
+
+    A letter may be handled a day after it came, so that those of the days around count with it.
+    """
+    days = Counter(day for (_, sender), day in world.answered.items() if sender == world.stranger.address)
+    answers = [taken.raw for taken in world.taken if taken.recipient == world.stranger.address]
+    answered = {hashed for raw in answers for hashed in _answered(raw)}
+    for (raw, sender), day in world.answered.items():
+        around = sum(days[day + timedelta(days=by)] for by in (-1, 0, 1))
+        if sender == world.stranger.address and around <= EACH and sha256(_name(raw)).hexdigest() not in answered:
+            yield f"a stranger got no answer on {day}, with {around} letters in three days: {_name(raw).decode()}"
 
 
 def _same_bytes(world: World, database: Database, outbox: Outbox) -> Iterator[str]:

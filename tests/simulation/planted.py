@@ -7,23 +7,25 @@ whether the weeks are hard enough, and the checks after each week strict enough.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import partial
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from pbem.store.decision import Later
+from pbem.store.daily import Daily
 from pbem.store.inbox import Inbox
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
+from pbem.store.retention import prune
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
 
     from simulation.runs import Plant
     from simulation.world import World
+
+    from pbem.store.database import Database
 
 __all__ = ["PLANTED"]
 
@@ -42,13 +44,9 @@ def commit_without_sync(_world: World) -> Iterator[None]:
 
 
 @contextmanager
-def unfenced_lease(_world: World) -> Iterator[None]:
-    """A desk settles a letter that was taken away from it while it hung."""
-
-    def settle(inbox: Inbox, row_id: int, outcome: str) -> None:
-        inbox._database.write("UPDATE inbox SET state = 'done', outcome = ? WHERE id = ?", (outcome, row_id))
-
-    with patch.object(Inbox, "done", settle):
+def lease_of_the_dead(_world: World) -> Iterator[None]:
+    """What a desk had leased when it died is not given to the next one."""
+    with patch.object(Inbox, "release_all", lambda _: 0):
         yield
 
 
@@ -67,20 +65,30 @@ def miss_in_an_outage(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def day_that_never_goes_back(_world: World) -> Iterator[None]:
+    """The day of a counter is the latest that any clock showed: one that was ahead uses up the days until then."""
+    count, last = Daily.count, datetime.min.replace(tzinfo=UTC)
+
+    def latest(daily: Daily, mark: str, now: datetime) -> int:
+        nonlocal last
+        last = max(last, now)
+        return count(daily, mark, last)
+
+    def forget(database: Database, before: str, _today: str, most: int) -> int:
+        return prune(database, before, last.date().isoformat(), most)
+
+    with patch.object(Daily, "count", latest), patch("pbem.desk.housekeeping.prune", forget):
+        yield
+
+
+@contextmanager
 def sent_before_its_commit(world: World) -> Iterator[None]:
     """A letter is sent as soon as it is written, before it is on disk."""
     put = Outbox.put
 
-    def eagerly(
-        outbox: Outbox, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime
-    ) -> None:
-        letter = raw if isinstance(raw, Later) else Later(partial(bytes, raw), raw)
-
-        def made() -> bytes:
-            world.loop.call_soon(world._take, recipient, letter.made())
-            return letter.made()
-
-        put(outbox, recipient, message_id, Later(made, letter.meanwhile), created)
+    def eagerly(outbox: Outbox, recipient: str, message_id: str, raw: bytes, created: datetime) -> None:
+        world.loop.call_soon(world._take, recipient, raw)
+        put(outbox, recipient, message_id, raw, created)
 
     with patch.object(Outbox, "put", eagerly):
         yield
@@ -90,9 +98,10 @@ PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
         commit_without_sync,
-        unfenced_lease,
+        lease_of_the_dead,
         token_good_twice,
         miss_in_an_outage,
+        day_that_never_goes_back,
         sent_before_its_commit,
     )
 }

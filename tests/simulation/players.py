@@ -30,11 +30,13 @@ from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.correspondence.party import Party
 from pbem.player.limits import Limits
-from pbem.player.memory import Memory
+from pbem.player.memory import Memory, may_repeat
 from pbem.player.program import Program
 from pbem.player.sealed import Vault
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from simulation.world import World
 
     from pbem.json_object import JsonObject
@@ -90,6 +92,8 @@ class Player:
         self._looks = False
         self._seeds: dict[tuple[str, str], bytes] = {}
         """The matches that were proposed here, by game and opponent."""
+        self._proposal = "", ""
+        """The words and the text of the proposal that was made."""
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return ssh.sign(self.key, text, namespace)
@@ -115,10 +119,19 @@ class Player:
         seed = self._secret.randbytes(16)
         self._seeds[game, other.name] = seed
         plan = Plan(SERVER, self.name, game, 1, seed)
-        self.letters.tell(
-            f"new {game} with {other.name}", self.world.now(), text=f"{options}\n{comment(plan.commitment)}"
-        )
+        self._proposal = f"new {game} with {other.name}", f"{options}\n{comment(plan.commitment)}"
+        self._propose()
         self._post()
+
+    def _propose(self) -> None:
+        words, text = self._proposal
+        self.letters.tell(words, self.world.now(), text=text)
+
+    def _propose_again(self, now: datetime) -> None:
+        """Propose once more what was refused, for its date, by a server whose clock was wrong."""
+        refused = self.memory.sent("new", "", "")
+        if refused and refused[-1].state == "refused" and may_repeat(refused, now):
+            self._propose()
 
     def receive(self, raw: bytes) -> None:
         """A letter arrived in the mailbox; it is read at the next look."""
@@ -144,11 +157,19 @@ class Player:
         self.events += events
         self._plan()
         self.program.hear(events, now)
+        self._propose_again(now)
         for standing in self.letters.matches.standings:
             if standing["phase"] == "closed":
                 self.world.note_over(standing["match"])
             elif standing["phase"] == "playing" and self.world.hurried:
                 self._resign(standing)
+        self.program.act(now)
+        self._post()
+
+    def act(self) -> None:
+        """Do what is due without a new letter."""
+        now = self.world.now()
+        self._propose_again(now)
         self.program.act(now)
         self._post()
 
@@ -164,7 +185,7 @@ class Player:
         """End a game that is still running when the week ends."""
         match = standing["match"]
         words = f"resign {match} game {standing['game']}"
-        if not self.letters.has_said(match, words):
+        if not self.letters.has_said(match, words, self.world.now()):
             self.letters.say(match, words, self.world.now())
         self.program._waiting.discard(match)
 
@@ -273,6 +294,30 @@ class Keyless:
     def _bring(self, to: str, raw: bytes, delay: float) -> None:
         self.sent.append((to, raw))
         self._world.post.post(self.address, to, self._domain.sign(raw, self._world.now()), delay)
+
+
+class Stranger:
+    """Somebody without an account, for whom nobody vouches, and who asks the same every day."""
+
+    address = "eve@mail.example"
+    _EVERY = 86_400.0
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.asked: list[bytes] = []
+
+    def ask(self) -> None:
+        """Ask, and again a day later."""
+        if not self._world.hurried:
+            self.write()
+            self._world.loop.call_later(self._EVERY, self.ask)
+
+    def write(self) -> None:
+        """Send one letter."""
+        number = len(self.asked)
+        head = f"From: {self.address}\nTo: {TO}\nSubject: x\nMessage-ID: <{number}.eve@mail.example>\n"
+        self.asked.append(f"{head}\nhelp\n".replace("\n", "\r\n").encode())
+        self._world.post.post(self.address, TO, self.asked[-1])
 
 
 class Third:

@@ -2,8 +2,7 @@
 
 A desk, elsewhere a process of its own, is a greenlet here, which others may overtake at the points between its
 transactions. A life ends by `kill -9` or a power failure, at any time or at a point on the way of a letter. Nothing
-that ran then has an effect any more, and it is unwound. A desk may die alone, or be declared dead while it lives, as
-servers that share a store declare each other dead.
+that ran then has an effect any more, and it is unwound. A desk may die alone, or hang until the daemon ends it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_opening import opened
 from pbem.store.database import Database
-from pbem.store.errors import StoreError
 from pbem.store.inbox import ATTEMPTS
 
 if TYPE_CHECKING:
@@ -42,9 +40,7 @@ if TYPE_CHECKING:
     from simulation.world import World
 
     from pbem.server.desk_opening import OpenDesk, Supplies
-    from pbem.server.desk_place import Told
     from pbem.server.desk_work import DeskLike, Work
-    from pbem.store.write_turn import WriteTurn
 
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}
 """Points at which a desk has no open transaction: others may run before it goes on."""
@@ -52,9 +48,9 @@ BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed
 MAILBOX = f"pbem@{SERVER}"
 LONGEST_WAIT = 3000.0  # longest time in seconds until the server looks again, so that weeks are short
 REST = 600.0  # longest time in seconds until a dead machine restarts
-STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until it is declared dead
-IN_HAND = {"letter leased": 0.02, "letter read": 0.02}
-"""The same while it has a letter in hand, which another desk then takes."""
+STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until the daemon ends it
+LEASED = {"letter leased": 0.02, "letter read": 0.02}
+"""The same while it has leased a letter, which the next desk then takes."""
 DEATHS = 400  # most points passed between two deaths
 OPERATIONS = 60  # most disk operations until the power fails in the middle of one
 
@@ -96,14 +92,12 @@ class Machine:
         self._change: asyncio.Task[None] | None = None
         """The task that ends a life and starts the next."""
         self._places: list[Place] = []
-        self._numbers = 1000
 
     def _config(self) -> Config:
         folder = self.disk.folder
         return Config(
             server=SERVER,
             operator=f"operator@{SERVER}",
-            desks=self.draw.randint(1, 2),
             store=folder / "pbem.sqlite",
             keys=folder / "keys",
             smtp=Listener(listen=Listen("192.0.2.1", INTAKE)),
@@ -115,11 +109,6 @@ class Machine:
     def now(self) -> datetime:
         """The time of the machine's clock."""
         return self.world.now() + self.world.set_by
-
-    def number(self) -> int:
-        """The number of a new process."""
-        self._numbers += 1
-        return self._numbers
 
     # Its lives.
 
@@ -154,8 +143,8 @@ class Machine:
         else:
             self.world.faults.append(f"the server ended by itself: {life}")
 
-    def _place(self, supplies: Supplies, told: Told) -> Place:
-        self._places.append(Place(self, supplies, told))
+    def _place(self, supplies: Supplies, worked: Callable[[], None]) -> Place:
+        self._places.append(Place(self, supplies, worked))
         return self._places[-1]
 
     def store(self) -> Database:
@@ -299,42 +288,30 @@ class Machine:
 class Place:
     """Where a desk works: stands for the daemon's `OwnProcess`, without a process."""
 
-    def __init__(self, machine: Machine, supplies: Supplies, told: Told) -> None:
+    def __init__(self, machine: Machine, supplies: Supplies, worked: Callable[[], None]) -> None:
         self.deaths = 0
-        self.resting = False
         self._machine = machine
         self._supplies = supplies
-        self._told = told
-        self._turn: WriteTurn | None = None
-        self._desks: list[Desk] = []
-        """The last one is current; the others were declared dead and are still alive."""
+        self._worked = worked
+        self._desk: Desk | None = None
         self._stopping = asyncio.Event()
 
-    async def open(self, turn: WriteTurn, _lock: Sequence[int]) -> None:
-        self._turn = turn
+    async def open(self, _lock: Sequence[int]) -> None:
         self._begin()
 
-    def _begin(self) -> None:
-        assert self._turn is not None
-        self._desks = [desk for desk in self._desks if not desk.over]
-        self._desks.append(Desk(self, self._machine, self._supplies, self._turn))
+    def _begin(self) -> Desk:
+        self._desk = Desk(self, self._machine, self._supplies)
+        return self._desk
 
     async def work(self) -> None:
+        assert self._desk is not None
         while True:
-            desk = self._desks[-1]
-            desk.begin()
-            await desk.ended
-            self.resting = False
+            self._desk.begin()
+            await self._desk.ended
             if self._stopping.is_set():
                 return
             self.deaths += 1
-            assert self._turn is not None
-            self._turn.mend()
-            try:
-                await self._told.died(desk.owner)
-            except StoreError:
-                continue
-            self._told.worked()
+            self._worked()
             await asyncio.sleep(0.1)
             if self._stopping.is_set():
                 return
@@ -342,52 +319,41 @@ class Place:
 
     def worked(self) -> None:
         """The desk wrote something."""
-        self._machine.loop.call_soon(self._told.worked)
-
-    def rests(self) -> None:
-        """The desk found nothing more to do."""
-        self.resting = True
-        self._machine.loop.call_soon(self._told.rests)
-
-    def begins(self, _woken: bool) -> None:
-        """The desk looks again."""
-        self.resting = False
+        self._machine.loop.call_soon(self._worked)
 
     def wake(self) -> None:
-        self.resting = False
-        self._desks[-1].work.wake()
+        if self._desk is not None:
+            self._desk.work.wake()
 
     def ease(self) -> None:
-        self._desks[-1].work.ease()
+        if self._desk is not None:
+            self._desk.work.ease()
 
     def stop(self) -> None:
         self._stopping.set()
-        for desk in self._desks:
-            desk.work.stop()
+        if self._desk is not None:
+            self._desk.work.stop()
 
     async def close(self) -> None:
-        for desk in self._desks:
-            desk.unwind()  # one that hangs is ended by the daemon before that ends itself
+        self.die()  # a desk that hangs is ended by the daemon before that ends itself
 
     def would_be_blamed(self) -> bool:
         """Whether a letter would be set aside for a death now."""
-        return any(desk.would_be_blamed() for desk in self._desks)
+        return self._desk is not None and self._desk.would_be_blamed()
 
     def die(self) -> None:
         """The machine is no more."""
-        for desk in self._desks:
-            desk.unwind()
+        if self._desk is not None:
+            self._desk.unwind()
 
 
 class Desk:
     """One desk from its beginning to its end, in a greenlet."""
 
-    def __init__(self, place: Place, machine: Machine, supplies: Supplies, turn: WriteTurn) -> None:
+    def __init__(self, place: Place, machine: Machine, supplies: Supplies) -> None:
         self._place = place
         self._machine = machine
         self._loop = machine.loop
-        number = machine.number()
-        self.owner = supplies.owner(number)
         self.over = False
         self.ended: asyncio.Future[None] = self._loop.create_future()
         """Done when the daemon considers it over."""
@@ -396,18 +362,17 @@ class Desk:
         self._process = machine.disk.process()
         supplies = replace(
             supplies,
-            random=self._random,
+            random=machine.octets,
             open_desk=partial(self._open, supplies.open_desk),
             points=self._passed,
             disk=self._process,
-            process=lambda: number,
             event=partial(Event, self._loop),
             clock=self._loop.time,
         )
         self._database: Database | None = None
         self._finished: set[int] = set()
         """The letters that nobody will work on again."""
-        self.work: Work = self._stack.enter_context(opened(supplies, turn, place.worked, place.rests, place.begins))
+        self.work: Work = self._stack.enter_context(opened(supplies, place.worked))
 
     def _open(self, open_desk: OpenDesk, config: Config, database: Database, *rest: Any) -> DeskLike:
         self._database = database
@@ -462,17 +427,11 @@ class Desk:
         if point in BETWEEN:
             self._let_others(point)
 
-    def _random(self, length: int) -> bytes:
-        """Randomness; others may run while an answer is written, after its decision and before that is on disk."""
-        if getcurrent() is self._thread and self._database is not None and not self._database.in_transaction:
-            self._let_others("random")
-        return self._machine.octets(length)
-
     def _let_others(self, point: str) -> None:
-        """Let others run before this desk goes on; perhaps for so long that it is declared dead."""
+        """Let others run before this desk goes on; perhaps for so long that the daemon ends it."""
         machine, draw = self._machine, self._machine.draw
         chance = draw.random()
-        if chance < IN_HAND.get(point, STALLS) and machine.deaths > 0 and not self.would_be_blamed():
+        if chance < LEASED.get(point, STALLS) and machine.deaths > 0 and not self.would_be_blamed():
             self._stall(point)
         elif chance < 0.2:
             self._loop.pause(draw.random() * (20 if chance < 0.03 else 0.2))
@@ -482,21 +441,18 @@ class Desk:
         """Whether its death could be the third during work on one letter alone: that would be the letter's fault."""
         if self._database is None or self.over:
             return False
-        # Asked past the database: no decision stands on it.
-        query = "SELECT id, state = 'leased' FROM inbox WHERE owner = ? AND state <> 'waiting' AND attempts >= ?"
-        found = dict(connection(self._database).execute(query, (self.owner, ATTEMPTS - 1)).fetchall())
+        query = "SELECT id, state = 'leased' FROM inbox WHERE state <> 'waiting' AND attempts >= ?"
+        found = dict(connection(self._database).execute(query, (ATTEMPTS - 1,)).fetchall())
         if not self._database.in_transaction:  # in one, a letter may be done that is not when that is rolled back
             self._finished |= {letter for letter, leased in found.items() if not leased}
         return not found.keys() <= self._finished
 
     def _stall(self, point: str) -> None:
-        """Hang until others declare this desk dead, and then go on."""
+        """Hang until the daemon ends this desk, which no longer answers."""
         self._machine.world.figures.stalls += 1
         self._machine.world.note("a desk stands still at:", point)
-        self.work.stop()  # what it has in hand is the last
-        self._say_ended()
         self._loop.pause(self._machine.draw.random() * 60)
-        self._look()
+        raise Killed(point)
 
     def _look(self) -> None:
         if self._machine.dead:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from simulation.planted import PLANTED
 from simulation.runs import run
@@ -12,11 +14,12 @@ BUSY = Week(days=0.5, games=("spaceships",), leisure=1800.0, pace="4h", deaths=3
 QUIET = Week(games=("spaceships",), deaths=2, careless=0.0, troubles=False)
 SHORT = {
     "commit_without_sync": BUSY,
-    "unfenced_lease": BUSY,
+    "lease_of_the_dead": BUSY,
     "token_good_twice": Week(
         days=3.0, games=("spaceships",), deaths=0, careless=0.0, troubles=False, accidents=False
     ),
     "miss_in_an_outage": QUIET,
+    "day_that_never_goes_back": replace(QUIET, steps=1.0),
     "sent_before_its_commit": BUSY,
 }
 """Weeks in which little happens beside what each fault needs."""

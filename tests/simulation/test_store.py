@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from simulation.disk import Disk, Faults, Process
 
 from pbem.store import own_keys
 from pbem.store.database import Database
-from pbem.store.decision import Later
 from pbem.store.errors import FullError, StoreError
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.operator import Generation
@@ -92,17 +90,18 @@ class Letters:
     def _keep(self) -> None:
         letters = [self.random.randbytes(self.random.randrange(6000)) for _ in range(self.random.randrange(1, 4))]
         self._offered.update(letters)
-        rows = self._door.put_all([(Envelope("ann@mail.example", ("x",)), raw) for raw in letters], NOW)
+        rows = self._door.put_all([(Envelope("ann@mail.example", ("x",)), raw) for raw in letters], lambda: NOW)
         self._kept |= {row: raw for row, raw in zip(rows, letters, strict=True) if row is not None}
 
     def _decide(self) -> None:
         for row in self._inbox.lease_some(2, NOW):
-            self._desk.decide(partial(self._answer, row.id, row.raw))
+            with self._desk.transaction():
+                self._answer(row.id, row.raw)
             self._answered.add(row.id)
 
     def _answer(self, number: int, raw: bytes) -> None:
         self._inbox.done(number, "ok")
-        self._outbox.put("ann@mail.example", f"<{number}@play.example>", Later(lambda: raw[::-1], b"meanwhile"), NOW)
+        self._outbox.put("ann@mail.example", f"<{number}@play.example>", raw[::-1], NOW)
 
     def _send(self) -> None:
         rows = self._outbox.exchange((), NOW, 3).rows

@@ -162,7 +162,7 @@ def test_nor_by_whoever_kills_the_server_at_work(tmp_path: Path, monkeypatch: py
     with World(tmp_path, "kills", week) as world:
 
         def work_for_long(desk: Desk, point: str) -> None:
-            if point == "random" and left[0]:
+            if point == "letter read" and left[0]:
                 left[0] -= 1
                 world.loop.call_soon(world.machine.kill)
                 world.loop.pause(0.5)

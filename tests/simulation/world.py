@@ -14,7 +14,7 @@ import logging
 import re
 import sys
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,7 +22,7 @@ import structlog
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
-from simulation.players import Habits, Keyless, Player, Third
+from simulation.players import Habits, Keyless, Player, Stranger, Third
 from simulation.server import Machine
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
+YEAR = timedelta(days=365)
+OFTEN = 7200.0  # seconds between two looks of a program
 LONGEST = 60 * DAY
 """Longer than anything takes that ends at all."""
 OVER = re.compile(rb'name="?(m[0-9]+)[^"]*\.pbem\.zip')
@@ -61,6 +63,8 @@ class Week:
     """About how many deaths of the machine, of the server and of a desk happen."""
     accidents: bool = True
     """Whether outages of days happen, and clocks are set."""
+    steps: float = 0.3
+    """How probable it is that the server's clock is set wrong, and right again."""
     troubles: bool = True
     """Whether the network and other people's servers have troubles."""
 
@@ -117,8 +121,8 @@ class World:
         """Whether the week is over, and the rest is being finished."""
         self.set_by = timedelta()
         """How far the server's clock is wrong."""
-        self.answered: dict[tuple[bytes, str], None] = {}
-        """Letters that were answered with 250, and who sent them."""
+        self.answered: dict[tuple[bytes, str], date] = {}
+        """Letters that were answered with 250, who sent them, and the day by the server's clock."""
         self.refused: dict[tuple[bytes, str], None] = {}
         """Letters that were given up after one attempt, answered with 4xx."""
         self.proved: dict[bytes, Proved] = {}
@@ -135,6 +139,7 @@ class World:
         names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
         self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
         self.keyless = Keyless(self)
+        self.stranger = Stranger(self)
         self.third = Third(self)
         self.machine = Machine(self)
         self._smarthosts = 0
@@ -186,7 +191,7 @@ class World:
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
-            self.answered[raw, sender] = None
+            self.answered[raw, sender] = self.machine.now().date()
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
@@ -264,9 +269,11 @@ class World:
         machine = self.machine
         machine.start()
         accidents = self.begin(self._accidents())
+        looks = self.begin(self._act())
         await self._begin()
         await asyncio.sleep(max(self.week.days * DAY - self.loop.time(), 0))
         accidents.cancel()
+        looks.cancel()
         self.hurried = True
         machine.deaths, machine.disk.fails_after = 0, None
         self.set_by = timedelta()
@@ -277,10 +284,18 @@ class World:
         await self._settle()
         await machine.stop()
 
+    async def _act(self) -> None:
+        """Programs look now and then whether something is due, also if no letter comes."""
+        while True:
+            await asyncio.sleep(OFTEN)
+            for player in self.players.values():
+                player.act()
+
     async def _begin(self) -> None:
         for player in self.players.values():
             player.begin()
         self.keyless.begin()
+        self.stranger.ask()
         while not all(player.registered for player in self.players.values()):
             assert self.loop.time() < LONGEST, f"not everybody is registered: {self.state()}"
             await asyncio.sleep(600)
@@ -336,7 +351,7 @@ class World:
         if self.week.accidents:
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.6, self._outage(draw)))
-            if draw.random() < 0.3:
+            if draw.random() < self.week.steps:
                 befall.append((draw.random() * week * 0.7, self._step(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
@@ -360,11 +375,15 @@ class World:
     def _step(self, draw: Random) -> Callable[[], None]:
         step = timedelta(seconds=draw.choice((-1, 1)) * draw.uniform(600, DAY))
         back = draw.uniform(600, 2 * DAY)
+        if draw.random() < 0.5:
+            # Not for longer: by such a clock no signed letter is taken, as its date cannot be right.
+            step, back = draw.choice((-1, 1)) * YEAR, draw.uniform(1800, 7200)
 
         def begin() -> None:
             self.figures.steps += 1
             self.note("clock set by", step)
             self.set_by = step
+            self.loop.call_later(back / 2, self.stranger.write)
             self.loop.call_later(back, end)
 
         def end() -> None:

@@ -196,14 +196,14 @@ def test_a_store_that_fails_at_the_count_of_the_day_forgets_no_letter(
     monkeypatch.setattr(delivery, "TROUBLE_WAIT", 0.01)
 
     async def scene(post: Post) -> None:
-        count, calls = post.outbox.delivered_since, itertools.count(1)
+        count, calls = post.outbox.delivered_between, itertools.count(1)
 
-        def failing(time: datetime) -> int:
+        def failing(*times: datetime) -> int:
             if next(calls) == at:
                 raise FullError("the disk does not work")
-            return count(time)
+            return count(*times)
 
-        monkeypatch.setattr(post.outbox, "delivered_since", failing)
+        monkeypatch.setattr(post.outbox, "delivered_between", failing)
         post.put()
         post.deliverer.wake.set()
         await post.until(lambda: post.outbox.count("delivered") == 1)
@@ -604,4 +604,12 @@ def test_retries_end_five_days_after_the_letter_was_written() -> None:
     schedule = Delivery()
     assert retry_time(schedule, NOW, 1, NOW) == NOW + timedelta(seconds=60)
     assert retry_time(schedule, NOW, 10_000, NOW) == NOW + timedelta(hours=6)
-    assert retry_time(schedule, NOW, 3, NOW + timedelta(days=5)) is None
+    assert retry_time(schedule, NOW, 30, NOW + timedelta(days=5)) is None
+
+
+def test_case_38_a_letter_is_given_up_for_no_clock_that_was_set() -> None:
+    """Its certificate is out of date then, and every letter fails; nor is it tried for ever."""
+    schedule, year = Delivery(), timedelta(days=365)
+    assert retry_time(schedule, NOW, 3, NOW + year) == NOW + year + timedelta(minutes=4)
+    assert retry_time(schedule, NOW + year, 3, NOW) == NOW + timedelta(minutes=4)
+    assert retry_time(schedule, NOW + year, 30, NOW) is None

@@ -481,7 +481,7 @@ def test_connections_in_all_are_capped_and_those_open_are_served() -> None:
 
 
 def silent_for(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr("pbem.smtp.admission.PATIENCE", seconds)
+    monkeypatch.setattr("pbem.connections.PATIENCE", seconds)
 
 
 def test_who_has_been_silent_longest_makes_room_when_all_connections_are_taken(
@@ -550,7 +550,7 @@ def test_who_says_a_little_now_and_then_keeps_nobody_out_for_long(monkeypatch: p
                 await three.open()
                 assert (await three.data(TEXT)).startswith("250")
 
-    monkeypatch.setattr("pbem.smtp.admission.BUSY", 0.25)
+    monkeypatch.setattr("pbem.connections.BUSY", 0.25)
     assert len(serve(scene, limits=Limits(connections=2)).letters) == 2
 
 

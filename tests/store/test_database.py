@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from stores import POSTGRESQL, of_sqlite, place
+from stores import of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
 from pbem.store.errors import BusyError, FullError, LockedError, TooNewError
 from pbem.store.people import People
-from pbem.store.schema import MIGRATIONS, POOLS, PURPOSES, SEATS
+from pbem.store.schema import MIGRATIONS, NO_SNAPSHOTS, POOLS, PURPOSES, SEATS
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def test_a_part_that_is_undone_leaves_the_rest(tmp_path: Path) -> None:
         assert found == ["1", "1", None]
 
 
+@of_sqlite
 def test_a_busy_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("database", "sqlite", *(["postgresql"] if POSTGRESQL else [])):
-        monkeypatch.setattr(f"pbem.store.{room}.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("pbem.store.sqlite.BUSY_SECONDS", 0.01)
     with Database(place(tmp_path / "a.db")) as one, Database(place(tmp_path / "a.db")) as other:
         with one.transaction(), pytest.raises(BusyError), other.transaction():
             pass
@@ -149,6 +149,19 @@ def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> No
         assert (ann.played, ann.won, ann.drawn, ann.abandoned, ann.mean, ann.deviation) == (3, 2, 1, 0, 27.5, 2.5)
         assert people.standings("spaceships", "programs", 10) == []
         assert not database.damage()
+
+
+def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> None:
+    """They were made from transcripts, and are no longer read."""
+    before = MIGRATIONS[: MIGRATIONS.index(NO_SNAPSHOTS)]
+    with Database(place(tmp_path / "a.db"), before) as database:
+        database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
+        for insert in ("snapshots VALUES (1, '', '', ?)", "snapshot_turns VALUES (1, 0, ?)"):
+            database.execute(f"INSERT INTO {insert}", (b"sealed",))
+    with Database(place(tmp_path / "a.db")) as database:
+        assert not [table for table in database.engine.tables() if "snapshot" in table]
+        assert not database.damage()
+        assert database.scalar("SELECT phase FROM matches") == "playing"
 
 
 def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:

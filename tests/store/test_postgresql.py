@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,7 @@ import pytest
 from stores import POSTGRESQL, heard, of_postgresql, place
 
 from pbem.store.database import Database
-from pbem.store.decision import Later
-from pbem.store.errors import BusyError, DamagedError, FullError, LostError, OvertakenError, StoreError
+from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
 from pbem.store.owners import LEASE, Owners
@@ -65,49 +65,22 @@ def test_a_connection_that_broke_is_made_anew(database: Database, beside: Databa
 def test_nothing_is_written_on_a_new_connection_in_the_middle_of_a_transaction(
     database: Database, beside: Database
 ) -> None:
-    def part() -> None:
-        cut(database, beside)
-        with pytest.raises(BusyError):
-            beside.set_meta("lost", "1")
-
     with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
-        part()
-        with pytest.raises(BusyError):
-            beside.set_meta("lost", "2")
+        cut(database, beside)
+        for value in "12":
+            with suppress(BusyError):  # it is noticed with an answer
+                beside.set_meta("lost", value)
     assert database.meta("lost") is None
 
 
 def test_who_sleeps_in_a_transaction_is_cut_off(database: Database, beside: Database) -> None:
     beside.engine.run("SELECT set_config('idle_in_transaction_session_timeout', '1s', false)")
     with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
-        beside.set_meta("lost", "1")
+        beside.set_meta("kept", "1")
+        assert beside.meta("kept") == "1"
         with database.transaction():  # it has its turn when the other is gone
-            database.set_meta("kept", "1")
-    assert (database.meta("lost"), database.meta("kept")) == (None, "1")
-
-
-def test_a_statement_of_its_own_waits_for_its_turn(database: Database, beside: Database) -> None:
-    """Else a decision might not know that somebody wrote."""
-
-    def meanwhile() -> str:
-        beside.execute("DELETE FROM meta")
-        return "made"
-
-    def decide() -> None:
-        assert database.meta("a") == "b"
-        database.write("INSERT INTO meta VALUES ('c', ?)", (Later(meanwhile, "meanwhile"),))
-
-    with database.transaction():
-        database.set_meta("a", "b")
-    with pytest.raises(OvertakenError):
-        database.decide(decide)
-
-
-def test_who_does_not_wait_is_told_at_once(database: Database, beside: Database) -> None:
-    statements = heard(beside)
-    with database.transaction(), pytest.raises(BusyError), beside.transaction(wait=False):
-        pass
-    assert [statement.rpartition(" ")[2] for statement in statements] == ["BEGIN", "NOWAIT", "writes", "ROLLBACK"]
+            database.set_meta("kept", "2")
+    assert database.meta("kept") == "2"
 
 
 def test_what_a_pipeline_that_broke_was_to_prepare_is_not_believed_to_be_there(database: Database) -> None:
@@ -120,31 +93,13 @@ def test_what_a_pipeline_that_broke_was_to_prepare_is_not_believed_to_be_there(d
         database.meta("")
     for name in "abcde":
         with database.transaction():
-            database.engine.run_all([(sql, (name,))])
-    with pytest.raises(Exception, match="unique"), database.transaction():
-        database.engine.run_all([("INSERT INTO meta VALUES ('a', '')", ()), (sql, ("f",))])
+            database.write(sql, (name,))
+    with pytest.raises(Exception, match="unique"), database.transaction():  # noqa: PT012 - the body of a transaction
+        database.write("INSERT INTO meta VALUES ('a', '')")
+        database.write(sql, ("f",))
     with database.transaction():
-        database.engine.run_all([(sql, ("f",))])
+        database.write(sql, ("f",))
     assert database.meta("f") == ""
-
-
-def test_what_is_prepared_stays_so_when_a_decision_was_tried(database: Database) -> None:
-    line: Any = database.engine
-
-    def prepared() -> int:
-        return int(
-            line.connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchone()[0]
-        )
-
-    queries = [f"SELECT value FROM meta WHERE name = '{number}'" for number in range(150)]
-
-    def look() -> None:
-        for query in queries:
-            database.scalar(query)
-
-    for _ in range(8):
-        database.decide(look)
-    assert prepared() >= len(queries)
 
 
 def test_a_table_that_a_later_version_changed_is_read_again(database: Database, beside: Database) -> None:
@@ -166,10 +121,10 @@ def test_a_table_that_a_later_version_changed_is_read_again(database: Database, 
         ("25006", FullError),
         ("25P03", BusyError),
         ("26000", BusyError),
-        ("40001", OvertakenError),
-        ("40002", OvertakenError),
-        ("40003", OvertakenError),
-        ("40P01", OvertakenError),
+        ("40001", BusyError),
+        ("40002", BusyError),
+        ("40003", BusyError),
+        ("40P01", BusyError),
         ("42501", StoreError),
         ("42P05", BusyError),
         ("53100", FullError),
@@ -210,45 +165,71 @@ def test_a_connection_that_broke_as_it_was_made(database: Database, monkeypatch:
 
 
 def test_a_number_that_is_taken_back_is_given_again(database: Database) -> None:
-    """As in SQLite: a decision that is tried and then written names the same match."""
-    numbers = []
-
-    def decide() -> None:
-        sql = "INSERT INTO matches (phase, terms, head, created) VALUES ('open', ?, '', '') RETURNING number"
-        numbers.append(database.insert(sql, (Later(lambda: "{}", ""),)))
-
-    database.decide(decide)
-    database.decide(decide)
-    assert numbers == [row["number"] for row in database.rows("SELECT number FROM matches ORDER BY number")] == [1, 2]
+    """As in SQLite: matches are numbered without gaps."""
+    sql = "INSERT INTO matches (phase, terms, head, created) VALUES ('open', '{}', '', '') RETURNING number"
+    with suppress(ValueError), database.transaction():
+        assert database.insert(sql) == 1
+        raise ValueError
+    with database.transaction():
+        assert [database.insert(sql), database.insert(sql)] == [1, 2]
 
 
-def test_the_letters_of_a_server_whose_time_is_over_are_others(database: Database, beside: Database) -> None:
+def test_the_sendings_of_a_server_whose_time_is_over_are_others(database: Database, beside: Database) -> None:
     dead, living = Owners(database), Owners(beside)
-    inbox, outbox = Inbox(database, VAULT, "dead.1"), Outbox(database, VAULT, "dead.")
-    others = Inbox(beside, VAULT, "living.7")
-    letter = inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), b"letter", NOW)
+    outbox = Outbox(database, VAULT, "dead.")
     with database.transaction():
         outbox.put("ann@mail.example", "<1@play.example>", b"answer", NOW)
         dead.renew("dead.", (), NOW)
-    (row,), (sending,) = inbox.lease_some(8, NOW), outbox.exchange((), NOW, 8).rows
+    (sending,) = outbox.exchange((), NOW, 8).rows
     almost, then = NOW + LEASE - timedelta(seconds=1), NOW + LEASE
-    for now, given_back in ((NOW, 0), (almost, 0), (then, 2)):
+    for now, given_back in ((NOW, 0), (almost, 0), (then, 1)):
         with beside.transaction():
             living.renew("living.", (), now)
             assert living.release(now) == given_back
     assert living.alive(then) == ["living."]
-    with pytest.raises(LostError), database.transaction():
-        inbox.done(row.id, "late")
-    assert [row.id for row in others.lease_some(8, then)] == [letter]
     (again,) = Outbox(beside, VAULT, "living.").exchange((), then, 8).rows
     assert again.raw == sending.raw
     outbox.exchange([Sent(sending.id, "late", then, "failed")], then, 0)
     assert outbox.count("leased") == 1
 
 
+def test_one_connection_decides_until_it_breaks(database: Database, beside: Database) -> None:
+    assert database.try_to_decide()
+    assert not beside.try_to_decide()
+    with pytest.raises(BusyError), beside.transaction():
+        pass
+    with database.transaction():
+        database.set_meta("decided", "1")
+    cut(beside, database)
+    end = time.monotonic() + 5
+    while not beside.try_to_decide():
+        assert time.monotonic() < end
+    with pytest.raises(BusyError):
+        database.meta("decided")  # the connection is lost
+    with pytest.raises(BusyError), database.transaction():
+        database.set_meta("decided", "late")
+    assert not database.try_to_decide()
+    with beside.transaction():
+        assert beside.meta("decided") == "1"
+
+
+def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, beside: Database) -> None:
+    """The intake waits for no decision; only one that finds nobody silent keeps letters out for its moment."""
+    assert database.try_to_decide()
+    inbox = Inbox(beside, VAULT)
+    envelope = Envelope("ann@mail.example", ("pbem@play.example",))
+    with database.transaction():
+        database.set_meta("decides", "1")
+        assert inbox.put(envelope, b"letter", NOW) == 1
+        assert Inbox(database, VAULT).heard_until() == NOW
+        beside.execute("SELECT set_config('lock_timeout', '50ms', false)")
+        with pytest.raises(BusyError):
+            inbox.put(envelope, b"another", NOW)
+
+
 def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: Database, beside: Database) -> None:
     """It failed over, or one slept while all others waited for its lock: nobody could say that he lives."""
-    one, other, inbox = Owners(database), Owners(beside), Inbox(database, VAULT, "one.1")
+    one, other, inbox = Owners(database), Owners(beside), Inbox(database, VAULT)
     letter = inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), b"letter", NOW)
     inbox.lease(NOW)
     later = NOW + 3 * LEASE
@@ -309,7 +290,7 @@ def test_the_next_letters_of_strangers_are_found_without_a_look_at_all_of_them(d
     """PostgreSQL knows the order of an index whose first columns equal something, and not where one is NULL."""
     inbox = Inbox(database, VAULT)
     letters = [(Envelope(f"{number}@mail.example", ("pbem@play.example",)), b"%d" % number) for number in range(400)]
-    inbox.put_all(letters, NOW)
+    inbox.put_all(letters, lambda: NOW)
     asked = heard(database)
     assert [row.id for row in inbox.lease_some(8, NOW)] == list(range(1, 9))
     (query,) = (statement for statement in asked if "UNION ALL" in statement)

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
-from pbem.store.inbox import (
-    _MATTERS,
-    _NEXT_FREE,
-    ALONE,
-    ANYBODY,
-    APART,
-    IN_SIGHT,
-    LOT,
-    Envelope,
-    Inbox,
-    _chosen,
-    _if_free,
-)
+from pbem.store.inbox import ALONE, APART, LOT, Envelope, Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.schema import MIGRATIONS, ROUNDS
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
-
-    from pbem.store.database import Row
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 PLAYERS = ("ann", "bob", "cleo")
@@ -272,118 +257,8 @@ def test_who_looks_for_what_was_tried_passes_over_all_that_was_not(queue: Queue)
     while queue.next():
         pass
     line.set_trace_callback(None)
-    query = next(statement for statement in heard if "attempts > 0" in statement)
+    query = next(statement for statement in heard if "(attempts, suspect) > (0, 0)" in statement)
     steps = [step[3] for step in line.execute(f"EXPLAIN QUERY PLAN {query}")]
     assert [step for step in steps if step.startswith("SEARCH inbox")] == [
-        "SEARCH inbox USING INDEX inbox_waiting (state=? AND attempts>? AND attempts<?)",
-        "SEARCH inbox USING INDEX inbox_waiting (state=? AND attempts=? AND suspect=?)",
+        "SEARCH inbox USING INDEX inbox_waiting (state=? AND (attempts,suspect)>(?,?) AND attempts<?)",
     ]
-
-
-class Shared(Queue):
-    """The same for two desks of one server: letters of Ann, x and m4 are the first one's, others the second's."""
-
-    def __init__(self, database: Database, beside: Database) -> None:
-        super().__init__(database)
-        self.each = (database, beside)
-        self.desks = [Inbox(one, Vault(bytes(32)), str(at), (at, 2)) for at, one in enumerate(self.each)]
-
-    def put_for(self, name: str, detail: str) -> None:
-        """Keep a letter to the address of a match."""
-        self.names[self.inbox.put(Envelope(f"{name}@mail.example", (f"pbem+{detail}@play.example",)), b"", NOW)] = (
-            detail
-        )
-
-    def of(self, desk: int, most: int = 8) -> str:
-        """Whose letters a desk is given, in order; they are done at once."""
-        rows = self.desks[desk].lease_some(most, NOW)
-        with self.each[desk].transaction():
-            for row in rows:
-                self.desks[desk].done(row.id, "")
-        return "".join(self.names[row.id] for row in rows)
-
-
-@pytest.fixture
-def shared(tmp_path: Path) -> Iterator[Shared]:
-    with Database(place(tmp_path / "a.db")) as database, Database(database.place) as beside:
-        yield Shared(database, beside)
-
-
-def test_each_desk_has_letters_of_its_own_and_helps_when_it_has_none(shared: Shared) -> None:
-    shared.put("abcabcabc")
-    shared.put_for("dora", "m4")
-    assert shared.of(1, 4) == "bcbc"
-    assert shared.of(0, 2) == "aa"
-    assert shared.of(0) == "am4"
-    assert shared.of(0) == "bc"
-
-
-def test_no_letter_of_a_sender_is_overtaken_because_it_is_another_desks(shared: Shared) -> None:
-    shared.put("b")
-    shared.put_for("bob", "m4")
-    shared.put("a")
-    assert shared.of(0) == "a"
-    assert shared.of(0) == "bm4"
-
-
-def test_letters_of_one_who_has_one_in_hand_are_not_looked_at_one_by_one(
-    shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many there are: a desk that gets none of them looks again and again."""
-    shared.put("a" * 500 + "x" * 500)
-    assert len(shared.desks[0].lease_some(8, NOW)) == 8
-    looked_at: list[Row] = []
-
-    def each(sql: str, values: Mapping[str, object], found: Any = shared.each[1].each) -> Iterator[Row]:
-        for row in found(sql, values):
-            looked_at.append(row)
-            yield row
-
-    monkeypatch.setattr(shared.each[1], "each", each)
-    assert shared.of(1) == ""
-    assert len(looked_at) < 150
-    shared.put("z")
-    assert shared.of(1) == "z"
-
-
-def test_what_is_not_looked_at_changes_nothing(tmp_path: Path) -> None:
-    """The letters that are chosen are those of all that wait, with a look at each."""
-    random = Random(5)
-    chosen = 0
-    for round_ in range(40):
-        with Database(place(tmp_path / f"{round_}.db")) as database, Database(database.place) as beside:
-            shared = Shared(database, beside)
-            for _ in range(random.randrange(5, 40)):
-                if random.random() < 0.5:
-                    shared.put(random.choice("abcxy"))
-                else:
-                    shared.put_for(random.choice(["ann", "ANN", "bob", "x", ""]), random.choice(["m1", "m2", "m3"]))
-            shared.desks[0].lease_some(random.randrange(1, 5), NOW)
-            values = {"owner": "1"}
-            all_that_wait = [[*database.each(sql.replace(f" AND {_MATTERS}", ""), values)] for sql in _NEXT_FREE]
-            found = [[*database.each(sql, values)] for sql in _NEXT_FREE]
-            for most in (1, 4, 100):
-                expected = _chosen(all_that_wait, _if_free, most)
-                assert _chosen(found, _if_free, most) == expected
-                chosen += len(expected)
-            assert [len(rows) for rows in found] <= [len(rows) for rows in all_that_wait]
-    assert chosen > 100
-
-
-def test_no_letter_waits_for_a_desk_that_is_gone(shared: Shared) -> None:
-    shared.put("b" + "a" * 60)
-    given = [shared.of(0, 4) for _ in range(ANYBODY)]
-    assert "".join(given[:-1]) == "a" * 4 * (ANYBODY - 1)
-    assert "b" in given[-1]
-
-
-def test_a_desk_that_helps_takes_nothing_from_another_in_hand(shared: Shared) -> None:
-    shared.put("bbc")
-    assert len(shared.desks[1].lease_some(1, NOW)) == 1
-    assert shared.of(0) == "c"
-
-
-def test_it_finds_what_is_free_behind_however_many_that_are_not(shared: Shared) -> None:
-    shared.put("x" * (8 * IN_SIGHT + 1) + "z")
-    assert len(shared.desks[1].lease_some(1, NOW)) == 1
-    assert shared.of(0) == "z"

@@ -8,6 +8,7 @@ import click
 
 from pbem.cli.play.shown import DOUBTFUL, list_rows, show, title_of
 from pbem.cli.play.table import at_table, confirm, troubles, yes_option
+from pbem.cli.play.told import line_of
 from pbem.games import titles
 
 if TYPE_CHECKING:
@@ -106,13 +107,27 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
 @yes_option
 @at_table
 def reveal(table: Table, match: str, yes: bool) -> None:
-    """Reveal your secrets after a sealed game that did not end by its rules: after a resignation, say."""
+    """Reveal your secrets after a sealed game that did not end by its rules: after an agreed draw, say."""
     with troubles():
         table.fetch()
         standing = table.letters.matches.standing(match)
         click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
         confirm(table, yes, standing)
         table.settle(table.agent.reveal(match, table.now()))
+
+
+@click.command("take-back")
+@click.argument("match")
+@yes_option
+@at_table
+def take_back(table: Table, match: str, yes: bool) -> None:
+    """Go on in a sealed match: take back an accusation, or accept a signed text that could not be read."""
+    with troubles():
+        table.fetch()
+        click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
+        if not yes:
+            click.confirm("Take it back, and go on?", default=False, abort=True)
+        table.take_back(match)
 
 
 @click.command()
@@ -132,7 +147,7 @@ def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
 
 
 COMMANDS = (
-    *(new, accept, press, reveal, resign),
+    *(new, accept, press, reveal, take_back, resign),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),

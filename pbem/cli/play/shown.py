@@ -25,9 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"]
 
 DOUBTFUL = (
-    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as a resignation."
+    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as an agreed draw."
 )
 """What is to be thought of where the server alone says that a sealed game is over."""
+
+_UNREAD = """\
+Your agent waits, as {unread}
+
+Servers refuse such letters today, but older ones took them. If you go on, nothing proves what this player was bound
+to: pbem play take-back {match}
+You can also ask this player (pbem play press {match} ...), or resign. This is what was signed:
+
+{text}"""
+"""What is to be thought of a text of another player that cannot be read."""
 
 _STATES = {
     "ready": "not sent yet",
@@ -94,6 +104,11 @@ def _whose(table: Table, standing: JsonObject) -> str:
         return _ending(standing)
     what = f"turn {standing['turn']}" if phase == "playing" else f"setup of game {standing['game']}"
     said = "your move" if standing["asked"] else "waiting for the others"
+    if standing.get("sealed") and (accused := table.agent.held.accused(match)):
+        return f"your agent says nothing more: {line_of(accused)}. If you know better: pbem play take-back {match}"
+    if standing.get("sealed") and table.agent.held.unread(match):
+        until = _until(standing["deadline"], table.now())
+        return f"{what}: your agent waits for your decision: pbem play {match}{until}"
     if standing.get("sealed"):
         revealing = "reveal" in table.agent.owes(standing)
         if revealing and table.agent.asks(match):
@@ -155,6 +170,9 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
     names = {number: player or "(free)" for number, player in enumerate(standing["players"], start=1)}
     click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
+    if standing.get("sealed") and (unread := table.agent.held.unread(name)):
+        reason, text = unread
+        click.echo(_UNREAD.format(unread=line_of(reason), match=name, text=indented(clean(text))))
     if standing["phase"] == "setup":
         asked = letters.matches.setup_asked(name)
         text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])

@@ -120,6 +120,13 @@ class Table:
             self.send()
         return events
 
+    def take_back(self, match: str) -> None:
+        """Go on in a sealed match, whatever the agent holds there; what else does not hold is told."""
+        for event in self.agent.take_back(match, self.now()):
+            told.report(event)
+        self.agent.act(self.now())
+        self.send()
+
     def send(self) -> bool:
         """Send all letters that are ready; returns whether none is left."""
         complete = True

@@ -23,6 +23,12 @@ _OUTCOMES = {
     "again": "it had its effect before",
 }
 
+_LOUD = {
+    "forged": "NOT BELIEVED",
+    "contradiction": "ALARM",
+    "unread": "WARNING",
+}
+
 
 def report(event: Event) -> None:
     """Tell the player what matters of an event."""
@@ -44,12 +50,11 @@ def report(event: Event) -> None:
         case "account":
             code = f". Your recovery code, to be kept somewhere else: {line_of(event.said)}"
             click.echo(f"Registered{code if event.said else ', without a key'}")
-        case "forged":
-            click.echo(f"NOT BELIEVED: “{line_of(event.subject)}”: {line_of(event.said)}", err=True)
+        case "forged" | "contradiction" | "unread":
+            about_what = line_of(event.subject or event.match)
+            click.echo(f"{_LOUD[event.kind]}: “{about_what}”: {line_of(event.said)}", err=True)
         case "doubled":
             click.echo(f"Came again, and changes nothing: {line_of(event.subject)}")
-        case "contradiction":
-            click.echo(f"ALARM: “{line_of(event.subject)}”: {line_of(event.said)}", err=True)
         case "bounced":
             assert event.sent is not None
             click.echo(

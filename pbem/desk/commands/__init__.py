@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.commands import (
     account,
     agreements,
+    blocks,
     help,  # noqa: A004 - the command's own name
     history,
     keys,
@@ -49,6 +50,7 @@ _MODULES = (
     sealed,
     matches,
     observers,
+    blocks,
     agreements,
     substitutes,
 )

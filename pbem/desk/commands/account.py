@@ -77,7 +77,7 @@ def register(desk: Desk, caller: Caller, command: Command) -> Reply:
     # Asked again, the same form stands: whoever asks in that name must not make the form at hand void.
     challenge = same.challenge if same else desk.world(caller.now).salt()
     waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
-    desk.players.await_answer(waiting, to_db(caller.now), to_db(caller.now - _PATIENCE))
+    desk.players.await_answer(waiting, to_db(caller.now), to_db(desk.time.ago(caller.now, _PATIENCE)))
     facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
     return Reply("register", facts, outcome="asked")
 
@@ -98,7 +98,7 @@ def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -
     """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
     proof = caller.proof
     if proof is None or (proof.holds and proof.token and proof.token.name != name):
-        if desk.mailboxes.asked("register", caller.address, caller.now - _A_DAY) >= _WAITING and not caller.tokens:
+        if desk.mailboxes.asked("register", caller.address, _A_DAY, caller.now) >= _WAITING and not caller.tokens:
             return _too_many(desk, caller, command)
         reply_to = desk.mailboxes.ask("register", caller.address, name, caller.now)
         return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")

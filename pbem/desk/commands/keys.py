@@ -184,7 +184,7 @@ def confirm_key(desk: Desk, caller: Caller, command: Command) -> Reply | None:
     ]
     if faults:
         raise Refused(*faults)
-    if from_db(waiting.created) + keys.PATIENCE < caller.now:
+    if from_db(waiting.created) < desk.time.ago(caller.now, keys.PATIENCE):
         raise Refused(Fault("confirm", None, Phrase("this form is too old; ask for another")))
     if desk.players.owner(waiting.key.fingerprint):
         raise Refused(Fault("confirm", None, Phrase("this key was registered meanwhile")))
@@ -240,12 +240,9 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
         if other.due is not None:
             desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
     desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
-    facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
-    subject = Phrase("Somebody says that your keys are lost")
-    keys.tell_player(desk, player, "own_recovery_waits", subject, caller.now, facts, but=caller.address)
-    subject = Phrase("{player} says that all keys are lost", player=player.name)
-    keys.tell_opponents(desk, player, "recovery", subject, caller.now, facts)
-    return Reply("recovery_waits", {**facts, "due": written(due, desk.time.zone(player.name))})
+    keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
+    told = written(due, desk.time.zone(player.name))
+    return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
 
 
 def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
@@ -284,7 +281,7 @@ def _challenge(
     """Keep the request, and return the form that the new key has to sign."""
     now = caller.now
     row = KeyRow(key.format, key.fingerprint, key.public)
-    desk.changes.forget_older(player.name, to_db(now - keys.PATIENCE))
+    desk.changes.forget_older(player.name, to_db(desk.time.ago(now, keys.PATIENCE)))
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof == proof]
     same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
     if same is not None and same.due is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.desk.commands.sealed import demand_text
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
@@ -20,8 +21,10 @@ from pbem.store.database import to_db
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
+    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.store.matches import SeatRow
 
 __all__ = ["HANDLERS"]
 
@@ -35,8 +38,12 @@ def press(desk: Desk, caller: Caller, command: Command) -> Reply:
     if not text:
         raise Refused(Fault("press", None, Phrase("the message is empty")))
     by, everybody = seated.match.name(seated.seat), command.arguments.get("public", False)
-    for row in seated.row.seats:
-        if row.seat != seated.seat:
+    readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(desk, seated, row, by)]
+    if not readers:
+        says = Phrase("your message is passed on once another player has accepted the match")
+        raise Refused(Fault("press", seated.match.id, says))
+    for row in readers:
+        if not desk.people.blocks(row.player, by):
             facts = {"by": by, "text": text, "everybody": everybody}
             seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
     desk.archive.matches.note_press(seated.row.number, by, to_db(caller.now))
@@ -44,6 +51,12 @@ def press(desk: Desk, caller: Caller, command: Command) -> Reply:
         desk.archive.publish(seated.row.number, seated.match, by, text, to_db(caller.now))
         desk.match_letters.tell_observers_press(seated.match, seated.row, by, text, caller.now)
     return Reply("press", seated.facts(), at=seated)
+
+
+def _is_passed_on(desk: Desk, seated: SeatContext, row: SeatRow, by: str) -> bool:
+    """Whether a message goes to a seat: to people who were only asked to play, it does from players they know."""
+    begun = seated.match.phase not in {"open", "proposed"}
+    return begun or row.accepted or desk.people.played_together(row.player, by)
 
 
 def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -54,10 +67,14 @@ def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
     if not whole and match.phase in RUNNING and game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
+    if match.terms.sealed:
+        demand_text(desk, caller, command, seated)
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
     others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
     resigned.resign(step, seated.seat, said, caller.signed, whole_match=whole)
+    if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
+        desk.archive.matches.keep_text(seated.row.number, caller.signed.hash, caller.signed.pasted)
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
     subject = Phrase("{by} resigned", by=by)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin
+from pbem.desk import bulletin, unasked
 from pbem.desk.match_facts import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
@@ -108,11 +108,11 @@ def _wanted(
     for name in wanted:
         seat = len(names) + 1
         if "@" not in name:
-            if _listening(desk, desk.players.by_name(name)) is None:
+            if _listening(desk, desk.players.by_name(name), proposer) is None:
                 faults.append(Fault("new", name, NOT_TO_BE_ASKED.given(name=name)))
             names.append(name)
             continue
-        player = _listening(desk, desk.players.by_address(name))
+        player = _listening(desk, desk.players.by_address(name), proposer)
         if player is not None:
             names.append(player.name)
             continue
@@ -124,9 +124,11 @@ def _wanted(
     return tuple(names), free, faults
 
 
-def _listening(desk: Desk, player: PlayerRow | None) -> PlayerRow | None:
-    """The player, unless there is none or the player wants no mail: nobody can tell the two apart."""
-    return None if player is None or desk.people.opted_out(player.address) else player
+def _listening(desk: Desk, player: PlayerRow | None, proposer: str) -> PlayerRow | None:
+    """The player, unless there is none, or the player wants no mail (from this one): nobody can tell them apart."""
+    if player is None or desk.people.opted_out(player.address) or desk.people.blocks(player.name, proposer):
+        return None
+    return player
 
 
 def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:
@@ -146,7 +148,9 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
 
 def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
     """One polite invitation, never a second; whether it was sent."""
-    if desk.people.opted_out(address) or not desk.people.invite(address, to_db(now)):
+    # Whose address it is wants no proposal of this player: see `_listening`.
+    registered = desk.players.by_address(address) is not None
+    if desk.people.opted_out(address) or registered or not desk.people.invite(address, to_db(now)):
         return False
     text = desk.letters.draft(
         "letters/invitation.txt",
@@ -162,9 +166,12 @@ def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: d
 
 def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = None) -> None:
     """Ask all who have not accepted yet, except the seat that is asked in its answer."""
-    subject = Phrase("{by} proposes a match to you", by=seated.match.name(1))
+    by, number = seated.match.name(1), seated.row.number
+    subject = Phrase("{by} proposes a match to you", by=by)
     for row in seated.row.seats:
-        if not row.accepted and row.seat != but:
+        if row.accepted or row.seat == but:
+            continue
+        if unasked.may_be_written(desk, row.player, [by], number, now):
             facts = {"standings": _standings(desk, seated.match, row.seat)}
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
@@ -180,26 +187,33 @@ def _standings(desk: Desk, match: Match, seat: int) -> list[object]:
 def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`list`: the open proposals, or the caller's own matches."""
     if command.arguments.get("which") == "open" or caller.player is None:
-        matches, items = _open_matches(desk)
+        matches, items = _open_matches(desk, caller.player.name if caller.player else None)
         return Reply("list_open", {"matches": matches}, items=items)
     loaded = [desk.archive.load(number) for number in desk.archive.matches.of_player(caller.player.name)]
     rows = [_summary(desk, match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
     return Reply("list", {"matches": rows})
 
 
-def _open_matches(desk: Desk) -> tuple[list[dict[str, object]], list[JsonObject]]:
+def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
     """The open list in words, and for programs."""
     found, items = list[dict[str, object]](), list[JsonObject]()
     for number in desk.people.open_matches(_LISTED):
         loaded = desk.archive.load(number)
         assert loaded is not None
         match, _ = loaded
+        if reader and _is_blocked(desk, match, reader):
+            continue
         free = [seat for seat, kept in desk.people.free(number).items() if kept is None]
         proposer = desk.people.standing(match.terms.game, match.name(1))
         found.append(_summary(desk, match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
         since = written(from_db(desk.archive.matches.created(number)))
         items.append(bulletin.of_open(match, free, desk.match_letters.programs(match), since))
     return found, items
+
+
+def _is_blocked(desk: Desk, match: Match, player: str) -> bool:
+    """Whether somebody in this match wants nothing from the player."""
+    return any(desk.people.blocks(name, player) for name in match.names)
 
 
 def join(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -209,11 +223,11 @@ def join(desk: Desk, caller: Caller, command: Command) -> Reply:
     number = int(name.removeprefix("m") or 0)
     free = desk.people.free(number)
     seat = next((seat for seat, kept in free.items() if kept is None), None)
-    if seat is None:
+    loaded = desk.archive.load(number)
+    if seat is None or (loaded and _is_blocked(desk, loaded[0], caller.player.name)):
         raise Refused(
             Fault("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
         )
-    loaded = desk.archive.load(number)
     if loaded and loaded[0].seat_of(caller.player.name):
         raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
     if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.player.name)):
@@ -340,7 +354,10 @@ def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
     desk.archive.matches.update(number, phase, None)
     seated.match = replace(match, phase=phase)
     for other in seated.row.seats:
-        if other.seat != seated.seat:
+        if not other.accepted:
+            # Whoever has not answered has nothing to do any more: a proposal must not cost its reader two letters.
+            desk.letters.forget(other.player, number)
+        elif other.seat != seated.seat:
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 

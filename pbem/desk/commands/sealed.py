@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
+from pbem.desk.sealed_state import keys_of
 from pbem.desk.seats import seated_at
 from pbem.games import Fault, Refused
 from pbem.match import progress
@@ -29,11 +30,16 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.match.signed import Signed
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "demand_text"]
 
 _AS_TEXT = Phrase(
     "your opponent checks what you sign, so sign it as text: with an SSH key or minisign, or with OpenPGP in the"
     " clear (`gpg --clearsign`)"
+)
+_UNLIKE = Phrase(
+    "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"
+    " the form alone, as UTF-8 without a byte order mark, each line ended alike, the last one too, and nothing like"
+    " `-----BEGIN` in a comment"
 )
 
 
@@ -78,9 +84,22 @@ def _signed_at(desk: Desk, caller: Caller, command: Command) -> tuple[SeatContex
     seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
         raise Refused(Fault(command.name, command.match, Phrase("this match is not sealed")))
-    if not caller.signed.pasted:
-        raise Refused(Fault(command.name, None, _AS_TEXT))
+    demand_text(desk, caller, command, seated)
     return seated, caller.signed
+
+
+def demand_text(desk: Desk, caller: Caller, command: Command, seated: SeatContext) -> None:
+    """Refuse a letter whose words the other player's program would not find signed as the server does.
+
+    A program that cannot read what its opponent signed does not answer, and loses by the clock.
+    """
+    signed = caller.signed
+    if not signed.pasted:
+        raise Refused(Fault(command.name, None, _AS_TEXT))
+    keys = keys_of(seated.match.players[seated.seat - 1])
+    read = desk.before.shown(signed.pasted.encode(), keys, desk.config.server)
+    if (read.verdict.key, read.words) != (signed.key, caller.words):
+        raise Refused(Fault(command.name, None, _UNLIKE))
 
 
 def _keep(seated: SeatContext, command: Command, signed: Signed) -> None:

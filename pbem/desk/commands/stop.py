@@ -48,7 +48,7 @@ def _says_its_place(desk: Desk, caller: Caller, place: Mapping[str, str]) -> boo
 
 def _ask(desk: Desk, caller: Caller) -> None:
     address, now = caller.address, caller.now
-    if desk.people.opted_out(address) or desk.mailboxes.asked("stop", address, now - _A_WEEK):
+    if desk.people.opted_out(address) or desk.mailboxes.asked("stop", address, _A_WEEK, now):
         return
     out = OutgoingLetter("", desk.letters.draft("letters/stop.txt"), asks=True, language=caller.language)
     out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)

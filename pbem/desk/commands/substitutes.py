@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pbem.desk import unasked
 from pbem.desk.places import placed
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
@@ -44,7 +45,8 @@ def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
     if loaded and not loaded[0].seat_of(name):
         match, row = loaded
         for seat, nomination in match.nominated.items():
-            if nomination.name == name and nominated.agreed(match, seat, caller.now):
+            # Not `agreed`: it would tell a newcomer, and so any player, whether a late player has answered since.
+            if nomination.name == name and nominated.may_be_agreed(match, seat, caller.now):
                 return _newcomer(desk, SeatContext(desk, match, row, seat), caller, command)
     return _word(desk, seated_at(desk, caller, command), caller, command)
 
@@ -61,12 +63,12 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
             Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
         )
     if name != nominated.NOBODY:
-        _judge(desk, seated, name)
+        _judge(desk, seated, name, match.name(seated.seat))
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
     before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = Step(match, desk.world(caller.now))
     said = placed(caller, command, match, seated.seat)
-    nominated.nominate(step, seated.seat, seat, name, said, caller.signed)
+    nominated.substitute(step, seated.seat, seat, name, said, caller.signed)
     seated.commit(step)
     asked = not before and nominated.agreed(seated.match, seat, caller.now)
     if asked:
@@ -75,10 +77,10 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
     return Reply("substitute", facts | seated.facts(), at=seated)
 
 
-def _judge(desk: Desk, seated: SeatContext, name: str) -> None:
+def _judge(desk: Desk, seated: SeatContext, name: str, by: str) -> None:
     """Refuse a name that could never take the seat."""
     player = desk.players.by_name(name)
-    if player is None or desk.people.opted_out(player.address):
+    if player is None or desk.people.opted_out(player.address) or desk.people.blocks(name, by):
         raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
     if keyless := without_keys(desk, seated.match.terms, name):
         raise Refused(*keyless)
@@ -92,6 +94,8 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
     match, row = seated.match, seated.row
     player = desk.players.by_name(name)
     assert player is not None
+    if not unasked.may_be_written(desk, name, match.names, row.number, now):
+        return
     facts = {
         "name": name,
         "leaver": match.name(seat),

@@ -152,6 +152,13 @@ class CommandSpec:
 # Judged over the two words that follow.
 _A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
 _A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
+_A_BLOCK = re.compile(
+    r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
+    r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$",
+    re.I,
+)
+"""A name, and then the end, a field, a comment or another command: not `block the way`."""
 _A_SETTING = re.compile(rf"({'|'.join(SETTINGS)})( |$)", re.I)
 _A_VACATION = re.compile(r"([0-9]|off\b)", re.I)
 _A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
@@ -470,6 +477,24 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Stop watching a match."),
             (arguments.MATCH,),
             opens=_A_MATCH,
+            signed=True,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "block",
+            Phrase("Get no proposal, message or offer of a seat from a player any more; nobody is told."),
+            (arguments.NAME,),
+            opens=_A_BLOCK,
+            signed=True,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "unblock",
+            Phrase("Get letters from a player again."),
+            (arguments.NAME,),
+            opens=_A_BLOCK,
             signed=True,
             place="player",
             once=True,

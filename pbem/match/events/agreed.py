@@ -14,7 +14,7 @@ from pbem.match.entry_type import EntryType
 from pbem.match.forms import anything, by_seat, hash_, letter, mapping, number, text
 from pbem.match.forms import player as player_form
 from pbem.match.keys import Player
-from pbem.match.state import BUNDLE, PHASES
+from pbem.match.state import BUNDLE, PHASES, SEALED_BUNDLE
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
     from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed
+    from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
 
-def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed]) -> None:
-    """All players accepted, by these letters: the transcript begins, and setups are asked for."""
+def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed], *, bundle: int | None = None) -> None:
+    """All players accepted, by these letters: the transcript begins, and setups are asked for.
+
+    `bundle` is the version of a match that began long ago.
+    """
     match = step.match
     if match.phase != "proposed":
         raise Refused(
@@ -37,7 +41,7 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed]) -
                 Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
             )
         )
-    step.match = replace(match, players=players)
+    step.match = replace(match, players=players, bundle=bundle or _newest(match))
     letters = {}
     for seat, (player, signed) in enumerate(zip(players, consents, strict=True), start=1):
         step.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
@@ -46,7 +50,7 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed]) -
     step.append_entry(
         "agreed",
         {
-            "bundle": BUNDLE,
+            "bundle": step.match.bundle,
             "letters": letters,
             "version": step.world.version,
             "server": match.server,
@@ -66,14 +70,21 @@ def remake(replay: TranscriptReplay) -> Step:
     players = [Player.read(body["players"][str(seat)]) for seat in replay.match.seats]
     if tuple(player.name for player in players) != replay.match.terms.players:
         raise replay.untrue(None, "the players are not those of the terms")
+    if body["bundle"] > _newest(replay.match):
+        raise replay.untrue(None, "a refereed match has no bundles of this version")
     players = [replay.pinned(seat, player) for seat, player in enumerate(players, start=1)]
     at_first = replay.match
     replay.match = replace(replay.match, players=tuple(players))
     consents = [_consent(replay, seat) for seat in replay.match.seats]
     replay.match = at_first
     step = replay.at_work()
-    agree(step, tuple(players), consents)
+    agree(step, tuple(players), consents, bundle=body["bundle"])
     return step
+
+
+def _newest(match: Match) -> int:
+    """The version of the bundles of a match that begins now."""
+    return SEALED_BUNDLE if match.terms.sealed else BUNDLE
 
 
 def _consent(replay: TranscriptReplay, seat: int) -> Signed:

@@ -33,7 +33,10 @@ def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, not_played(match)))
-    lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
+    # Who missed the time, too, would lose: that is for `silent` to decide, which asks whether this seat has answered.
+    missed = match.missed if match.terms.claimable else frozenset[int]()
+    others = [other for other in match.seats if other != seat and other not in missed]
+    lost = [other for other in others if out_of_reach(match, other, step.world.now)]
     if against := silent(match, seat):
         grant(step, seat, against, form, signed)
     elif lost:

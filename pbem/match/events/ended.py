@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
 
 
-def end_game(step: Step, result: Result, *, closes: tuple[int, str] | None = None, by: str = "") -> None:
+def end_game(
+    step: Step, result: Result, *, closes: tuple[int, str] | None = None, by: str = "", resignation: str = ""
+) -> None:
     """The game is over: its secrets are revealed, and the match goes on or closes.
 
-    `closes` names the winner of the match and the reason, if the match ends with this game, whatever its length.
+    `closes` names the winner of the match and the reason, if the match ends with this game, whatever its length;
+    `resignation` is the path of the letter by which the game was given up.
     """
     match = step.match
     if match.sealed_rules is None:
@@ -40,7 +43,7 @@ def end_game(step: Step, result: Result, *, closes: tuple[int, str] | None = Non
         record = record_of(match, result, setups, [turn.orders for turn in match.turns])
         conclude(step, result, record, closes=closes, by=by)
     elif match.sealed_rules.reveals and result.reason != "abandoned":
-        ask_for_reveals(step, Ending(result, closes, by))
+        ask_for_reveals(step, Ending(result, closes, by, resignation))
     else:
         conclude(step, result, _open_record(match, result), closes=closes, by=by)
 

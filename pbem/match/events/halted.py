@@ -38,9 +38,12 @@ def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
 
 
 def lose(step: Step, seat: int, since: datetime) -> None:
-    """No letter reaches a seat's player since then: the clock stands until `find`."""
+    """No letter reaches a seat's player since then: the clock stands until `find`, if the terms say so.
+
+    Anybody can let letters bounce. By default it is silence: otherwise no player need ever lose by the clock.
+    """
     match = step.match
-    if match.phase not in RUNNING or seat in match.unreachable:
+    if match.phase not in RUNNING or seat in match.unreachable or match.terms.unreachable == "loses":
         return
     clock = match.clocks.get(seat)
     if clock is not None and seat not in match.missed:
@@ -70,6 +73,8 @@ def remake(replay: TranscriptReplay) -> Step:
     step = replay.at_work()
     step.append_entry(replay.entry.type, replay.entry.body)
     if replay.entry.body.get("reason") == UNREACHABLE:
+        if replay.match.terms.unreachable == "loses":
+            raise replay.untrue(None, "by the terms no clock stands because letters bounce")
         halted = replay.entry.type == "halted"
         seats = [replay.seat()] if halted else replay.entry.body["seats"]
         found = {seat: since for seat, since in replay.match.unreachable.items() if seat not in seats}

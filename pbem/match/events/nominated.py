@@ -30,6 +30,11 @@ NOBODY = "none"
 """In the place of a name: nobody is to take the seat, after all."""
 
 
+def late(match: Match, seat: int) -> bool:
+    """Whether the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
+    return seat in match.missed or match.silent.get(seat, 0) > 0
+
+
 def gone(match: Match, seat: int, now: datetime) -> bool:
     """Whether the player of this seat is gone, so that the others may let somebody else take it.
 
@@ -37,8 +42,15 @@ def gone(match: Match, seat: int, now: datetime) -> bool:
     wait.
     """
     submissions = match.setups if match.phase == "setup" else match.orders
-    missed = seat in match.missed or match.silent.get(seat, 0) > 0
-    return (missed and not standing(submissions, seat)) or out_of_reach(match, seat, now)
+    return (late(match, seat) and not standing(submissions, seat)) or out_of_reach(match, seat, now)
+
+
+def may_be_agreed(match: Match, seat: int, now: datetime) -> bool:
+    """Whether all agree on who is to take this seat, as far as everybody knows: of late players it is open."""
+    nomination = match.nominated.get(seat)
+    if nomination is None:
+        return False
+    return all(one in nomination.willing or late(match, one) or out_of_reach(match, one, now) for one in match.seats)
 
 
 def agreed(match: Match, seat: int, now: datetime) -> bool:
@@ -47,6 +59,25 @@ def agreed(match: Match, seat: int, now: datetime) -> bool:
     if nomination is None:
         return False
     return all(one in nomination.willing or gone(match, one, now) for one in match.seats)
+
+
+def substitute(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:
+    """Nominate, unless that would tell a player who owes an answer whether a late player has answered since.
+
+    Raises `Refused`.
+    """
+    match, now = step.match, step.world.now
+    nomination = match.nominated.get(seat)
+    willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()
+    unsure = [
+        one
+        for one in match.seats
+        if one != by and one not in willing and late(match, one) and not out_of_reach(match, one, now)
+    ]
+    if name != NOBODY and match.asked(by) and unsure:
+        says = Phrase("the match is also waiting for you: first send what is due")
+        raise Refused(Fault("substitute", match.id, says))
+    nominate(step, by, seat, name, form, signed)
 
 
 def nominate(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:

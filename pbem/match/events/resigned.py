@@ -58,12 +58,14 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
     match_winner = winner if match.terms.kind == "single" else only_one_without(match.seats, seat)
     closes = match_winner, "resignation"
     said = step.sentence("resign", seat, form, signed)
-    step.append_entry("resigned", {"seat": seat, "match": whole_match, **said})
+    entry = step.append_entry("resigned", {"seat": seat, "match": whole_match, **said})
     if others_play is not None:
         _leave(step, seat, others_play)
         return
     if match.position is not None and match.phase == "playing":
-        end_game(step, Result(winner, match.position.scores, "resignation"), closes=closes if whole_match else None)
+        result = Result(winner, match.position.scores, "resignation")
+        letter = f"letters/resign-{entry.seq}-seat-{seat}.eml"
+        end_game(step, result, closes=closes if whole_match else None, resignation=letter)
     else:
         close(step, *closes)
 

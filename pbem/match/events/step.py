@@ -110,7 +110,7 @@ def _finish(step: Step, table: Table, told: Entered) -> Entered:
     for reports in table.played[len(before.turns) :]:
         turn, found = len(step.match.turns) + 1, Reports(reports)
         files = tell(step, turn, found)
-        turns = step.match.turns.and_(Played(before.prev, {}, found))
+        turns = (*step.match.turns, Played(before.prev, {}, found))
         step.match = replace(step.match, turns=turns, offers={})
         told = replace(told, files={**told.files, turn: files}, reports={**told.reports, turn: found})
     return told

@@ -45,10 +45,23 @@ def judge(step: Step) -> None:
     }
     step.append_entry("verdict", {"game": match.game, "verdicts": verdicts})
     result, record = _result(match, ending, found)
-    closes = ending.closes
+    closes = _closes(match, ending, result, found)
     if closes is None and record is None and (match.terms.kind == "continued" or result.reason == ANNULLED):
         closes = result.winner, result.reason
     conclude(step, result, record, closes=closes, by=ending.by, verdict=found)
+
+
+def _closes(match: Match, ending: Ending, result: Result, found: Verdict) -> tuple[int, str] | None:
+    """The match's winner and the reason if it was resigned: as it is when it is resigned, unless that winner lied.
+
+    A single match is over with its game, and has the winner of that.
+    """
+    if ending.closes is None or match.bundle <= 2:
+        return ending.closes
+    winner, _ = ending.closes
+    if found[winner] != HONEST:
+        return result.winner, result.reason
+    return None if match.terms.kind == "single" else ending.closes
 
 
 def due(match: Match) -> bool:
@@ -75,11 +88,12 @@ def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Recor
         return result, record_of(match, result, setups, settled.orders)
     if len(dishonest) == len(match.seats):
         return Result(0, tuple(0 for _ in match.seats), ANNULLED), None
-    winner = only_one_without(match.seats, dishonest[0])
+    honest = only_one_without(match.seats, dishonest[0])
     scores = tuple(
-        score if seat == winner else 0 for seat, score in zip(match.seats, ending.result.scores, strict=True)
+        score if seat == honest else 0 for seat, score in zip(match.seats, ending.result.scores, strict=True)
     )
-    return Result(winner, scores, SILENT if found[dishonest[0]] == SILENT else FALSE), None
+    gave_up = ending.given_up and honest != ending.result.winner and match.bundle > 2
+    return Result(0 if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE), None
 
 
 def remake(replay: TranscriptReplay) -> Step:

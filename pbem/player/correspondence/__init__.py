@@ -23,6 +23,7 @@ from pbem.player.correspondence.judge import Judge
 from pbem.player.correspondence.matches import Impossible, Matches, due, is_past
 from pbem.player.correspondence.outbox import Outbox
 from pbem.player.correspondence.registration import Registration
+from pbem.player.memory import may_repeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -159,9 +160,10 @@ class Correspondence:
         form = forms.sentence(words, {**where, "prev": standing["prev"], "rev": rev})
         return self.outbox.prepare(command, match, place, rev, form, standing["address"], now)
 
-    def has_said(self, match: str, words: str) -> bool:
-        """Whether this sentence was prepared before in the present state of the match."""
-        return bool(self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.matches.standing(match), words)))
+    def has_said(self, match: str, words: str, now: datetime) -> bool:
+        """Whether this sentence was prepared before in the present state of the match, and not refused long ago."""
+        before = self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.matches.standing(match), words))
+        return bool(before) and not (before[-1].state == "refused" and may_repeat(before, now))
 
     def accept(self, match: str, now: datetime, comment: str = "") -> Sent:
         """Prepare the agreement to a proposal, by the hash of its terms; the signed text may have comments."""

@@ -7,11 +7,10 @@ day without an answer: what a server answers to strangers in one day, others can
 from __future__ import annotations
 
 from datetime import timedelta
-from email import message_from_bytes
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from pbem.player import forms
+from pbem.player.memory import may_repeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +63,11 @@ class Registration:
             return self._outbox.prepare("register", "", _MAILBOX, len(before) + 1, form, to, now, sign=False)
 
     def is_overdue(self, fingerprint: str, now: datetime) -> bool:
-        """Whether nobody has answered the letter that asks for an account, and nobody will."""
-        return any(_is_overdue(sent, now) for sent in self._memory.sent("register", "", fingerprint)[-1:])
+        """Whether nobody has answered the letter that asks for an account, and nobody will; or it was in vain."""
+        asked = self._memory.sent("register", "", fingerprint)[-1:]
+        answered = self._memory.sent("confirm", "", self._challenge)[-1:]
+        failed = any(sent.state == "refused" and _is_old(sent, now) for sent in answered)
+        return any(_is_overdue(sent, now) or (failed and _is_old(sent, now)) for sent in asked)
 
     def _brought_back(self, asked: Sent) -> list[Sent]:
         """The letter that answered the server's question whether this mailbox is ours."""
@@ -86,18 +88,29 @@ class Registration:
         return self._memory.fact("challenge") or ""
 
     def confirm(self, now: datetime) -> Sent | None:
-        """Prepare the answer to the challenge of our key, if there is one; a refused answer is not repeated."""
+        """Prepare the answer to the challenge of our key, if there is one; a refused answer is not repeated soon."""
         if not self._outbox.signs:
             return self._bring_back(now)
         challenge = self._challenge
         if not challenge or self._memory.fact("account"):
             return None
-        if before := self._memory.sent("confirm", "", challenge):
+        before = self._memory.sent("confirm", "", challenge)
+        if before and not (before[-1].state == "refused" and may_repeat(before, now)):
             return self._outbox.again(before[-1])
-        form = forms.confirm(self._party.name, self._party.server, challenge)
-        return self._outbox.prepare("confirm", "", challenge, 1, form, self._party.server_address, now)
+        form, rev = forms.confirm(self._party.name, self._party.server, challenge), len(before) + 1
+        return self._outbox.prepare("confirm", "", challenge, rev, form, self._party.server_address, now)
+
+    def confirm_again(self, now: datetime) -> None:
+        """Prepare a new answer to the challenge if the last one was refused, and not just now."""
+        if [sent for sent in self._memory.sent("confirm", "", self._challenge)[-1:] if sent.state == "refused"]:
+            self.confirm(now)
 
 
 def _is_overdue(asked: Sent, now: datetime) -> bool:
     """Whether a letter left, and has not been answered for a day."""
-    return asked.state == "sent" and now - parsedate_to_datetime(message_from_bytes(asked.raw)["Date"]) >= _ANEW
+    return asked.state == "sent" and _is_old(asked, now)
+
+
+def _is_old(sent: Sent, now: datetime) -> bool:
+    """Whether a letter was written a day ago, or by a clock that was a day ahead."""
+    return abs(now - sent.written) >= _ANEW

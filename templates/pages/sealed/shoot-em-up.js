@@ -11,7 +11,7 @@ const SEALED = (() => {
   const { COLUMNS, SHIPS } = RULES, FACINGS = "NESW", AHEAD = [[0, 1], [1, 0], [0, -1], [-1, 0]];
   const papers = {
     setup: { name: "setup", heads: ["rules", "salt"], to: [] },
-    open: { name: "orders", heads: ["setup", "salt"], to: [] },
+    open: { name: "orders", heads: ["setup", "salt"], to: [], empty: true },
   };
   const line = /^[A-L](?:: [LRFMS]{3}| [a-z][1-9][0-9]? [NESW])$/;
   const seatOf = (ship) => Math.floor(SHIPS.indexOf(ship) / 3) + 1;

@@ -12,10 +12,13 @@ const SEALED = (() => {
   const sorted = (cells) => [...cells].sort((one, other) => order.get(one) - order.get(other));
   const beside = (one, other) => RULES.distance(order.get(one), order.get(other)) === 1;
 
-  /** By step the paper that it makes: its name, its lines behind the player, and which steps of the other it may cite. */
+  /**
+   * By step the paper that it makes: its name, its lines behind the player, which steps of the other it may cite, and
+   * whether it may have no lines: who orders nothing opens nothing, and is answered nothing.
+   */
   const papers = {
-    open: { name: "strikes", heads: ["after", "orders", "salt"], to: [] },
-    answers: { name: "answers", heads: ["to", "own"], to: ["open"] },
+    open: { name: "strikes", heads: ["after", "orders", "salt"], to: [], empty: true },
+    answers: { name: "answers", heads: ["to", "own"], to: ["open"], empty: true },
     flash: { name: "flash", heads: ["to"], to: ["answers"] },
   };
 

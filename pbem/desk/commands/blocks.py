@@ -1,0 +1,52 @@
+"""`block` and `unblock`: from whom a player wants no letters.
+
+A name need not be anybody's: or the answer would tell who has an account. Whoever is blocked reads what is read of
+players who want no mail at all. Implements protocol.md, "Commands".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk.reply import Reply
+from pbem.games import Fault, Refused
+from pbem.phrase import Phrase
+from pbem.store.database import to_db
+
+if TYPE_CHECKING:
+    from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["HANDLERS"]
+
+_MOST = 500
+"""How many names one player may block."""
+
+
+def block(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`block`: nothing more comes from a player."""
+    assert caller.player is not None
+    player, name = caller.player.name, command.arguments["name"]
+    if name == player:
+        raise Refused(Fault("block", name, Phrase("this is you")))
+    if len(desk.people.blocked(player)) >= _MOST:
+        raise Refused(Fault("block", name, Phrase("you block {most} names already", most=_MOST)))
+    desk.people.block(player, name, to_db(caller.now))
+    return Reply("block", {"name": name, "off": False, "blocked": desk.people.blocked(player)})
+
+
+def unblock(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`unblock`: letters come from the player again."""
+    assert caller.player is not None
+    player, name = caller.player.name, command.arguments["name"]
+    if not desk.people.unblock(player, name):
+        raise Refused(Fault("unblock", name, Phrase("you do not block {name}", name=name)))
+    return Reply("block", {"name": name, "off": True, "blocked": desk.people.blocked(player)})
+
+
+HANDLERS: Handlers = {
+    "block": block,
+    "unblock": unblock,
+}

@@ -1,0 +1,121 @@
+"""Signed MIME entities that programs read in different ways: why one is not accepted.
+
+Who wrote such an entity can show one text to the server and another to whoever reads the letter with a mail program,
+and deny either. Our reader takes the first of two headers, and skips what it does not know; others take the last, or
+stop there. So each header that says how to read a part must be there once and well-formed, parts must be separated
+in one way, encodings must be undamaged, and parts that stand for each other must ask for the same. This is for
+receipt alone: what was accepted before is read as before. Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from typing import TYPE_CHECKING
+
+from pbem.mail.commands import parse
+from pbem.mail.html import own_words
+from pbem.mail.message import PARAMETERS
+from pbem.phrase import Phrase
+from pbem.structured_header import ONCE, is_repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from pbem.mail.message import Part
+
+__all__ = ["doubt"]
+
+_KINDS = ("content-type", "content-transfer-encoding", "content-disposition")
+_ENCODINGS = frozenset({"", "7bit", "8bit", "binary", "quoted-printable", "base64"})
+_DISPOSITIONS = frozenset({"", "inline", "attachment"})  # RFC 2183 2.8: any other is an attachment, and shown by some
+
+_WORD = r"[!#-'*+.0-9A-Z^-~-]++"  # RFC 2045 5.1
+_PARAMETER = re.compile(rf';[ \t]*+({_WORD})[ \t]*+=[ \t]*+("(?:[^"\\]|\\.)*+"|[^\s;"]++)')
+_FIELD = re.compile(rf"{_WORD}(?:/{_WORD})?(?:[ \t]*+{_PARAMETER.pattern})*+[ \t]*+;?[ \t]*+")
+_READ_BY = frozenset({"charset", "boundary"})
+"""Parameters that decide how a part is read: RFC 2231 lets no program decode or continue them."""
+
+_NO_HEADER = re.compile(rb"(?m)^(?![!-9;-~]++:|[ \t]++[^ \t\r\n]|\r?$)")
+"""A line of headers that other programs skip, or at which they end: a blank one, or with blanks before its colon."""
+_ENDED = re.compile(rb"(?:\A|\n)\r?\n\Z")
+_BROKEN = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*+(?:\r?\n|\Z))")
+
+
+def doubt(entity: Part) -> Phrase | None:
+    """Why programs may read a signed MIME entity in different ways, or None."""
+    causes = (cause for part in entity.walk() for cause in _causes(part))
+    cause = next(causes, None)
+    if cause is None:
+        return None
+    return Phrase("Programs may read this signed letter in different ways: {cause}. Send plain text.", cause=cause)
+
+
+def _causes(part: Part) -> Iterator[Phrase]:
+    head = part.raw[: len(part.raw) - len(part.body)]
+    if _NO_HEADER.search(head) or (part.body and not _ENDED.search(head)):
+        yield Phrase("its headers are malformed")
+        return
+    if is_repeated(part.headers, (*ONCE, *_KINDS)):
+        yield Phrase("one of its headers is there twice")
+    for name in _KINDS:
+        if not all(_is_plain(name, value) for value in part.values(name)):
+            yield Phrase("its header {name} is malformed", name=name.title())
+    if part.encoding not in _ENCODINGS or part.disposition not in _DISPOSITIONS or _is_damaged(part):
+        yield Phrase("a part of it is damaged, or encoded in an unknown way")
+    if part.content_type.startswith("text/") and not part.is_in_known_charset:
+        yield Phrase("its character set is unknown")
+    if part.parameters.get("delsp", "").lower() == "yes" and re.search(r"(?m)(?<!^--) $", part.text):
+        yield Phrase("its lines are joined in a way that few programs know (`DelSp`)")
+    if part.is_multipart and not _is_cut_cleanly(part):
+        yield Phrase("its parts are not clearly separated")
+    if part.content_type == "multipart/alternative" and len(set(map(_asked, part.children))) > 1:
+        yield Phrase("as plain text it says something else than as HTML")
+
+
+def _is_plain(name: str, value: str) -> bool:
+    """Return whether a header has one word, without comments, and parameters, each once (RFC 2045 5.1)."""
+    if len(value) > PARAMETERS or not _FIELD.fullmatch(value):
+        return False
+    if ("/" in value.partition(";")[0]) != (name == "content-type"):
+        return False
+    names = [parameter.lower() for parameter, _ in _PARAMETER.findall(value)]
+    return len(set(names)) == len(names) and not any(f"{one}*" in name for name in names for one in _READ_BY)
+
+
+def _is_damaged(part: Part) -> bool:
+    if part.encoding == "quoted-printable":
+        return part.is_multipart or _BROKEN.search(part.body) is not None
+    if part.encoding != "base64":
+        return False
+    try:
+        # Our reader skips foreign octets and reads on behind the padding; others stop there.
+        binascii.a2b_base64(re.sub(rb"[ \t\r\n]++", b"", part.body), strict_mode=True)
+    except binascii.Error:
+        return True
+    return False
+
+
+def _is_cut_cleanly(part: Part) -> bool:
+    """Return whether each line that begins like a delimiter is one, and the last one ends the parts (RFC 2046 5.1.1).
+
+    So no boundary is used again within, nor is one the beginning of another.
+    """
+    delimiter = f"--{part.parameters.get('boundary', '').rstrip(' ')}".encode("utf-8", "surrogateescape")
+    lines = (line for line in part.body.split(b"\n") if line.startswith(delimiter))
+    rests = [line[len(delimiter) :].rstrip(b" \t\r") for line in lines]
+    return len(rests) > 1 and rests[-1] == b"--" and not any(rests[:-1])
+
+
+def _asked(part: Part) -> Hashable:
+    """What a part of several that stand for each other asks for; None if it is no text that we can read."""
+    kinds = {"text/plain", "text/html"}
+    shown = (leaf for leaf in part.walk() if leaf.content_type in kinds and leaf.disposition != "attachment")
+    leaf = next(shown, None)
+    if leaf is None:
+        return None
+    reading = parse(own_words(leaf.text) if leaf.content_type == "text/html" else leaf.text)
+    # Where there are comments, line ends say which words count.
+    lines = ((one.block or "").split("\n") if "#" in (one.block or "") else () for one in reading.commands)
+    blocks = [tuple(tuple(line.split()) for line in block if line.strip()) for block in lines]
+    return (reading.optout, tuple(one.same for one in reading.commands), tuple(blocks))

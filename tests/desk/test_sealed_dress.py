@@ -1,0 +1,121 @@
+"""A letter of a sealed match, however signed and dressed: refused at once, or read alike by the other's program.
+
+The other's program is shown the words with their signature, as a text. If it read them differently, it would not
+answer, and its player would lose by the clock.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import pytest
+from dresses import DRESSES, WAYS
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from material import KEYS
+from owners import Owner, live, propose
+from referee import SERVER, Referee
+
+from pbem import identity
+from pbem.match.transcript import sha256_hex
+from pbem.player import sealed
+from pbem.player.sealed_game import Contradiction, ToldGame
+from pbem.player.signed_steps import check_seal
+from pbem.store.players import KeyRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Post(NamedTuple):
+    """Ann may commit to a setup of m2 again and again; and how bob's program reads m1, with the same people."""
+
+    referee: Referee
+    bob: Owner
+    game: ToldGame
+    revisions: Iterator[int]
+
+    def send(self, way: str, dresses: tuple[str, ...]) -> bool:
+        """Commit by a letter signed in this way, and dressed in these, one over the other; whether it was taken."""
+        rev = next(self.revisions)
+        match, ann = self.referee.match(2), self.referee.people["ann@mail.example"]
+        commitment = sha256_hex(str(rev).encode())
+        place = f"seal m2 game 1\nserver {SERVER}\nplayer ann\nprev {match.prev}\nrev {rev}\n"
+        text = f"{place}commitment {commitment}\nend\n".encode()
+        for dress in dresses:
+            text = DRESSES[dress](text)
+        head = f"From: {ann.address}\r\nTo: pbem@{SERVER}\r\nSubject: seal\r\nMessage-ID: <{rev}@mail.example>\r\n"
+        raw = head.encode() + WAYS[way](text)
+        self.referee.deliver(raw, ann.address)
+        seal = self.referee.match(2).setups.get(1)
+        if seal is None or seal.rev != rev:
+            return False
+        shown = self.referee.desk.archive.matches.text(2, sha256_hex(raw))
+        assert shown is not None
+        told_ = msgspec.structs.replace(self.game.told, commitments={"1": commitment})
+        game = dataclasses.replace(self.game, place=dataclasses.replace(self.game.place, match="m2"), told=told_)
+        check_seal(game, 1, shown.encode())
+        return True
+
+
+@pytest.fixture(scope="module")
+def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
+    folder = tmp_path_factory.mktemp("dress")
+    with pytest.MonkeyPatch.context() as patch, closing(Referee(folder)) as referee:
+        patch.setattr(sealed, "_ROUNDS", 10)
+        referee.now = datetime.now(UTC).replace(microsecond=0)  # no OpenPGP signature may be later than its receipt
+        ann, bob = (Owner(referee, referee.person(name), folder / name / "memory.sqlite") for name in ("ann", "bob"))
+        with closing(ann), closing(bob):
+            for owner in (ann, bob):
+                owner.register()
+            for file in ("minisign.pub", "pgp-anna.pub.asc", "raw-ed25519.pub", "sm-p256.crt"):
+                key = identity.parse_key((KEYS / file).read_bytes())
+                row = KeyRow(key.format, key.fingerprint, key.public, "2026-03-01T12:00:00Z")
+                with referee.database.transaction():
+                    referee.desk.players.add_key("ann", row, row.added)
+            propose(referee, [ann, bob], "spaceships")
+            for _ in live([ann, bob]):
+                if referee.match().sealed_game is not None:
+                    break
+            bob.look()
+            propose(referee, [ann, bob], "spaceships", "\npace: 4d")
+            bob.receive()
+            bob.letters.accept("m2", referee.now)
+            bob.flush()
+            game = bob.agent.game(bob.letters.matches.standing("m1"))
+            yield Post(referee, bob, game, count(1))
+
+
+TAKEN = ["inline ssh", "inline minisign", "inline openpgp", "attached ssh", "attached openpgp", "clear-signed"]
+HARMLESS = ["as it is", "CR LF", "no last line feed"]
+
+
+@pytest.mark.parametrize("dress", HARMLESS)
+@pytest.mark.parametrize("way", TAKEN)
+def test_plain_words_are_taken(post: Post, way: str, dress: str) -> None:
+    assert post.send(way, (dress,))
+
+
+def test_the_refusal_says_how_to_sign(post: Post) -> None:
+    assert not post.send("attached ssh", ("byte order mark",))
+    assert "as UTF-8 without a byte order mark" in " ".join(post.referee.people["ann@mail.example"].text.split())
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+def test_a_dress_is_refused_or_read_alike(post: Post, dress: str) -> None:
+    for way in WAYS:
+        try:
+            post.send(way, (dress,))
+        except Contradiction as wrong:
+            pytest.fail(f"{way}: {wrong}")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(list(WAYS)), st.lists(st.sampled_from(list(DRESSES)), min_size=2, max_size=4))
+def test_so_are_several_dresses_over_each_other(post: Post, way: str, dresses: list[str]) -> None:
+    post.send(way, tuple(dresses))

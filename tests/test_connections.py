@@ -1,0 +1,101 @@
+"""Ports of this machine that many connections hold at once: some are ended, so that all the others are served."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import smtplib
+import socket
+import threading
+import urllib.request
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import Die
+
+from pbem.player.browser import Port
+from pbem.player.mail_in import Listener
+from pbem.server.metrics import Metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+MOST = 16
+
+
+@contextmanager
+def figures() -> Iterator[tuple[int, Callable[[], object]]]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def opened() -> tuple[Metrics, int]:
+        metrics = Metrics(asyncio.Event().wait, datetime.now)  # type: ignore[arg-type]  # never asked
+        port = await metrics.listen("127.0.0.1", 0)
+        await metrics.open()
+        return metrics, port
+
+    metrics, port = asyncio.run_coroutine_threadsafe(opened(), loop).result()
+
+    def ask() -> object:
+        with pytest.raises(urllib.request.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/other", timeout=10)
+        return None
+
+    try:
+        yield port, ask
+    finally:
+        metrics.close()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@contextmanager
+def page() -> Iterator[tuple[int, Callable[[], object]]]:
+    port = Port(Die("browser"))
+    port.serve("<p>page</p>", "")
+
+    def ask() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port.server_address[1], timeout=10)
+        connection.request("GET", port.path)
+        assert connection.getresponse().read() == b"<p>page</p>"
+        connection.close()
+
+    try:
+        yield int(port.server_address[1]), ask
+    finally:
+        port.stop()
+
+
+@contextmanager
+def mailbox() -> Iterator[tuple[int, Callable[[], object]]]:
+    listener = Listener("127.0.0.1", 0)
+
+    def ask() -> None:
+        with smtplib.LMTP("127.0.0.1", int(listener.server_address[1]), timeout=10) as connection:
+            assert connection.docmd("LHLO", "x")[0] == 250
+
+    try:
+        yield int(listener.server_address[1]), ask
+    finally:
+        listener.close()
+
+
+@pytest.mark.parametrize("served", [figures, page, mailbox])
+def test_connections_that_say_nothing_take_no_more_than_their_room(
+    served: Callable[[], AbstractContextManager[tuple[int, Callable[[], object]]]],
+) -> None:
+    """Else any user of the machine takes all descriptors of a process, and a server takes no mail any more."""
+    before = threading.active_count()
+    with served() as (port, ask), ExitStack() as stack:
+        lines = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 10)) for _ in range(5 * MOST)]
+        for line in lines[: 4 * MOST]:
+            line.settimeout(3)  # sooner than any silence ends one
+            while line.recv(100):  # a greeting, and then the end
+                pass
+        ask()
+        assert threading.active_count() - before <= MOST + 3
