@@ -114,16 +114,9 @@ class Outbox:
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
         fingerprint = self._vault.digest(raw)
-        known = self._database.row(
-            "SELECT id, fingerprint FROM outbox WHERE message_id = ? AND recipient = ?", (message_id, recipient)
-        )
-        if known is not None:
-            if known["fingerprint"] != fingerprint:
-                raise ValueError(f"{message_id} was already given to another letter")
-            return
-        self._database.write(
+        put = self._database.write(
             "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due, token)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message_id, recipient) DO NOTHING",
             (
                 recipient,
                 message_id,
@@ -135,6 +128,11 @@ class Outbox:
                 self.return_token(recipient, message_id),
             ),
         )
+        if put.rowcount:
+            return
+        query = "SELECT fingerprint FROM outbox WHERE message_id = ? AND recipient = ?"
+        if self._database.scalar(query, (message_id, recipient)) != fingerprint:
+            raise ValueError(f"{message_id} was already given to another letter")
 
     def return_token(self, recipient: str, message_id: str) -> str:
         """The token by which a returned letter is recognised; nobody can know it who was not sent the letter."""

@@ -33,7 +33,7 @@ __all__ = ["Postgresql"]
 
 OLDEST = 150000
 SILENCE = 3
-"""Seconds after which PostgreSQL gives up a connection whose machine does not acknowledge what is sent to it."""
+"""Seconds after which either side gives up a connection if the other's machine does not acknowledge what it sends."""
 
 IDLE_SECONDS = 10
 """How long a transaction may idle: then it is cut off, and others may write."""
@@ -99,6 +99,12 @@ class Postgresql:
         if self.connection.closed:
             self._connect()
 
+    def _reach_to_write(self) -> None:
+        """The same; raises `BusyError` where this connection was to decide, and no longer does."""
+        self._reach()
+        if self._is_to_decide and not self.decides:
+            raise BusyError("the connection was lost: another server may decide by now")
+
     def _connect(self) -> None:
         self.decides = False
         """Whether this connection is the one that decides."""
@@ -110,6 +116,10 @@ class Postgresql:
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
                 application_name=f"pbem {self._name}".strip(),
+                tcp_user_timeout=SILENCE * 1000,
+                keepalives_idle=1,
+                keepalives_interval=1,
+                keepalives_count=SILENCE - 1,
             )
         except psycopg.Error as error:
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
@@ -205,9 +215,7 @@ class Postgresql:
     def begin(self, *, wait: bool) -> None:
         """Begin a transaction; raises `BusyError` where this connection was to decide, and no longer does."""
         del wait  # nobody holds the others up
-        self._reach()
-        if self._is_to_decide and not self.decides:
-            raise BusyError("the connection was lost: another server may decide by now")
+        self._reach_to_write()
         self.in_transaction = True
         try:
             self._pipeline = self._open.enter_context(self.connection.pipeline())
@@ -274,7 +282,7 @@ class Postgresql:
         """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
-                self._reach()
+                (self._reach if sql.lstrip().startswith(("SELECT", "SHOW")) else self._reach_to_write)()
             cursor = self._sent(sql, parameters)
             if not _returns_rows(sql):
                 self.changes += 1

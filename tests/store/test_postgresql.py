@@ -208,6 +208,8 @@ def test_one_connection_decides_until_it_breaks(database: Database, beside: Data
         database.meta("decided")  # the connection is lost
     with pytest.raises(BusyError), database.transaction():
         database.set_meta("decided", "late")
+    with pytest.raises(BusyError):
+        database.execute("UPDATE meta SET value = 'late'")
     assert not database.try_to_decide()
     with beside.transaction():
         assert beside.meta("decided") == "1"
