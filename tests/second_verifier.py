@@ -2110,6 +2110,7 @@ def missed(match: Match, entry: Entry) -> None:
     must((body["game"], body["turn"]) == (match.game, match.turn_due), "another turn")
     must(seat in match.clocks and seat not in match.missed, "a seat that is not asked")
     must(not match.paused, "missed in a pause")
+    must(seat not in match.reveals, "missed, although it had revealed")
     clock, over = match.clocks[seat], with_pauses(match, deadline, seconds(match.terms["grace"]))
     must(deadline >= with_pauses(match, clock.since, clock.time) - SLACK, "a deadline too early")
     must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
@@ -2141,6 +2142,7 @@ def extended(match: Match, entry: Entry) -> None:
 def forfeited(match: Match, entry: Entry) -> None:
     body = entry.body
     must(body["game"] == match.game and not match.paused, "another game, or a pause")
+    must(match.ending is None, "a game that is over")
     must(body["seats"] and body["seats"] == sorted(set(body["seats"])), "other seats")
     miss = match.terms["miss"]
     for seat in body["seats"]:
