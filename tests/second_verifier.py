@@ -3000,7 +3000,9 @@ def hidden_letter(match: Match, stem: str, said: Mapping[str, Any]) -> None:
 
 
 def runs_from(entries: Sequence[Entry]) -> int | None:
-    """The first commitments whose game has not been revealed."""
+    """The first commitments whose game has not been revealed; there are none in a sealed match."""
+    if entries[0].body["terms"].get("sealed"):
+        return None
     shown = {entry.body.get("game") for entry in entries if entry.type == "revealed"}
     starts = (entry.seq for entry in entries if entry.type == "commitments" and entry.body.get("game") not in shown)
     return next(starts, None)

@@ -341,6 +341,18 @@ def test_a_reveal_kept_back_is_no_silence(found: Bundle) -> None:
     fails(signed_again(bundle.Bundle(entries, found.signatures, found.papers)))
 
 
+def test_a_sealed_game_is_not_told_of_as_one_whose_secrets_the_server_has() -> None:
+    """Of the entries after `commitments` little could be checked before the reveal."""
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    none = dict.fromkeys("12", "0" * 64)
+    body = {"game": 1, "options": SMALL, "commitments": none, "trace": none["1"]}
+    entered(table, lambda step: step.append_entry("commitments", body))
+    refused_by_both(table)
+    body = {"game": 1, "turn": 1, "orders": none, "default": [], "shown": none, "reports": none["1"], "trace": none["1"]}
+    entered(table, lambda step: step.append_entry("turn", body))
+    refused_by_both(table)
+
+
 def entered(table: SealedMatch, event: Callable[[Step], object]) -> None:
     """Enter what a lying server makes of it, and nothing that would be due by then."""
     step = table.step()
