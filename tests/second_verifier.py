@@ -1698,6 +1698,8 @@ def agreed(match: Match, entry: Entry) -> None:
         match.players[int(seat)] = read_player(match, int(seat), body["players"][seat], 1)
     must([player.name for player in match.players.values()] == match.terms["players"], "other names")
     must(match.is_sealed or not match.given_up_loses, "a version of sealed matches")
+    newest = match.given_up_loses or not (match.old or match.is_sealed)
+    must(newest or "unreachable" not in match.terms, "a version before such terms")
     if not match.old:
         must(list(body["letters"]) == seats, "letters of other seats")
         for seat in seats:

@@ -40,7 +40,8 @@ const VERIFY = (() => {
       head = await sha256(utf8(`pbem entry 1\n${line}`));
       entries.push({ ...entry, head });
     }
-    const { server, match, terms, rules } = entries[0].body;
+    const { server, match, terms, rules, bundle } = entries[0].body;
+    must([undefined, 2, terms.sealed ? 3 : 2].includes(bundle), say("entry 1: a bundle of version {version}, which this page cannot read", { version: bundle }));
     must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, say("entry 1: the hash of the agreed rules is not that of the terms"));
     return entries;
   }

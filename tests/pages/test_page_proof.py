@@ -299,6 +299,14 @@ def test_the_page_accuses_nobody_whom_pbem_verify_does_not(verifier: Scripts) ->
     assert accused > len(GOOD)
 
 
+@pytest.mark.parametrize(("name", "version"), [("ssh", 3), ("ssh", 4), ("ssh", None), ("sealed", 4), ("sealed", "3")])
+def test_a_version_that_the_page_does_not_know_is_refused(verifier: Scripts, name: str, version: object) -> None:
+    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    forged = signed_again(with_entry(found, 0, lambda body: body.update(bundle=version)))
+    assert "which this page cannot read" in str(fails(verifier, forged))
+    assert not checked(forged)[-1].holds
+
+
 def quoted(text: str) -> str:
     return "".join(f"> {line}\n" for line in text.splitlines())
 
@@ -341,7 +349,7 @@ def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
 
 
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
-         "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "winner"}  # fmt: skip
+         "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version", "version-3", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
 

@@ -413,6 +413,15 @@ def test_nobody_loses_by_silence_a_game_that_is_over(silence: str, by: Callable[
     refused_by_both(table, "nobody")
 
 
+def test_no_match_of_newer_terms_began_as_an_older_version() -> None:
+    """Where who resigned might win: the players signed terms that no server knew then."""
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    forged = bundle.write(signed_again(with_entry(bundle.read(table.bundle()), 0, saying(bundle=2))))
+    fails(forged, "began as a later version")
+    with pytest.raises(second_verifier.Wrong):
+        second_verifier.verify(forged)
+
+
 def test_a_paper_that_nothing_names_is_found(found: Bundle) -> None:
     fails(with_papers(found, {"steps/game-1-turn-99-seat-1-answers.txt": b"x"}), "is named by no entry")
 
