@@ -349,7 +349,8 @@ def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
 
 
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
-         "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version", "version-3", "winner"}  # fmt: skip
+         "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version", "version-3",
+         "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
 

@@ -345,11 +345,11 @@ def test_a_sealed_game_is_not_told_of_as_one_whose_secrets_the_server_has() -> N
     """Of the entries after `commitments` little could be checked before the reveal."""
     table = SealedMatch("spaceships", 7, 2, **SMALL)
     none = dict.fromkeys("12", "0" * 64)
-    body = {"game": 1, "options": SMALL, "commitments": none, "trace": none["1"]}
-    entered(table, lambda step: step.append_entry("commitments", body))
+    begun = {"game": 1, "options": SMALL, "commitments": none, "trace": none["1"]}
+    entered(table, lambda step: step.append_entry("commitments", begun))
     refused_by_both(table)
-    body = {"game": 1, "turn": 1, "orders": none, "default": [], "shown": none, "reports": none["1"], "trace": none["1"]}
-    entered(table, lambda step: step.append_entry("turn", body))
+    played = {"orders": none, "default": [], "shown": none, "reports": none["1"], "trace": none["1"]}
+    entered(table, lambda step: step.append_entry("turn", {"game": 1, "turn": 1, **played}))
     refused_by_both(table)
 
 
