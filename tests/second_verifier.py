@@ -1734,10 +1734,17 @@ def proposes(match: Match, command: Command) -> bool:
     fits = all(name == other or "@" in name for name, other in zip(names, others_, strict=False))
     if command.said.get("*name") != match.terms["game"] or len(names) > len(others_) or not fits:
         return False
+    seats = command.options.get("seats", str(min(rules(match.terms["game"]).seats)))
+    if not seats.isdecimal() or len(match.terms["players"]) != max(len(names) + 1, int(seats)):
+        return False
     made = terms_of(command.options, match.terms)
     return made is not None and made == {
         key: one for key, one in match.terms.items() if key not in {"game", "players"}
     }
+
+
+GENERAL = {*TERMS, "rules"} - {"options"}
+"""The lines whose words count in any letter case."""
 
 
 def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -1756,6 +1763,7 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
         "edition": terms["edition"],
     }
     raw = {}
+    lines = {name: " ".join(value.lower().split()) if name in GENERAL else value for name, value in lines.items()}
     for name, value in lines.items():
         if name in {"settle", "pace", "grace", "bank"}:
             made[name] = 0 if (name, value) == ("pace", "none") else time_of(value)
@@ -1794,16 +1802,18 @@ def time_of(text: str) -> int | None:
 
 
 def game_options(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The options that these lines give: each value is TOML, or text where that is refused."""
+    """The options that these lines give: each value is TOML, or text where only that is accepted."""
     made: dict[str, Any] = {}
     game, seats = rules(terms["game"]), len(terms["players"])
     for name, value in lines.items():
         made[name] = value
-        try:
+        with contextlib.suppress(ValueError):
             made[name] = tomllib.loads(f"v = {value}")["v"]
-            game.options({name: made[name]}, seats)
-        except (tomllib.TOMLDecodeError, Refused):
-            made[name] = value
+        for one in (made[name], value):
+            with contextlib.suppress(Refused):
+                game.options({name: one}, seats)
+                made[name] = one
+                break
     try:
         return dict(game.options(made, seats).changed)
     except Refused:
