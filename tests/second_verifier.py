@@ -1681,6 +1681,8 @@ def agreed(match: Match, entry: Entry) -> None:
         match.players[int(seat)] = read_player(match, int(seat), body["players"][seat], 1)
     must([player.name for player in match.players.values()] == match.terms["players"], "other names")
     must(match.is_sealed or not match.given_up_loses, "a version of sealed matches")
+    newest = match.given_up_loses or not match.is_sealed
+    must(newest or "unreachable" not in match.terms, "a version before such terms")
     must(list(body["letters"]) == seats, "letters of other seats")
     for seat in seats:
         check_agreement(match, entry, int(seat), body["letters"][seat])
@@ -1714,10 +1716,17 @@ def proposes(match: Match, command: Command) -> bool:
     fits = all(name == other or "@" in name for name, other in zip(names, others_, strict=False))
     if command.said.get("*name") != match.terms["game"] or len(names) > len(others_) or not fits:
         return False
+    seats = command.options.get("seats", str(min(rules(match.terms["game"]).seats)))
+    if not seats.isdecimal() or len(match.terms["players"]) != max(len(names) + 1, int(seats)):
+        return False
     made = terms_of(command.options, match.terms)
     return made is not None and made == {
         key: one for key, one in match.terms.items() if key not in {"game", "players"}
     }
+
+
+GENERAL = {*TERMS, "rules"} - {"options"}
+"""The lines whose words count in any letter case."""
 
 
 def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -1736,6 +1745,7 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
         "edition": terms["edition"],
     }
     raw = {}
+    lines = {name: " ".join(value.lower().split()) if name in GENERAL else value for name, value in lines.items()}
     for name, value in lines.items():
         if name in {"settle", "pace", "grace", "bank"}:
             made[name] = 0 if (name, value) == ("pace", "none") else time_of(value)
@@ -1774,16 +1784,18 @@ def time_of(text: str) -> int | None:
 
 
 def game_options(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The options that these lines give: each value is TOML, or text where that is refused."""
+    """The options that these lines give: each value is TOML, or text where only that is accepted."""
     made: dict[str, Any] = {}
     game, seats = rules(terms["game"]), len(terms["players"])
     for name, value in lines.items():
         made[name] = value
-        try:
+        with contextlib.suppress(ValueError):
             made[name] = tomllib.loads(f"v = {value}")["v"]
-            game.options({name: made[name]}, seats)
-        except (tomllib.TOMLDecodeError, Refused):
-            made[name] = value
+        for one in (made[name], value):
+            with contextlib.suppress(Refused):
+                game.options({name: one}, seats)
+                made[name] = one
+                break
     try:
         return dict(game.options(made, seats).changed)
     except Refused:
@@ -2085,6 +2097,7 @@ def missed(match: Match, entry: Entry) -> None:
     must((body["game"], body["turn"]) == (match.game, match.turn_due), "another turn")
     must(seat in match.clocks and seat not in match.missed, "a seat that is not asked")
     must(not match.paused, "missed in a pause")
+    must(seat not in match.reveals, "missed, although it had revealed")
     clock, over = match.clocks[seat], with_pauses(match, deadline, seconds(match.terms["grace"]))
     must(deadline >= with_pauses(match, clock.since, clock.time) - SLACK, "a deadline too early")
     must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
@@ -2116,6 +2129,7 @@ def extended(match: Match, entry: Entry) -> None:
 def forfeited(match: Match, entry: Entry) -> None:
     body = entry.body
     must(body["game"] == match.game and not match.paused, "another game, or a pause")
+    must(match.ending is None, "a game that is over")
     must(body["seats"] and body["seats"] == sorted(set(body["seats"])), "other seats")
     miss = match.terms["miss"]
     for seat in body["seats"]:
@@ -2966,7 +2980,9 @@ def hidden_letter(match: Match, stem: str, said: Mapping[str, Any]) -> None:
 
 
 def runs_from(entries: Sequence[Entry]) -> int | None:
-    """The first commitments whose game has not been revealed."""
+    """The first commitments whose game has not been revealed; there are none in a sealed match."""
+    if entries[0].body["terms"].get("sealed"):
+        return None
     shown = {entry.body.get("game") for entry in entries if entry.type == "revealed"}
     starts = (entry.seq for entry in entries if entry.type == "commitments" and entry.body.get("game") not in shown)
     return next(starts, None)

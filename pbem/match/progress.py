@@ -55,7 +55,7 @@ def advance(step: Step) -> None:
     elif match.phase == "playing" and match.sealed_game is not None:
         if verdict.due(match):
             verdict.judge(step)
-        elif not match.revealing and (gone := [seat for seat in lost(match) if match.asked(seat)]):
+        elif gone := [seat for seat in lost(match) if match.asked(seat)]:
             forfeit(step, gone)
     elif match.phase == "playing" and match.position:
         asked = [seat for seat, forced in match.position.due.items() if forced is None]

@@ -172,7 +172,12 @@ class _Watched(dict[str, bytes]):
 
 
 def _revealed(found: Bundle) -> int:
-    """How many entries can be checked in full: up to the game that has begun and is not revealed yet."""
+    """How many entries can be checked in full: up to the game that has begun and is not revealed yet.
+
+    In a sealed match, all: its bundles hold the papers of a game that runs.
+    """
+    if found.entries[0].body["terms"].get("sealed"):
+        return len(found.entries)
     revealed = {entry.body["game"] for entry in found.entries if entry.type == "revealed"}
     for at, entry in enumerate(found.entries):
         if entry.type == "commitments" and entry.body["game"] not in revealed:

@@ -3,7 +3,7 @@
 
 const SSHSIG = (() => {
   const KIND = "ssh-ed25519", HASH = "sha512", DIGESTS = { sha512: "SHA-512", sha256: "SHA-256" };
-  const ARMOR = /-----BEGIN SSH SIGNATURE-----([\s\S]*?)-----END SSH SIGNATURE-----/;
+  const ARMOR = /-----BEGIN SSH SIGNATURE-----([A-Za-z0-9+/=\s]*)-----END SSH SIGNATURE-----/;
   const utf8 = (text) => new TextEncoder().encode(text), textOf = (bytes) => new TextDecoder().decode(bytes);
 
   function joined(...parts) {

@@ -41,7 +41,7 @@ const VERIFY = (() => {
       entries.push({ ...entry, head });
     }
     const { bundle, server, match, terms, rules } = entries[0].body;
-    must([2, 3].includes(bundle), say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
+    must([2, terms.sealed ? 3 : 2].includes(bundle), say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
     must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, say("entry 1: the hash of the agreed rules is not that of the terms"));
     return entries;
   }
@@ -220,10 +220,10 @@ const VERIFY = (() => {
    * @returns {Generator<[string, string[]]>}
    */
   function* signatures(letter) {
-    const found = [...leaves(binary(letter))];
+    const found = [...leaves(binary(letter))].filter(({ file, type }) => file || !type || type === "text/plain");
     for (const { file, content } of found) {
       const said = text(content), armor = said.match(SSHSIG.ARMOR);
-      if (!armor) continue;
+      if (!armor) continue; // none, or in a quote
       const beside = file && !said.slice(0, armor.index).trim();
       yield [armor[1], beside ? found.filter((other) => other.file && `${other.file}.sig` === file).map((other) => text(other.content)) : [said.slice(0, armor.index)]];
     }
@@ -242,8 +242,11 @@ const VERIFY = (() => {
     return null; // other formats, or rewrapped on its way: `pbem verify` knows how
   }
 
-  /** The orders or setup that a signed form gives, and its place, as far as the form says it: null for what is none. */
-  const meant = (said) => { const found = said.match(/\b(setup|orders|seal)\s+(m\d+)\s+(?:game|turn)\s+(\d+)/i); return found && { match: found[2].toLowerCase(), number: Number(found[3]) }; };
+  /** What mail and people put into words, or behind them, and nobody reads: docs/bundle.md, 6.3. */
+  const bare = (said) => said.replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, "").replace(/[,;.:]*(?:[\s\x1c-\x1f\x85]+|$)/g, " ");
+
+  /** Whether a signed text may be the orders, the setup or the seal of a place, whatever else is in it. */
+  const isOf = (said, match, number) => [...bare(said).matchAll(/\b(?:setup|orders|seal) (m\d+) (?:game|turn) (\d+)/gi)].some((found) => found[1].toLowerCase() === match && Number(found[2]) === number);
 
   async function players(files, forms, entries, letters, cut) {
     const { server, match, players: agreed } = entries[0].body;
@@ -263,8 +266,8 @@ const VERIFY = (() => {
       catch (error) { throw new Wrong(`${path} ${error.message}`); }
       must(said !== null || !cut, say("{path}: the signature does not hold", { path }));
       if (said === null) { open.push(path); continue; }
-      const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-(?:setup|seal)-/) || [], form = meant(said);
-      must(!wanted || (form && form.match === match && form.number === Number(wanted)), say("{path} is signed, but for another place", { path }));
+      const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-(?:setup|seal)-/) || [];
+      must(!wanted || isOf(said, match, Number(wanted)), say("{path} is signed, but for another place", { path }));
       held++;
     }
     return { held, open, missing };

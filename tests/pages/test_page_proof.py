@@ -8,7 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import checked, signed_again, tampered, with_entry
+from dresses import part, several
+from forgers import checked, proof, signed_again, tampered, with_entry
 from javascript import PAGES, Scripts
 from make_vectors import VECTORS
 from mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
@@ -298,9 +299,58 @@ def test_the_page_accuses_nobody_whom_pbem_verify_does_not(verifier: Scripts) ->
     assert accused > len(GOOD)
 
 
+@pytest.mark.parametrize(("name", "version"), [("ssh", 3), ("ssh", 4), ("ssh", None), ("sealed", 4), ("sealed", "3")])
+def test_a_version_that_the_page_does_not_know_is_refused(verifier: Scripts, name: str, version: object) -> None:
+    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    forged = signed_again(with_entry(found, 0, lambda body: body.update(bundle=version)))
+    assert "which this page cannot read" in str(fails(verifier, forged))
+    assert not checked(forged)[-1].holds
+
+
+def quoted(text: str) -> str:
+    return "".join(f"> {line}\n" for line in text.splitlines())
+
+
+ASIDE = "press m1\nIn setup m2 game 5 I was lucky.\nend\n"
+WORDS: dict[str, Callable[[str], str]] = {
+    "another turn first": lambda form: f"{form.replace('turn 1', 'turn 2')}\n{form}",
+    "other words first": lambda form: ASIDE + form,
+    "commas": lambda form: form.replace("orders m1 turn 1", "orders m1, turn 1:"),
+    "a soft hyphen": lambda form: form.replace("orders", "or\u00adders"),
+}
+LETTERS: dict[str, Callable[[str], str]] = {
+    "below a quote": lambda signed: f"{quoted(signed)}\n{signed}",
+    "below half a quote": lambda signed: f"> -----BEGIN SSH SIGNATURE-----\n> abc\n\n{signed}",
+}
+
+
+@pytest.mark.parametrize("way", [*WORDS, *LETTERS, "beside HTML"])
+def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
+    verifier: Scripts, tmp_path: Path, way: str
+) -> None:
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("settle: 0")
+    signed = referee.signed(ann, WORDS.get(way, str)(ann.filled("orders", "Gx3")))
+    raw = referee.raw(ann, LETTERS.get(way, str)(signed))
+    if way == "beside HTML":
+        html = f"<p>You wrote:<pre>{referee.signed(bob, 'status m1')}</pre>".encode()
+        head, _, _ = raw.partition(b"Content-Type:")
+        raw = head + several(
+            "multipart/alternative", part(html, kind="text/html; charset=utf-8"), part(signed.encode())
+        )
+    referee.deliver(raw, ann.address)
+    referee.send(bob, bob.filled("orders", "Gx3"))
+    assert referee.match().turn > 1
+    referee.send(bob, "resign m1 match\n")
+    found = proof(referee, bob)
+    assert checked(found)[-1].holds
+    assert fails(verifier, found) is None
+    referee.close()
+
+
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
          "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version",
-         "version-1", "winner"}  # fmt: skip
+         "version-1", "version-3", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
 

@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import zipfile
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from sealed_match import SealedMatch
 from pbem.desk.ratings import reliability
 from pbem.games import Refused
 from pbem.match.documents import Receipt
+from pbem.match.events.forfeited import lose
+from pbem.match.events.missed import miss
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.fates import Fates
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
 
     from sealed_match import Owner
 
-    from pbem.match.signed import Signed
+    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.step import Step
     from pbem.proof.bundle import Bundle
 
 SMALL = {"fleet": "cost:3"}
@@ -335,6 +339,87 @@ def test_a_reveal_kept_back_is_no_silence(found: Bundle) -> None:
     at = index(found, "reveal")
     entries = (*found.entries[:at], *found.entries[at + 1 :])
     fails(signed_again(bundle.Bundle(entries, found.signatures, found.papers)))
+
+
+def test_a_sealed_game_is_not_told_of_as_one_whose_secrets_the_server_has() -> None:
+    """Of the entries after `commitments` little could be checked before the reveal."""
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    none = dict.fromkeys("12", "0" * 64)
+    begun = {"game": 1, "options": SMALL, "commitments": none, "trace": none["1"]}
+    entered(table, lambda step: step.append_entry("commitments", begun))
+    refused_by_both(table)
+    played = {"orders": none, "default": [], "shown": none, "reports": none["1"], "trace": none["1"]}
+    entered(table, lambda step: step.append_entry("turn", {"game": 1, "turn": 1, **played}))
+    refused_by_both(table)
+
+
+def entered(table: SealedMatch, event: Callable[[Step], object]) -> None:
+    """Enter what a lying server makes of it, and nothing that would be due by then."""
+    step = table.step()
+    event(step)
+    table.match = step.match
+    table.entries += step.entries
+    table.papers |= {document.path: document.content for document in step.papers}
+
+
+def given_up(**terms: str) -> SealedMatch:
+    """A match that Bob has given up; the time for the reveals is over, and the server is Bob's friend."""
+    table = SealedMatch("spaceships", 7, 2, **SMALL, **terms)
+    table.begin()
+    table.resign(table.owners[1])
+    table.now += timedelta(days=11)
+    return table
+
+
+def refused_by_both(table: SealedMatch, *words: str) -> None:
+    fails(table.bundle(), *words)
+    with pytest.raises(second_verifier.Wrong):
+        second_verifier.verify(table.bundle())
+
+
+def test_who_has_revealed_has_missed_nothing() -> None:
+    table = given_up()
+    table.reveal(table.owners[0])
+    entered(table, lambda step: miss(step, 1))
+    refused_by_both(table, "nothing was due from this seat")
+
+
+def forfeited(table: SealedMatch) -> None:
+    def event(step: Step) -> None:
+        step.append_entry("forfeited", {"game": 1, "seats": [1]})
+        lose(step, [1])
+
+    entered(table, event)
+
+
+def claimed(table: SealedMatch) -> None:
+    def event(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
+        sentence = step.sentence("claim", seat, form, signed)
+        step.append_entry("claimed", {"seat": seat, "against": [1], **sentence})
+        lose(step, [1])
+
+    table.say(table.owners[1], "claim m1", event)
+
+
+@pytest.mark.parametrize(("silence", "by"), [("forfeit", forfeited), ("wait", claimed)])
+def test_nobody_loses_by_silence_a_game_that_is_over(silence: str, by: Callable[[SealedMatch], None]) -> None:
+    """Who is silent then has not revealed, and that is all: another's resignation stays one."""
+    table = given_up(miss=silence)
+    entered(table, lambda step: miss(step, 1))
+    by(table)
+    for owner in table.owners:
+        table.reveal(owner)
+    assert table.match.games[0].winner == 2
+    refused_by_both(table, "nobody")
+
+
+def test_no_match_of_newer_terms_began_as_an_older_version() -> None:
+    """Where who resigned might win: the players signed terms that no server knew then."""
+    table = SealedMatch("spaceships", 7, 2, **SMALL)
+    forged = bundle.write(signed_again(with_entry(bundle.read(table.bundle()), 0, saying(bundle=2))))
+    fails(forged, "began as a later version")
+    with pytest.raises(second_verifier.Wrong):
+        second_verifier.verify(forged)
 
 
 def test_a_paper_that_nothing_names_is_found(found: Bundle) -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 import second_verifier
-from forgers import checked
+from forgers import checked, proof
 from make_vectors import GOOD, KEPT, LIES, VECTORS, made
 from mutations import mutated, with_body
+from referee import Referee
 
+from pbem.match.terms import Terms
+from pbem.match.transcript import canonical
 from pbem.proof import bundle
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OPEN = {"openpgp", "smime"}
 """Formats whose signatures the second one does not look at: it may find less."""
@@ -106,6 +115,33 @@ def test_both_say_the_same_of_whatever_is_changed(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_both_say_the_same_of_much_that_is_changed(name: str) -> None:
     assert not [found for seed in range(1000, 1400) if (found := differ(name, seed))]
+
+
+OPTIONS = [
+    "kind: Scored\ngames: 2\nvictory: Last  game",
+    "unreachable: LOSES\npace: 7D\nsettle: 0",
+    "pace: None\nkeys: Demanded",
+    "fleet: cost:9\nallowed: {LG = 5, KC = 2}\nfirst: 1",
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_both_read_a_proposal_alike(tmp_path: Path, options: str) -> None:
+    referee = Referee(tmp_path)
+    ann, _ = referee.agreed(options)
+    found = bundle.write(proof(referee, ann))
+    assert checked(found)[-1].holds
+    assert second(found) is None
+    referee.close()
+
+
+@pytest.mark.parametrize(("seats", "proposed"), [("", True), ("seats: 2", True), ("seats: 3", False)])
+def test_who_asked_for_a_third_did_not_propose_a_match_of_two(seats: str, *, proposed: bool) -> None:
+    text = f"new shoot-em-up with bob\n{seats}\nend\n"
+    terms = Terms.propose("shoot-em-up", {}, ("ann", "bob"), timedelta(0))
+    match = second_verifier.Match({}, terms=json.loads(canonical(terms.document())))
+    (command,) = second_verifier.read_commands(text)
+    assert second_verifier.proposes(match, command) == proposed
 
 
 def test_what_the_second_leaves_open_is_told() -> None:

@@ -70,6 +70,8 @@ def remake(replay: TranscriptReplay) -> Step:
     players = [Player.read(body["players"][str(seat)]) for seat in replay.match.seats]
     if tuple(player.name for player in players) != replay.match.terms.players:
         raise replay.untrue(None, "the players are not those of the terms")
+    if replay.match.terms.unreachable == "loses" and body["bundle"] < _newest(replay.match):
+        raise replay.untrue(None, "a match of such terms began as a later version")  # no earlier server knew them
     if body["bundle"] > _newest(replay.match):
         raise replay.untrue(None, "a refereed match has no bundles of this version")
     players = [replay.pinned(seat, player) for seat, player in enumerate(players, start=1)]

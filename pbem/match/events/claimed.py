@@ -63,7 +63,7 @@ def silent(match: Match, seat: int) -> list[int]:
 def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signed: Signed) -> None:
     """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
     match = step.match
-    missed = match.terms.claimable and set(against) <= match.missed
+    missed = match.terms.claimable and not match.revealing and set(against) <= match.missed
     lost = all(out_of_reach(match, other, step.world.now) for other in against)
     if seat in against or not against or not (missed or lost):
         raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))

@@ -47,8 +47,11 @@ def lose(step: Step, seats: Sequence[int]) -> None:
 
 
 def lost(match: Match) -> list[int]:
-    """The seats that lose the game by their silence, unless their answer came in after all."""
-    if match.terms.claimable:
+    """The seats that lose the game by their silence, unless their answer came in after all.
+
+    None once it is over: who reveals nothing is judged for that.
+    """
+    if match.terms.claimable or match.revealing:
         return []
     return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1]
 

@@ -75,6 +75,8 @@ def remake(replay: TranscriptReplay) -> Step:
         raise replay.untrue(None, "the deadline is earlier than what was agreed")
     if _before(step.world.now, late, deadline, clock.grace):
         raise replay.untrue(None, "the grace after the deadline was not over")
+    if not replay.match.asked(seat):  # which the transcript shows of a reveal
+        raise replay.untrue(None, "nothing was due from this seat")
     if seat in replay.match.missed:
         raise replay.untrue(None, "this seat had missed its time before")
     step.match = replace(step.match, clocks={**replay.match.clocks, seat: late})
