@@ -33,7 +33,7 @@ __all__ = ["Postgresql"]
 
 OLDEST = 150000
 SILENCE = 3
-"""Seconds after which PostgreSQL gives up a connection whose machine does not acknowledge what is sent to it."""
+"""Seconds after which a connection is given up, here and by PostgreSQL, if the other machine acknowledges nothing."""
 
 IDLE_SECONDS = 10
 """How long a transaction may idle: then it is cut off, and others may write."""
@@ -110,6 +110,11 @@ class Postgresql:
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
                 application_name=f"pbem {self._name}".strip(),
+                # A machine whose power failed says no farewell: without these, we would wait for it for 15 minutes.
+                tcp_user_timeout=SILENCE * 1000,
+                keepalives_idle=1,
+                keepalives_interval=1,
+                keepalives_count=SILENCE - 1,
             )
         except psycopg.Error as error:
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
@@ -186,7 +191,8 @@ class Postgresql:
         """Become the connection that decides, unless another is; return whether this one is it now."""
         self._reach()
         self._is_to_decide = True
-        self.decides = self.decides or self._asked(f"SELECT pg_try_advisory_lock({_TO_DECIDE})::int") == 1
+        if not self.decides:
+            ((self.decides,),) = self.connection.execute(f"SELECT pg_try_advisory_lock({_TO_DECIDE})".encode())
         return self.decides
 
     def depose(self, alive: Sequence[str]) -> None:
@@ -202,12 +208,16 @@ class Postgresql:
         """Within a transaction, wait until nobody else writes to a table, and let nobody until it ends."""
         self.run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
 
-    def begin(self, *, wait: bool) -> None:
-        """Begin a transaction; raises `BusyError` where this connection was to decide, and no longer does."""
-        del wait  # nobody holds the others up
+    def _reach_as_before(self) -> None:
+        """Make sure that there is a connection; raises `BusyError` where it was to decide, and no longer does."""
         self._reach()
         if self._is_to_decide and not self.decides:
             raise BusyError("the connection was lost: another server may decide by now")
+
+    def begin(self, *, wait: bool) -> None:
+        """Begin a transaction; raises `BusyError` where this connection was to decide, and no longer does."""
+        del wait  # nobody holds the others up
+        self._reach_as_before()
         self.in_transaction = True
         try:
             self._pipeline = self._open.enter_context(self.connection.pipeline())
@@ -274,7 +284,7 @@ class Postgresql:
         """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
-                self._reach()
+                self._reach_as_before()
             cursor = self._sent(sql, parameters)
             if not _returns_rows(sql):
                 self.changes += 1
