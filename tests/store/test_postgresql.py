@@ -22,7 +22,7 @@ from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
-from pbem.store.owners import LEASE, Owners
+from pbem.store.owners import LEASE, SILENT, Owners
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
 
@@ -251,6 +251,35 @@ def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, 
         beside.execute("SELECT set_config('lock_timeout', '50ms', false)")
         with pytest.raises(BusyError):
             inbox.put(envelope, b"another", NOW)
+
+
+def test_who_decides_and_is_silent_makes_room_before_it_is_held_dead(database: Database, beside: Database) -> None:
+    """All wait for the one who decides; what it was sending may take longer, and nobody is to send it twice."""
+    living = Owners(beside)
+
+    def goes_on(now: datetime) -> int:
+        with beside.transaction():
+            living.renew("living.", (), now)
+            return living.release(now)
+
+    with Database(database.place, name="silent.") as silent:
+        outbox = Outbox(silent, VAULT, "silent.")
+        with silent.transaction():
+            outbox.put("ann@mail.example", "<1@play.example>", b"answer", NOW)
+        assert outbox.exchange((), NOW, 8).rows
+        assert silent.try_to_decide()
+        assert not goes_on(NOW)
+        assert not goes_on(NOW + LEASE / 2)
+        last = NOW + LEASE
+        with database.transaction():
+            Owners(database).renew("silent.", (), last)
+        for now in (last, last + SILENT - timedelta.resolution):
+            assert not goes_on(now)
+            assert not database.try_to_decide()
+        assert not goes_on(last + SILENT)
+        end = time.monotonic() + 5
+        while not database.try_to_decide():
+            assert time.monotonic() < end
 
 
 def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: Database, beside: Database) -> None:
