@@ -173,7 +173,8 @@ def work_at_desk(waits: socket.socket, others: socket.socket) -> None:
 def live(folder: Path, end: End | None, rest: timedelta, lease: tuple[timedelta, float], *, worker: bool) -> None:
     """One life of the daemon, in a process of its own."""
     pbem.store.inbox.REST = rest
-    pbem.store.owners.LEASE, pbem.server.daemon.RENEW = lease
+    silent, pbem.server.daemon.RENEW = lease
+    pbem.store.owners.LEASE = pbem.store.owners.SILENT = silent
     with (folder / "server.log").open("a") as file:
         structlog.configure(
             logger_factory=structlog.PrintLoggerFactory(file),

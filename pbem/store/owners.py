@@ -1,10 +1,10 @@
 """Who works on a store that several machines share: each server has a name, and keeps reporting that it is alive.
 
-What a server is sending is marked with its name. If it does not report in time, it is declared dead: its sendings are
-given back, and if it is the one that decides, its connection is ended, so that another server can. A server that
-lives but could not report itself (the database fell silent, or failed over) knows nothing of the others' silence, and
-declares none of them dead before they had time to report. A store in a file needs none of this: its lock says who
-works on it. Implements reliability.md, cases 2 and 30.
+What a server is sending is marked with its name. If it does not report in time, it is declared dead, and its sendings
+are given back. If it is the one that decides, its connection is ended sooner, so that another server can. A server
+that lives but could not report itself (the database fell silent, or failed over) knows nothing of the others'
+silence, and declares none of them dead before they had time to report. A store in a file needs none of this: its lock
+says who works on it. Implements reliability.md, cases 2 and 30.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ __all__ = ["LEASE", "Owners", "at_work", "roles_at_work"]
 
 LEASE = timedelta(seconds=7)
 """How long a silent server counts as alive, by the database's clock: see `Database.time`."""
+
+SILENT = timedelta(seconds=3)
+"""How long the server that decides may be silent: all wait for it, and if it lives, it loses one transaction."""
 
 _ALIVE = "owners.until > :now AND owners.until <= :most"
 """Whether a server is alive. A report that holds for longer than any can is from while the clock was ahead."""
@@ -66,7 +69,7 @@ class Owners:
         """
         if self._heard_since is None or now < self._heard_since + LEASE:
             return 0
-        self._database.engine.depose(self.alive(now))
+        self._database.engine.depose(self.alive(now + LEASE - SILENT))
         return self._database.write(_SENDINGS, _stamps(now)).rowcount
 
     def alive(self, now: datetime) -> list[str]:

@@ -116,6 +116,7 @@ class Postgresql:
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
                 application_name=f"pbem {self._name}".strip(),
+                # A machine whose power failed says no farewell: without these, we would wait for it for 15 minutes.
                 tcp_user_timeout=SILENCE * 1000,
                 keepalives_idle=1,
                 keepalives_interval=1,
@@ -196,7 +197,8 @@ class Postgresql:
         """Become the connection that decides, unless another is; return whether this one is it now."""
         self._reach()
         self._is_to_decide = True
-        self.decides = self.decides or self._asked(f"SELECT pg_try_advisory_lock({_TO_DECIDE})::int") == 1
+        if not self.decides:
+            ((self.decides,),) = self.connection.execute(f"SELECT pg_try_advisory_lock({_TO_DECIDE})".encode())
         return self.decides
 
     def depose(self, alive: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,7 @@ def test_a_server_that_hangs_is_deposed_and_another_decides(tmp_path: Path, monk
     """It has leased a letter and says nothing any more, but its connection stands."""
     monkeypatch.setattr(daemons, "RENEW", 0.1)
     monkeypatch.setattr(owners, "LEASE", owners.LEASE / 10)
+    monkeypatch.setattr(owners, "SILENT", owners.SILENT / 10)
     monkeypatch.setattr(desk_work, "STANDBY", 0.1)
 
     async def main() -> None:
@@ -138,6 +140,31 @@ def test_a_server_that_hangs_is_deposed_and_another_decides(tmp_path: Path, monk
                 await asyncio.wait_for(living.until(lambda: bool(living.post.sent)), 20)
                 with pytest.raises(BusyError), database.transaction():
                     database.set_meta("late", "1")
+
+    asyncio.run(main())
+
+
+def test_while_the_database_lets_nobody_write_a_server_greets_and_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody stopped in the middle of a decision of the clock, for which no letter is kept."""
+    monkeypatch.setattr(daemons, "QUICK", 60.0)
+
+    async def main() -> None:
+        async with running(tmp_path) as house:
+            await house.send()
+            with Database(configured(tmp_path).store) as database:
+                there = at_work(database, database.time(datetime.now(UTC)))
+                with database.transaction():
+                    database.engine.lock("inbox")
+                    letter = asyncio.create_task(house.send(b"another"))
+                    end = time.monotonic() + 4.5  # within the time that a letter waits
+                    while (moment := time.monotonic()) < end:
+                        await asyncio.sleep(0.05)
+                        assert time.monotonic() < moment + 1, "nobody is greeted meanwhile"
+                    silent = database.time(datetime.now(UTC)) + owners.LEASE - owners.SILENT
+                    assert owners.Owners(database).alive(silent) == there
+                await letter
 
     asyncio.run(main())
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
+import socket
+import socketserver
+import struct
+import threading
 import time
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 import pytest
 from stores import POSTGRESQL, heard, of_postgresql, place
@@ -15,7 +22,7 @@ from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
-from pbem.store.owners import LEASE, Owners
+from pbem.store.owners import LEASE, SILENT, Owners
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 
 pytestmark = of_postgresql
 
+SO_ATTACH_FILTER = 26  # of Linux; Python does not name it
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VAULT = Vault(bytes(32))
 
@@ -43,8 +51,8 @@ def beside(database: Database) -> Iterator[Database]:
 
 def cut(database: Database, other: Database) -> None:
     """Let the server end the other's connection."""
-    line: Any = other.engine
-    database.engine.run("SELECT pg_terminate_backend(?)", (line.connection.info.backend_pid,))
+    ours, theirs = cast("Any", database.engine), cast("Any", other.engine)
+    ours.connection.execute("SELECT pg_terminate_backend(%s)", (theirs.connection.info.backend_pid,))
 
 
 def test_a_connection_that_broke_is_made_anew(database: Database, beside: Database) -> None:
@@ -215,6 +223,24 @@ def test_one_connection_decides_until_it_breaks(database: Database, beside: Data
         assert beside.meta("decided") == "1"
 
 
+def test_who_decides_no_longer_gives_back_nothing_of_who_does(database: Database, beside: Database) -> None:
+    """The first thing that a desk does after trouble is a statement of its own, in no transaction."""
+    before, inbox = Inbox(database, VAULT), Inbox(beside, VAULT)
+    letter = inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), b"letter", NOW)
+    assert database.try_to_decide()
+    cut(beside, database)
+    with pytest.raises(BusyError):
+        database.meta("decided")  # the connection is lost
+    end = time.monotonic() + 5
+    while not beside.try_to_decide():
+        assert time.monotonic() < end
+    assert inbox.lease(NOW)
+    with pytest.raises(BusyError):
+        before.give_back_all()
+    with beside.transaction():
+        inbox.done(letter, "in time")
+
+
 def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, beside: Database) -> None:
     """The intake waits for no decision; only one that finds nobody silent keeps letters out for its moment."""
     assert database.try_to_decide()
@@ -227,6 +253,35 @@ def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, 
         beside.execute("SELECT set_config('lock_timeout', '50ms', false)")
         with pytest.raises(BusyError):
             inbox.put(envelope, b"another", NOW)
+
+
+def test_who_decides_and_is_silent_makes_room_before_it_is_held_dead(database: Database, beside: Database) -> None:
+    """All wait for the one who decides; what it was sending may take longer, and nobody is to send it twice."""
+    living = Owners(beside)
+
+    def goes_on(now: datetime) -> int:
+        with beside.transaction():
+            living.renew("living.", (), now)
+            return living.release(now)
+
+    with Database(database.place, name="silent.") as silent:
+        outbox = Outbox(silent, VAULT, "silent.")
+        with silent.transaction():
+            outbox.put("ann@mail.example", "<1@play.example>", b"answer", NOW)
+        assert outbox.exchange((), NOW, 8).rows
+        assert silent.try_to_decide()
+        assert not goes_on(NOW)
+        assert not goes_on(NOW + LEASE / 2)
+        last = NOW + LEASE
+        with database.transaction():
+            Owners(database).renew("silent.", (), last)
+        for now in (last, last + SILENT - timedelta.resolution):
+            assert not goes_on(now)
+            assert not database.try_to_decide()
+        assert not goes_on(last + SILENT)
+        end = time.monotonic() + 5
+        while not database.try_to_decide():
+            assert time.monotonic() < end
 
 
 def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: Database, beside: Database) -> None:
@@ -249,6 +304,76 @@ def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: 
         assert not goes_on(one, "one.", later + LEASE / 7 * step)
     with database.transaction():
         inbox.done(letter, "in time")
+
+
+@contextmanager
+def by_tcp(place: PostgresqlAddress) -> Iterator[tuple[PostgresqlAddress, list[socket.socket]]]:
+    """The same store by TCP, and our ends of the connections to it."""
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - where it is not asked for it need not be there
+
+    told = conninfo_to_dict(place.url)
+    host, port = str(told["host"]), int(told.get("port") or 5432)
+    ends: list[socket.socket] = []
+
+    def there() -> socket.socket:
+        if not host.startswith("/"):
+            return socket.create_connection((host, port))
+        line = socket.socket(socket.AF_UNIX)
+        line.connect(f"{host}/.s.PGSQL.{port}")
+        return line
+
+    def carry(one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while octets := one.recv(65536):
+                other.sendall(octets)
+            other.shutdown(socket.SHUT_WR)
+
+    class Carrier(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            ends.append(self.request)
+            with there() as line:
+                back = threading.Thread(target=carry, args=(line, self.request))
+                back.start()
+                carry(self.request, line)
+                line.shutdown(socket.SHUT_RDWR)
+                back.join()
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Carrier) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,)).start()
+        where = f"{told['user']}@127.0.0.1:{server.server_address[1]}/{told['dbname']}"
+        try:
+            yield PostgresqlAddress(f"postgresql://{where}?options={quote(str(told['options']))}"), ends
+        finally:
+            server.shutdown()
+
+
+def vanish(end: socket.socket) -> None:
+    """Let no packet come to this end any more, nor an acknowledgement leave it: as if its machine had no power."""
+    nothing = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))  # a filter of one instruction: return 0
+    end.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(nothing)))
+
+
+@pytest.mark.parametrize("in_a_transaction", [True, False])
+def test_a_machine_whose_power_failed_is_waited_for_no_longer_than_by_it(
+    database: Database, *, in_a_transaction: bool
+) -> None:
+    """It says no farewell; TCP by itself would try for a quarter of an hour."""
+    from pbem.store.postgresql import SILENCE  # noqa: PLC0415 - which needs its library
+
+    assert isinstance(database.place, PostgresqlAddress)
+    with by_tcp(database.place) as (place, ends), Database(place) as far, ThreadPoolExecutor(1) as thread:
+
+        def speak() -> None:
+            with far.transaction() if in_a_transaction else nullcontext():
+                vanish(ends[-1])
+                far.meta("kept")
+
+        try:
+            with pytest.raises(BusyError):
+                thread.submit(speak).result(2.5 * SILENCE)
+        finally:
+            for end in ends:
+                end.shutdown(socket.SHUT_RDWR)
 
 
 def test_what_is_said_of_a_database_that_cannot_be_reached_holds_no_secret(caplog: pytest.LogCaptureFixture) -> None:
