@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.letters.draft import OutgoingLetter
+from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED, left_today, tell_operator
 from pbem.mail import bounces
 from pbem.match.clock import written
 from pbem.match.events import halted, moved
@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
 
 __all__ = ["bounce", "heard", "reach_again", "reached_again", "tell_failures"]
-
-_LETTERS = 10
-"""How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
-
-_LOST = 3
-"""At most how often a day a player is cut off who was heard from in between."""
 
 _CAME_BACK = Phrase("it bounced, with status {status}")
 
@@ -149,13 +143,10 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
                 opponents=True,
             )
             _write(desk, player, "returned", Phrase("a letter to you bounced"), now, opponents=False)
-    if not told or not desk.config.operator or desk.today("letters of failures", now) > _LETTERS:
-        return
-    facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
-    text = desk.letters.draft("letters/undelivered.txt", **facts)
-    desk.letters.send(
-        desk.config.operator, OutgoingLetter(Phrase("[pbem] Letters could not be delivered"), text), now
-    )
+    if told:
+        facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
+        subject = Phrase("[pbem] Letters could not be delivered")
+        tell_operator(desk, UNDELIVERED, now, subject, facts)
 
 
 def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
@@ -166,7 +157,7 @@ def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bo
     if desk.outbox.arrived_since(failure.id, now):
         _LOG.info("a later letter arrived", player=player.name, outbox=failure.id)
         return False
-    if desk.players.unreachable(player.name) or desk.today(f"lost {player.name}", now) > _LOST:
+    if desk.players.unreachable(player.name) or left_today(desk.daily, OUT_OF_REACH, now, player.name) < 0:
         return False
     return desk.players.lose(player.name, to_db(now), failure.id)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import bounces, keys, late_delivery, unasked, witnesses
+from pbem.desk.daily_limits import CLOCK_STEPPED, tell_operator
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
-from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.match.step import Step
 from pbem.phrase import Phrase
@@ -40,9 +40,6 @@ _UNHEARD = timedelta(seconds=30)
 
 _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
-
-_STEPS = 5
-"""At most how often a day the operator is told of steps of the clock."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -133,11 +130,8 @@ def _step(desk: Desk, last: datetime, now: datetime) -> None:
 def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
     """Tell the operator about an outage or a clock that was set: from within the server both look alike."""
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
-    if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
-        text = desk.letters.draft("letters/clock.txt", last=last, now=now, back=last > now)
-        desk.letters.send(
-            desk.config.operator, OutgoingLetter(Phrase("[pbem] The server's clock stepped"), text), now
-        )
+    facts = {"last": last, "now": now, "back": last > now}
+    tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:

@@ -81,14 +81,13 @@ def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
 
 
 def writer(desk: Desk, sender: str, player: PlayerRow | None, verdict: Verdict) -> tuple[PlayerRow | None, bool]:
-    """The player who wrote, and whether the key or the address still has to be confirmed."""
+    """The player who wrote, and whether by a key that counts: it and the address are confirmed."""
     if verdict.kind != "valid":
         return player, False
     if player is not None:
-        return player, all(key.fingerprint != verdict.key for key in player.keys)
+        return player, any(key.fingerprint == verdict.key for key in player.keys)
     owners = (o for o in _newcomers(desk, sender) for key in o.keys if key.fingerprint == verdict.key)
-    owner = next(owners, None)
-    return owner, owner is not None
+    return next(owners, None), False
 
 
 def _newcomers(desk: Desk, sender: str) -> list[PlayerRow]:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.desk.daily_limits import UNKNOWN_HEAD, tell_operator
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
-from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.match.events import operator
 from pbem.match.state import PHASES
@@ -41,9 +41,6 @@ __all__ = ["obey", "unknown_head"]
 HEAD = re.compile(r"[0-9a-f]{64}")
 
 PROPOSED = frozenset({"proposed", "open"})
-
-_LETTERS = 3
-"""How many letters a day and match tell of unknown heads."""
 
 REASON = 200
 """How many characters of a reason are kept: it stands in the transcript for ever."""
@@ -86,13 +83,10 @@ def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime)
     if not HEAD.fullmatch(head) or desk.archive.matches.signature(number, head) is not None:
         return
     _LOG.warning("unknown head cited", match=number, player=player)
-    if desk.config.operator and desk.today(f"unknown heads m{number}", now) <= _LETTERS:
-        text = desk.letters.draft("letters/unknown_head.txt", player=player, match=f"m{number}", head=head)
-        desk.letters.send(
-            desk.config.operator,
-            OutgoingLetter(Phrase("[pbem] {match}: a head that this server does not know", match=f"m{number}"), text),
-            now,
-        )
+    match = f"m{number}"
+    subject = Phrase("[pbem] {match}: a head that this server does not know", match=match)
+    facts = {"player": player, "match": match, "head": head}
+    tell_operator(desk, UNKNOWN_HEAD, now, subject, facts, about=[match])
 
 
 def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:

@@ -73,10 +73,9 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     terms = None
     try:
         terms = Terms.propose(game, lines, names, desk.config.clock.settle)
+        faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
     except Refused as refused:
         faults += refused.faults
-    if terms is not None:
-        faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
     if desk.archive.matches.pending(caller.player.name) >= _PENDING:
         faults.append(Fault("new", None, Phrase("too many of your proposals are unanswered; withdraw one first")))
     if faults or terms is None:
