@@ -78,9 +78,7 @@ def write(
     `due`: what a letter without a command is told of the player's matches.
     `last`: letters that change nothing get no more answers today.
     """
-    language = caller.language
-    if caller.player is not None:  # a command of this letter may have chosen another one
-        language = desk.players.setting(caller.player.name, "language", language)
+    language = _language(desk, caller)
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
@@ -116,6 +114,11 @@ def write(
     if not caller.standing.repeated:
         out.answer(caller.letter)
     desk.letters.send(caller.address, out, caller.now)
+
+
+def _language(desk: Desk, caller: Caller) -> str:
+    """The language of the answer; a command of this letter may have chosen another one."""
+    return desk.players.setting(caller.player.name, "language", caller.language) if caller.player else caller.language
 
 
 def _told(desk: Desk, echo: str, reply: Reply, write: Callable[[TemplateText], str]) -> _Told:

@@ -6,7 +6,6 @@ counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliabi
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from pbem.desk import daily_limits, keys
 from pbem.desk.caller import Caller, Said, Standing, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, left_today
 from pbem.desk.dispatch import to_answer
-from pbem.desk.seats import seat_at
+from pbem.desk.seats import find_seat
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
@@ -174,8 +173,7 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
 def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: datetime, now: datetime) -> datetime:
     """When a letter of this player counts as received, by the matches that its commands are about."""
     for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
-        with suppress(KeyError):
-            seated = seat_at(desk, int(match.removeprefix("m")), player.name)
+        if seated := find_seat(desk, int(match.removeprefix("m")), player.name):
             received = missed.came(seated.match, seated.seat, received, now)
     return received
 

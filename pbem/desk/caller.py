@@ -105,6 +105,12 @@ class Caller:
         return self.verdict.kind == "valid" and self.player is not None and self.standing.trust is not Trust.KEY
 
     @property
+    def known_player(self) -> PlayerRow:
+        """The player, where only a player may give the command."""
+        assert self.player is not None
+        return self.player
+
+    @property
     def again(self) -> str | None:
         """When these words had an effect that they have only once; None if they had none."""
         return self.seen.time if self.seen is not None and self.seen.effect else None

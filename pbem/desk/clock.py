@@ -122,22 +122,18 @@ def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
 
 
 def _step(desk: Desk, last: datetime, now: datetime) -> None:
-    """The server was not at work, or its clock was set: within the caller's transaction."""
+    """The server was not at work, or its clock was set: from within it both look alike. The operator is told.
+
+    Within the caller's transaction.
+    """
     keys.put_off(desk, now - last, now)
-    _tell_of_step(desk, last, now)
-
-
-def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
-    """Tell the operator about an outage or a clock that was set: from within the server both look alike."""
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     facts = {"last": last, "now": now, "back": last > now}
     tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:
-    loaded = desk.archive.load(number)
-    assert loaded is not None
-    match, row = loaded
+    match, row = desk.archive.known(number)
     heard = desk.inbox.heard_until()
     step = Step(match, replace(desk.world(now), heard=heard))
     progress.tick(step)

@@ -19,7 +19,7 @@ from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
 from pbem.desk.decisions import forget
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
-from pbem.desk.seats import own_match, seat_at
+from pbem.desk.seats import find_seat, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
@@ -184,9 +184,8 @@ def _remember(desk: Desk, effect: _Effect) -> None:
     """Remember what a key signed, unless it had its effect before."""
     caller = effect.caller
     if caller.standing.trust is Trust.KEY and caller.again is None:
-        assert caller.player is not None
         came = {"effect": effect.counts_once, "changed": effect.changes}
-        desk.players.handle(caller.player.name, caller.words, to_db(caller.now), **came)
+        desk.players.handle(caller.known_player.name, caller.words, to_db(caller.now), **came)
 
 
 def _use_up(desk: Desk, effect: _Effect) -> None:
@@ -395,10 +394,9 @@ def _is_house(desk: Desk, caller: Caller) -> bool:
 
 def _left(desk: Desk, caller: Caller, command: Command, most: int) -> int:
     """How often a player may do this again today."""
-    assert caller.player is not None
     proved = (caller.verdict.kind == "valid" and not caller.standing.repeated) or bool(caller.tokens)
     # What others may write in that name uses up nothing of the player's.
-    about = command.name, caller.player.name, "proved" if proved else "unproved"
+    about = command.name, caller.known_player.name, "proved" if proved else "unproved"
     return left_today(desk.daily, COMMAND, caller.now, *about, most=most)
 
 
@@ -457,7 +455,4 @@ def _place(desk: Desk, caller: Caller, command: Command) -> SeatContext | None:
     """The caller's seat in the match that a command names; None if there is none."""
     if caller.player is None or command.match is None:
         return None
-    try:
-        return seat_at(desk, int(command.match.removeprefix("m")), caller.player.name)
-    except KeyError:
-        return None
+    return find_seat(desk, int(command.match.removeprefix("m")), caller.player.name)

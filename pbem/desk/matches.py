@@ -106,6 +106,12 @@ class MatchRepository:
         self._keep(number, match, row.version)
         return match, row
 
+    def known(self, number: int) -> tuple[Match, MatchRow]:
+        """The match of a number that the store has given, and its row."""
+        loaded = self.load(number)
+        assert loaded is not None
+        return loaded
+
     def entry(self, number: int, seq: int) -> EntryRow | None:
         """An entry of a transcript as it was signed; None if there is none of this number."""
         last = self._last.get(number)

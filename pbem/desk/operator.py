@@ -118,20 +118,15 @@ def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
 
 def _withdraw(desk: Desk, number: int, now: datetime) -> str:
     """End a match that nobody has agreed to yet: it has no transcript."""
-    loaded = desk.archive.load(number)
-    assert loaded is not None
-    match, row = loaded
+    match, row = desk.archive.known(number)
     desk.people.withdraw(number)
     desk.archive.matches.update(number, "declined", None)
     match = replace(match, phase="declined")
     for taken in row.seats:
         player = desk.players.by_name(taken.player)
         if player is not None:
-            out = desk.match_letters.thread(match, row, taken.seat, PHASES["declined"])
             facts = {"by": Phrase("The operator of the server"), "done": "declined"}
-            out.text = desk.letters.draft(
-                "letters/declined.txt", m=desk.match_letters.facts(match, row, taken.seat, match), **facts
-            )
+            out = desk.match_letters.about(match, row, taken.seat, PHASES["declined"], "declined", **facts)
             desk.letters.send(player.address, out, now)
     return f"m{number} is declined"
 
@@ -141,11 +136,10 @@ def _restored(desk: Desk, now: datetime) -> str:
     generation = Generation(desk.database).number
     numbers = desk.archive.matches.under_way()
     for number in numbers:
-        loaded = desk.archive.load(number)
-        assert loaded is not None
-        step = Step(loaded[0], desk.world(now))
+        match, row = desk.archive.known(number)
+        step = Step(match, desk.world(now))
         operator.restored(step, generation)
-        _commit(desk, *loaded, step)
+        _commit(desk, match, row, step)
     return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
 

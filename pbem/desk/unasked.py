@@ -58,9 +58,7 @@ def send(desk: Desk, now: datetime) -> None:
 
 def _line(desk: Desk, name: str, number: int) -> dict[str, str] | None:
     """A match that is proposed to the player, or in which a seat is; None if nobody waits for an answer any more."""
-    loaded = desk.archive.load(number)
-    assert loaded is not None
-    match, row = loaded
+    match, row = desk.archive.known(number)
     asked = any(seat.player == name and not seat.accepted for seat in row.seats)
     proposed = match.phase == "proposed" and asked
     nominated = any(found.name == name for found in match.nominated.values())

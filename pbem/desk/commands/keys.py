@@ -64,7 +64,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("keys")
 def add(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`key add`: an old key asks for a new one."""
     _demand_key(caller, command)
-    player = _player(caller)
+    player = caller.known_player
     _fit(caller, command)
     key = _new_key(desk, caller, command)
     if len(player.keys) >= _MOST_KEYS:
@@ -77,7 +77,7 @@ def add(desk: Desk, caller: Caller, command: Command) -> Reply:
 def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`key revoke`: a key no longer counts."""
     _demand_key(caller, command)
-    player = _player(caller)
+    player = caller.known_player
     _fit(caller, command)
     given = command.arguments["fingerprint"]
     if gone := key_changes.named((key.fingerprint for key in player.former), given):
@@ -111,7 +111,7 @@ def keep(desk: Desk, caller: Caller, _command: Command) -> Reply:
 
 def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`recover`: all keys are lost, and a new one replaces them."""
-    player = _player(caller)
+    player = caller.known_player
     key = _new_key(desk, caller, command)
     code = command.arguments.get("code")
     if code is None:
@@ -128,7 +128,7 @@ def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`address add`: one more mailbox to write from: the challenge mailed there must come back signed."""
-    player = _player(caller)
+    player = caller.known_player
     address = command.arguments["address"]
     local, _, domain = address.lower().partition("@")
     own = desk.config.mail_address.partition("@")
@@ -267,7 +267,7 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
         raise Refused(Fault(command.name, None, reason))
     if key.state != "pinned":
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
-    player = _player(caller)
+    player = caller.known_player
     if any(key.fingerprint == known.fingerprint for known in player.keys):
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
     if desk.players.owner(key.fingerprint):
@@ -315,11 +315,6 @@ def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime
 def _demand_key(caller: Caller, command: Command) -> None:
     if caller.verdict.kind != "valid":
         raise Refused(Fault(command.name, None, _NO_KEY))
-
-
-def _player(caller: Caller) -> PlayerRow:
-    assert caller.player is not None
-    return caller.player
 
 
 def _fit(caller: Caller, command: Command) -> None:
