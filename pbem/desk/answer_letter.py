@@ -15,7 +15,6 @@ from pbem.desk import bulletin
 from pbem.desk.seats import answered_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
-from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import masked
 from pbem.pages import served
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from pbem.desk.reply import Reply
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import TemplateText
     from pbem.mail.commands import Command, Reading
 
@@ -78,10 +78,7 @@ def write(
     `due`: what a letter without a command is told of the player's matches.
     `last`: letters that change nothing get no more answers today.
     """
-    letter_writer = desk.letters
-    language = caller.language
-    if caller.player is not None:  # a command of this letter may have chosen another one
-        language = desk.players.setting(caller.player.name, "language", language)
+    language = _language(desk, caller)
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
@@ -90,37 +87,43 @@ def write(
         out = desk.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
     out.reply_to = asked or going_on or out.reply_to
-    told, items = [], list[JsonObject]()
+    told, in_words = [], partial(desk.letters.write, language=language)
     for command, reply in replies:
         for letter in reply.letters:
             letter.language = language
-            letter_writer.send(caller.address, letter, caller.now)
+            desk.letters.send(caller.address, letter, caller.now)
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
-        draft = letter_writer.draft(f"answers/{reply.template}.txt", **reply.facts)
-        items += _items(caller.letter.message_id, command, reply, partial(letter_writer.write, language=language))
-        echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
-        told.append(_Told(echo, draft, partial(letter_writer.write, language=language)))
-    in_words = partial(letter_writer.write, language=language)
-    ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
-    out.bulletin = [*out.bulletin, *items]
+        out.bulletin += _items(caller.letter.message_id, command, reply, in_words)
+        told.append(_told(desk, command.echo, reply, in_words))
+    ignored = [] if reading.optout or caller.standing.repeated else _told_of_ignored(reading)
     out.language = language
     out.room = _ANSWER
-    out.text = letter_writer.draft(
+    out.text = desk.letters.draft(
         "letters/answer.txt",
         answers=told,
         ignored=ignored,
         stopped=reading.optout,
         html_only=None if reading.meant is None else _which(caller, at),
-        due=due and _Told("", letter_writer.draft(f"answers/{due.template}.txt", **due.facts), in_words),
+        due=due and _told(desk, "", due, in_words),
         last=last,
         player=caller.player is not None,
         games=titles(),
         pages=served(desk.config.pages, "index"),
     )
     out.subject = SHORT
-    if not caller.repeated:
+    if not caller.standing.repeated:
         out.answer(caller.letter)
-    letter_writer.send(caller.address, out, caller.now)
+    desk.letters.send(caller.address, out, caller.now)
+
+
+def _language(desk: Desk, caller: Caller) -> str:
+    """The language of the answer; a command of this letter may have chosen another one."""
+    return desk.players.setting(caller.player.name, "language", caller.language) if caller.player else caller.language
+
+
+def _told(desk: Desk, echo: str, reply: Reply, write: Callable[[TemplateText], str]) -> _Told:
+    echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
+    return _Told(echo, desk.letters.draft(f"answers/{reply.template}.txt", **reply.facts), write)
 
 
 def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:

@@ -6,14 +6,14 @@ counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliabi
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pbem.desk import keys
-from pbem.desk.caller import Caller
+from pbem.desk import daily_limits, keys
+from pbem.desk.caller import Caller, Said, Standing, Trust
+from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, left_today
 from pbem.desk.dispatch import to_answer
-from pbem.desk.seats import seat_at
+from pbem.desk.seats import find_seat
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
@@ -41,16 +41,7 @@ __all__ = ["UNVOUCHED", "Ahead", "authenticate", "probable_keys"]
 _SENDERS = 4096
 """Of how many senders it is kept in mind which keys their letters were last judged by."""
 
-_UNSIGNED = 50
-"""How many unsigned letters a day an address gets answers to: anybody can write in its name."""
-
 UNVOUCHED = "nobody vouches for the sender, not answered"
-
-_NOTICES = 10
-"""At most how often a day an address is told that a letter in its name was refused."""
-
-_ANSWERS = 50
-"""The same of letters that answer ours: a machine may have written and signed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,38 +77,34 @@ def authenticate(
     """
     sender = letter.sender or ""
     player = desk.players.by_address(sender)
-    if row.received > now:  # the clock was set back in between
+    # Step 1: no letter is from the future, even if the clock was set back since it came.
+    if row.received > now:
         row, ahead = replace(row, received=now), None
+    # Step 2: it is judged by the keys that go with its From, and by no others.
     understood = _understood(desk, letter, row, ahead, keys.offered(desk, sender, player))
-    said, reading = understood.heard, understood.reading
-    verdict = said.verdict
+    reading, verdict = understood.reading, _as_unsigned(understood.heard.verdict, player)
+    # Step 3: what was mailed to one mailbox alone comes back from somebody who reads its mail.
     found = desk.mailboxes.tokens_of(letter, row)
-    tokens = tuple(token for token in found if token.came_back(sender, player.name if player else None))
-    if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
-        # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
-        verdict = Verdict("none", verdict.reason)
+    tokens = _came_back(found, sender, player)
+    # Step 4: a signature that does not hold: no effect. Perhaps somebody wrote the letter in a player's name.
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, letter, row, player, verdict, tokens, now)
-    player, waits = keys.writer(desk, sender, player, verdict)
+    # Step 5: a key of the player's counts. One that waits for its challenge may be anybody's.
+    player, by_key = keys.writer(desk, sender, player, verdict)
+    # Step 6: the time of receipt, before the evidence is made, which must name the same one as the papers.
     if player is not None:
-        received = _came(desk, player, to_answer(reading)[0], row.received, now)
-        row = replace(row, received=received)  # the evidence, made next, must name the same time as the papers
-    proof = None
-    if verdict.kind == "none":
-        proof = _prove(desk, letter, row, found, player, reading)
-    # A key that waits for its challenge may be anybody's. What came back of what was mailed there is not.
-    anybodys = verdict.kind == "none" or player is None or waits
-    short = False
-    if anybodys and not (tokens or keys.told(desk, sender, player, reading)):
-        short = not desk.strangers.vouched_for(letter, row)
-        if outcome := _left_unread(desk, letter, player, reading, now, short=short):
-            return outcome
-    # Others have seen what was said before, and can send it.
-    seen = _handled(desk, player, said.words, verdict) if player and not anybodys and said.words else None
-    repeated = seen is not None and not tokens and not desk.strangers.vouched_for(letter, row)
-    silent = repeated and not desk.strangers.may_be_answered(sender, now)
-    # The copy of another may have been refused: by its date, or for it came before what it rests on.
-    if silent and seen and (seen.changed or not any(COMMANDS[one.name].changes for one in reading.commands)):
+        row = replace(row, received=_came(desk, player, to_answer(reading)[0], row.received, now))
+    # Step 7: without a signature, a letter may prove its mailbox.
+    proof = _prove(desk, letter, row, found, player, reading) if verdict.kind == "none" else None
+    # Step 8: anybody can write a From. So letters that only came from there are answered a few times a day.
+    known = by_key or bool(tokens) or keys.told(desk, sender, player, reading)
+    trust = _trust(proof, by_key=by_key, vouched=known or desk.strangers.vouched_for(letter, row))
+    if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
+        return outcome
+    # Step 9: others have seen what was said before, and can send it.
+    seen = _handled(desk, player, understood.heard.words, verdict) if by_key else None
+    said = _said(proof) if seen is None else _said_again(desk, letter, row, tokens, now)
+    if said is Said.SILENT and _is_in_vain(seen, reading):
         return f"said before; {UNVOUCHED}"
     caller = Caller(
         sender,
@@ -127,14 +114,11 @@ def authenticate(
         now,
         row.received,
         desk.letters.language_of(player, letter),
+        Standing(trust, said),
         proof,
-        said.words,
-        waits,
+        understood.heard.words,
         tokens,
         _place_answered(found, player),
-        short,
-        repeated,
-        silent,
         seen,
         misdated(letter, row.received),
     )
@@ -149,6 +133,18 @@ def _understood(desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, 
     if ahead is not None and ahead.keys == offered:
         return ahead.understood
     return desk.before.understand(letter, offered, desk.config.server, row.received)
+
+
+def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
+    """The verdict as it counts here: a player without a key may sign elsewhere, which makes an unsigned letter."""
+    elsewhere = verdict.kind == "unknown key" and player is not None and player.level == "mailbox"
+    return Verdict("none", verdict.reason) if elsewhere else verdict
+
+
+def _came_back(found: Sequence[Token], sender: str, player: PlayerRow | None) -> tuple[Token, ...]:
+    """The tokens of a letter that only somebody who reads this sender's mail can send, each for the first time."""
+    name = player.name if player else None
+    return tuple(token for token in found if token.came_back(sender, name))
 
 
 def _prove(
@@ -177,15 +173,42 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
 def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: datetime, now: datetime) -> datetime:
     """When a letter of this player counts as received, by the matches that its commands are about."""
     for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
-        with suppress(KeyError):
-            seated = seat_at(desk, int(match.removeprefix("m")), player.name)
+        if seated := find_seat(desk, int(match.removeprefix("m")), player.name):
             received = missed.came(seated.match, seated.seat, received, now)
     return received
 
 
-def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> HandledRow | None:
+def _trust(proof: Proof | None, *, by_key: bool, vouched: bool) -> Trust:
+    if by_key:
+        return Trust.KEY
+    if not vouched:
+        return Trust.STRANGER
+    return Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
+
+
+def _said(proof: Proof | None) -> Said:
+    return Said.SEEN if proof is not None and proof.again is not None else Said.NEW
+
+
+def _handled(desk: Desk, player: PlayerRow | None, words: str, verdict: Verdict) -> HandledRow | None:
     """What became of these words; texts from before words were compared are recognised by their signed bytes."""
+    assert player is not None
     return desk.players.handled(player.name, words, sha256_hex(verdict.signed))
+
+
+def _said_again(desk: Desk, letter: Letter, row: InboxRow, tokens: Sequence[Token], now: datetime) -> Said:
+    """Whether somebody else may send these words again; counts the answer to that one."""
+    if tokens or desk.strangers.vouched_for(letter, row):
+        return Said.SEEN
+    return Said.REPEATED if desk.strangers.may_be_answered(letter.sender or "", now) else Said.SILENT
+
+
+def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
+    """Whether nothing in these words can be obeyed now.
+
+    If they never were, another's copy may have been refused: by its date, or as it came before what it rests on.
+    """
+    return (seen is not None and seen.changed) or not any(COMMANDS[one.name].changes for one in reading.commands)
 
 
 def _refuse_signature(
@@ -203,10 +226,11 @@ def _refuse_signature(
     outcome = f"signature {verdict.kind}"
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"
-    count = desk.today(f"notices {'answered ' if tokens else ''}{sender.lower()}", now)
-    if count > (_ANSWERS if tokens else _NOTICES):
+    limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
+    left = left_today(desk.daily, limit, now, sender.lower())
+    if left < 0:
         return outcome
-    last = count == _NOTICES and not tokens
+    last = left == 0 and not tokens
     rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
     subject = masked(letter.subject)[:60] if vouched else ""
     text = desk.letters.draft(
@@ -228,17 +252,17 @@ def _refuse_signature(
 
 
 def _left_unread(
-    desk: Desk, letter: Letter, player: PlayerRow | None, reading: Reading, now: datetime, *, short: bool
+    desk: Desk, letter: Letter, player: PlayerRow | None, reading: Reading, trust: Trust, now: datetime
 ) -> str:
     """The outcome of an unsigned letter too many, perhaps by somebody else; empty if it is read."""
     sender = letter.sender or ""
-    if short:
+    if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now) else UNVOUCHED
-    count = 0 if reading.optout else desk.today(f"unsigned {sender.lower()}", now)
-    if count <= _UNSIGNED:
+    left = 0 if reading.optout else left_today(desk.daily, daily_limits.UNSIGNED, now, sender.lower())
+    if left >= 0:
         return ""
-    if count == _UNSIGNED + 1:  # say once how to get a letter read anyway
-        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=_UNSIGNED))
+    if left == -1:  # say once how to get a letter read anyway
+        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=daily_limits.UNSIGNED.most))
         out.language = desk.letters.language_of(desk.players.by_address(sender), letter)
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)

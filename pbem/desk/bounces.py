@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.letters.draft import OutgoingLetter
+from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED, left_today, tell_operator
+from pbem.desk.seats import running
 from pbem.mail import bounces
 from pbem.match.clock import written
 from pbem.match.events import halted, moved
-from pbem.match.state import RUNNING
-from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -36,12 +35,6 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
 
 __all__ = ["bounce", "heard", "reach_again", "reached_again", "tell_failures"]
-
-_LETTERS = 10
-"""How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
-
-_LOST = 3
-"""At most how often a day a player is cut off who was heard from in between."""
 
 _CAME_BACK = Phrase("it bounced, with status {status}")
 
@@ -140,22 +133,12 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
             _LOG.warning("player out of reach", player=player.name, outbox=failure.id)
             told.append((failure, player.name))
             _clocks(desk, player, now, failure.created)
-            _write(
-                desk,
-                player,
-                "unreachable",
-                Phrase("letters do not reach {player}", player=player.name),
-                now,
-                opponents=True,
-            )
+            subject = Phrase("letters do not reach {player}", player=player.name)
+            _write(desk, player, "unreachable", subject, now, opponents=True)
             _write(desk, player, "returned", Phrase("a letter to you bounced"), now, opponents=False)
-    if not told or not desk.config.operator or desk.today("letters of failures", now) > _LETTERS:
-        return
-    facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
-    text = desk.letters.draft("letters/undelivered.txt", **facts)
-    desk.letters.send(
-        desk.config.operator, OutgoingLetter(Phrase("[pbem] Letters could not be delivered"), text), now
-    )
+    if told:
+        facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
+        tell_operator(desk, UNDELIVERED, now, Phrase("[pbem] Letters could not be delivered"), facts)
 
 
 def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
@@ -166,43 +149,33 @@ def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bo
     if desk.outbox.arrived_since(failure.id, now):
         _LOG.info("a later letter arrived", player=player.name, outbox=failure.id)
         return False
-    if desk.players.unreachable(player.name) or desk.today(f"lost {player.name}", now) > _LOST:
+    if desk.players.unreachable(player.name) or left_today(desk.daily, OUT_OF_REACH, now, player.name) < 0:
         return False
     return desk.players.lose(player.name, to_db(now), failure.id)
 
 
 def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None) -> None:
     """Stop the player's clocks as of a letter that did not arrive; None: let them run again."""
-    for number in desk.archive.matches.of_player(player.name, RUNNING):
-        loaded = desk.archive.load(number)
-        assert loaded is not None
-        match, _ = loaded
-        step, seat = Step(match, desk.world(now)), match.seat_of(player.name)
-        assert seat is not None
+    for seated in running(desk, player.name):
+        step = seated.step(now)
         if since is None:
-            moved.find(step, seat)
+            moved.find(step, seated.seat)
         else:
-            halted.lose(step, seat, since)
+            halted.lose(step, seated.seat, since)
         if step.entries:
-            desk.archive.save(number, match, step)
+            desk.archive.save(seated.row.number, seated.match, step)
 
 
 def _write(
     desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: object
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""
-    for number in desk.archive.matches.of_player(player.name):
-        loaded = desk.archive.load(number)
-        assert loaded is not None
-        match, row = loaded
-        if match.phase not in RUNNING:
-            continue
+    for seated in running(desk, player.name):
+        match = seated.match
         for seat in match.seats:
             reader = desk.players.by_name(match.name(seat))
-            if reader is None or (reader.name == player.name) == opponents:
-                continue
-            out = desk.match_letters.thread(match, row, seat, subject)
-            m = desk.match_letters.facts(match, row, seat, match)
-            until = written(now + halted.long_enough(match.terms), desk.time.zone(reader.name))
-            out.text = desk.letters.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
-            desk.letters.send(reader.address, out, now)
+            if reader is not None and (reader.name == player.name) != opponents:
+                until = written(now + halted.long_enough(match.terms), desk.time.zone(reader.name))
+                told = {"player": player.name, "until": until, **facts}
+                out = desk.match_letters.about(match, seated.row, seat, subject, template, **told)
+                desk.letters.send(reader.address, out, now)

@@ -46,11 +46,11 @@ def of_match(
 
     `programs`: the seats of players who said that they are programs.
     """
-    where = match.setups if match.phase == "setup" else match.orders
-    standing = where.get(seat) if match.phase in ("setup", "playing") else None
+    asked_of = {"setup": match.setups, "playing": match.orders}.get(match.phase, {})
+    standing = asked_of.get(seat)
     clock = match.clocks.get(seat) if match.asked(seat) else None
     head = {"seq": match.seq, "head": match.head, "signature": signature} if signature else None
-    return {
+    told = {
         "about": "match",
         "match": match.id,
         "rules": match.terms.game,
@@ -79,12 +79,12 @@ def of_match(
         "outcome": match.outcome,
         "head": head,
         "address": address,
-        **(
-            {"sealed": {"owes": {str(one): list(match.owes(one)) for one in match.seats}}}
-            if match.terms.sealed
-            else {}
-        ),
     }
+    return (
+        told | {"sealed": {"owes": {str(one): list(match.owes(one)) for one in match.seats}}}
+        if match.terms.sealed
+        else told
+    )
 
 
 def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:

@@ -1,4 +1,4 @@
-"""A caller: who wrote a letter, and by which right, as `authenticate` found out.
+"""A caller: who wrote a letter, and its standing: by which right it counts, as `authenticate` found out.
 
 Only plain values live here; `dispatch` decides who may do what. Implements protocol.md, "Identity".
 """
@@ -6,6 +6,7 @@ Only plain values live here; `dispatch` decides who may do what. Implements prot
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from pbem.match.signed import Signed
@@ -21,7 +22,50 @@ if TYPE_CHECKING:
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
 
-__all__ = ["Caller"]
+__all__ = ["Caller", "Said", "Standing", "Trust"]
+
+
+class Trust(IntEnum):
+    """By which right a letter counts, from the least."""
+
+    STRANGER = 0
+    """Nobody vouches for its sender: little is answered, and nothing that was written is repeated."""
+    VOUCHED = 1
+    """It is from where it says, or brings back what only its sender was told."""
+    MAILBOX = 2
+    """It proves the mailbox of a player without a key, or of somebody who registers."""
+    KEY = 3
+    """A key of its player signed it."""
+
+
+class Said(IntEnum):
+    """Whether words that were proved came before."""
+
+    NEW = 0
+    SEEN = 1
+    """They did, and come from their sender again."""
+    REPEATED = 2
+    """They did, and somebody else may have sent them again."""
+    SILENT = 3
+    """The same, and an answer would be one too many today: they get one only if they are obeyed now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a letter is trusted, and whether its words came before."""
+
+    trust: Trust
+    said: Said
+
+    @property
+    def new(self) -> bool:
+        """Whether this is proved to be by its sender, and nobody else could have sent it before."""
+        return self.trust >= Trust.MAILBOX and self.said is Said.NEW
+
+    @property
+    def repeated(self) -> bool:
+        """Whether somebody else may have sent these words again."""
+        return self.said >= Said.REPEATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,38 +81,39 @@ class Caller:
     """When the letter was received, which may be long before."""
     language: str
     """What the answer is written in."""
+    standing: Standing
     proof: Proof | None = None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
     words: str = ""
     """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
-    waits: bool = False
-    """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
     tokens: tuple[Token, ...] = ()
     """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
     answers: Place | None = None
     """Where a match stood in the letter to a player without a key that this one answers, perhaps not for the first
     time."""
-
-    short: bool = False
-    """Whether nobody vouches for the address: then little is answered, and nothing that was written is repeated."""
-
-    repeated: bool = False
-    """Whether these words were signed and said before, and somebody else may have sent them again."""
-    silent: bool = False
-    """Whether an answer to such words would be one too many today: they get one only if they are obeyed now."""
     seen: HandledRow | None = None
     """What became of these words when they were said before."""
     misdated: Phrase | None = None
     """Why the date of the letter cannot be true: then it proves nothing later."""
 
     @property
-    def new(self) -> bool:
-        """Whether this is proved to be by its sender, and nobody else could have sent it before."""
-        # By a key that is not the player's yet anybody can sign what the player is going to say.
-        signed = self.verdict.kind == "valid" and not self.waits and bool(self.words)
-        return (signed and self.seen is None) or (
-            self.proof is not None and self.proof.holds and self.proof.again is None
-        )
+    def waits(self) -> bool:
+        """Whether the key or the address is not the player's yet: then nothing but `confirm` counts.
+
+        With such a key anybody can sign what the player is going to say.
+        """
+        return self.verdict.kind == "valid" and self.player is not None and self.standing.trust is not Trust.KEY
+
+    @property
+    def known_player(self) -> PlayerRow:
+        """The player, where only a player may give the command."""
+        assert self.player is not None
+        return self.player
+
+    @property
+    def again(self) -> str | None:
+        """When these words had an effect that they have only once; None if they had none."""
+        return self.seen.time if self.seen is not None and self.seen.effect else None
 
     @property
     def signed(self) -> Signed:

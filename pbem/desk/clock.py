@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import bounces, keys, late_delivery, unasked, witnesses
+from pbem.desk.daily_limits import CLOCK_STEPPED, tell_operator
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
-from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.match.step import Step
 from pbem.phrase import Phrase
@@ -40,9 +40,6 @@ _UNHEARD = timedelta(seconds=30)
 
 _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
-
-_STEPS = 5
-"""At most how often a day the operator is told of steps of the clock."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -125,25 +122,18 @@ def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
 
 
 def _step(desk: Desk, last: datetime, now: datetime) -> None:
-    """The server was not at work, or its clock was set: within the caller's transaction."""
+    """The server was not at work, or its clock was set: from within it both look alike. The operator is told.
+
+    Within the caller's transaction.
+    """
     keys.put_off(desk, now - last, now)
-    _tell_of_step(desk, last, now)
-
-
-def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
-    """Tell the operator about an outage or a clock that was set: from within the server both look alike."""
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
-    if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
-        text = desk.letters.draft("letters/clock.txt", last=last, now=now, back=last > now)
-        desk.letters.send(
-            desk.config.operator, OutgoingLetter(Phrase("[pbem] The server's clock stepped"), text), now
-        )
+    facts = {"last": last, "now": now, "back": last > now}
+    tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:
-    loaded = desk.archive.load(number)
-    assert loaded is not None
-    match, row = loaded
+    match, row = desk.archive.known(number)
     heard = desk.inbox.heard_until()
     step = Step(match, replace(desk.world(now), heard=heard))
     progress.tick(step)

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pbem import games
+from pbem.desk.caller import Trust
 from pbem.desk.reply import Reply
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
@@ -128,7 +129,7 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
     It includes what was left out: mail programs break lines, but the second may not be an order. The reply
     address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
     """
-    at = None if caller.short else answered_at(desk, caller)
+    at = None if caller.standing.trust is Trust.STRANGER else answered_at(desk, caller)
     if at is None or caller.answers != at.place:
         return None
     match, seat = at.match, at.seat

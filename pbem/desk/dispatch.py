@@ -6,17 +6,20 @@ called. Implements protocol.md, "Commands" and "Identity".
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.desk import answer_letter, bounces, keys, mailing_lists, operator, places
+from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
+from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
 from pbem.desk.decisions import forget
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
-from pbem.desk.seats import own_match, seat_at
+from pbem.desk.seats import find_seat, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command, Reading
+    from pbem.mail.commands import Command, CommandSpec, Reading
 
 __all__ = ["carry_out", "to_answer"]
 
@@ -42,9 +45,6 @@ _BULKY = 5
 
 _BLOCKS = 10_000
 """How many characters its setups and orders may have together: a game judges them while the store is locked."""
-
-_IDLE = 50
-"""How many unsigned letters a day that answer ours and change nothing are answered: perhaps a machine wrote them."""
 
 _TOO_BULKY = Phrase(
     "one letter may ask for at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
@@ -76,9 +76,46 @@ class _UnplacedError(Exception):
         self.reply = reply
 
 
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """The effect of a letter, by the replies to its commands."""
+
+    caller: Caller
+    replies: Sequence[tuple[Command, Reply]]
+    optout: bool
+
+    @property
+    def done(self) -> list[CommandSpec]:
+        """The rows of the commands that were done."""
+        return [COMMANDS[command.name] for command, reply in self.replies if reply.outcome == "done"]
+
+    @property
+    def counts_once(self) -> bool:
+        """Whether anything was done that is done only once."""
+        return self.optout or any(spec.once for spec in self.done)
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything was done that changes something."""
+        return self.counts_once or any(spec.changes for spec in self.done)
+
+    @property
+    def is_of_player(self) -> bool:
+        """Whether a key of the player signed something for players alone that is obeyed, and only now.
+
+        What was obeyed before others can send again; but they may have had a copy refused first.
+        """
+        if self.caller.standing.trust is not Trust.KEY:
+            return False
+        if self.caller.seen is not None:
+            return self.changes and not self.caller.seen.changed
+        obeyed = [COMMANDS[command.name] for command, reply in self.replies if reply.outcome in {"done", "asked"}]
+        return any(spec.level != "anyone" for spec in obeyed)
+
+
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
-    if not caller.silent:
+    if caller.standing.said is not Said.SILENT:
         return _carry_out(desk, caller, reading)
     try:
         with desk.database.savepoint():
@@ -89,71 +126,102 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
 
 
 def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
-    if not (reading.commands or reading.optout or reading.meant):
-        subject = caller.letter.subject
-        asked = [
-            one for one in mailing_lists.asked_by_subject(subject) if mailing_lists.may_leave(caller.tokens, one)
-        ]
-        reading = msgspec.structs.replace(reading, commands=asked or asked_by_subject(subject))
-    signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
-    seen = caller.seen
-    again = seen.time if seen and seen.effect else None
-    proof = caller.proof if caller.proof and caller.proof.holds else None
-    # What was here before may be sent by anybody who saw it.
-    reached = bool(caller.player and caller.new and bounces.heard(desk, caller.player, caller.received, caller.now))
-    if reading.optout and not stop(desk, caller, reading.place, new=caller.new):
+    # Step 1: a letter without a command asks for what its subject says.
+    reading = _with_subject(caller, reading)
+    # Step 2: its player is within reach. A letter that came before shows nothing: anybody who saw it can send it.
+    reached = bool(
+        caller.player and caller.standing.new and bounces.heard(desk, caller.player, caller.received, caller.now)
+    )
+    # Step 3: no more mail is wanted. If somebody else may have written that, the address is asked, and nothing more.
+    if reading.optout and not stop(desk, caller, reading.place):
         return "stop, unproved"
-    wanted, left_out = (enough(reading.commands), []) if caller.short else to_answer(reading)
-    beyond = _beyond(wanted)
-    replies = [
-        (command, beyond.get(at) or _reply(desk, caller, command, again, wanted)) for at, command in enumerate(wanted)
-    ]
+    # Step 4: each command is obeyed or refused, in its turn.
+    replies, reading = _replies(desk, caller, reading)
+    effect = _Effect(caller, replies, reading.optout)
+    # Step 5: whoever sends another's words again gets no answer, unless they are obeyed only now.
+    if caller.standing.said is Said.SILENT and not effect.changes:
+        raise _NothingObeyedError
+    # Step 6: so that nobody can repeat it, words are remembered, and a reply address that was of use is used up.
+    _remember(desk, effect)
+    used = reached or effect.changes
+    if used:
+        _use_up(desk, effect)
+    # Step 7: a player who signs with an old key has not lost it.
+    if effect.is_of_player:
+        keys.stop(desk, caller)
+    # Step 8: the answer; but machines that answer each other's letters come to an end.
+    outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+    left = 1 if used else _left_idle(desk, effect)
+    if left < 0:
+        return f"{outcome}; not answered, one too many that change nothing"
+    _answer(desk, effect, reading, last=left == 0)
+    return outcome
+
+
+def _with_subject(caller: Caller, reading: Reading) -> Reading:
+    """The reading; for a letter that says nothing, with what its subject asks for."""
+    if reading.commands or reading.optout or reading.meant:
+        return reading
+    subject = caller.letter.subject
+    leaving = [one for one in mailing_lists.asked_by_subject(subject) if mailing_lists.may_leave(caller.tokens, one)]
+    return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
+
+
+def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[Command, Reply]], Reading]:
+    """The commands that are answered, each with its reply; and the reading, in which the others are ignored."""
+    wanted, left_out = to_answer(reading)
+    if caller.standing.trust is Trust.STRANGER:
+        wanted, left_out = enough(reading.commands), []
+    beyond, ignored = _beyond(wanted), reading.ignored
+    replies = [(one, beyond.get(at) or _reply(desk, caller, one, wanted)) for at, one in enumerate(wanted)]
     replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
     if reading.short and (found := understood(desk, caller, reading.short)) is not None:
-        replies, reading = [found[:2]], msgspec.structs.replace(reading, ignored=found[2])
-    done = [COMMANDS[command.name] for command, reply in replies if reply.outcome == "done"]
-    effect = reading.optout or any(spec.once for spec in done)
-    changed = effect or any(spec.changes for spec in done)
-    if caller.silent and not changed:
-        raise _NothingObeyedError
-    if caller.player and signed and again is None:
-        desk.players.handle(caller.player.name, signed, to_db(caller.now), effect=effect, changed=changed)
-    used = reached or changed
-    if proof and proof.again is None and used:
-        assert proof.token is not None
-        shown = any(spec.shown != "never" for spec in done)
+        replies, ignored = [found[:2]], found[2]
+    return replies, msgspec.structs.replace(reading, ignored=[*ignored, *left_out])
+
+
+def _remember(desk: Desk, effect: _Effect) -> None:
+    """Remember what a key signed, unless it had its effect before."""
+    caller = effect.caller
+    if caller.standing.trust is Trust.KEY and caller.again is None:
+        came = {"effect": effect.counts_once, "changed": effect.changes}
+        desk.players.handle(caller.known_player.name, caller.words, to_db(caller.now), **came)
+
+
+def _use_up(desk: Desk, effect: _Effect) -> None:
+    """Use up the reply address that proved the mailbox; if other players are shown the letter, all that are in it."""
+    caller = effect.caller
+    if caller.standing.trust is Trust.MAILBOX and caller.standing.new:
+        assert caller.proof is not None
+        assert caller.proof.token is not None
+        shown = any(spec.shown != "never" for spec in effect.done)
         use = desk.mailboxes.use_all_shown if shown else desk.mailboxes.use
-        use(proof.token, caller.letter, caller.now)
-    # What was obeyed before others can send again; but they may have had a copy refused first.
-    obeyed = any(_obeyed(*replied) for replied in replies) if seen is None else changed and not seen.changed
-    if caller.player and signed and obeyed:
-        keys.stop(desk, caller)
-    outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
-    idle = 0
-    if caller.tokens and not signed and not used:
-        idle = desk.today(f"changing nothing {caller.address.lower()}", caller.now)
-    if idle > _IDLE:
-        return f"{outcome}; not answered, one too many that change nothing"
-    if caller.short:
-        answer_letter.write_short(desk, caller, replies)
-    else:
-        reading = msgspec.structs.replace(reading, ignored=[*reading.ignored, *left_out])
-        due = None if replies or reading.optout else _overview(desk, caller)
-        answer_letter.write(desk, caller, reading, replies, due=due, last=idle == _IDLE)
-    return outcome
+        use(caller.proof.token, caller.letter, caller.now)
+
+
+def _left_idle(desk: Desk, effect: _Effect) -> int:
+    """How many more letters like this one, which changes nothing, are answered today."""
+    caller = effect.caller
+    if not caller.tokens or (caller.verdict.kind == "valid" and not caller.waits):
+        return 1
+    return left_today(desk.daily, CHANGES_NOTHING, caller.now, caller.address.lower())
+
+
+def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
+    """Write the answer; whoever has no command is told what is due."""
+    if effect.caller.standing.trust is Trust.STRANGER:
+        answer_letter.write_short(desk, effect.caller, effect.replies)
+        return
+    due = None if effect.replies or effect.optout else _overview(desk, effect.caller)
+    answer_letter.write(desk, effect.caller, reading, effect.replies, due=due, last=last)
 
 
 def _overview(desk: Desk, caller: Caller) -> Reply | None:
     """What is due in all matches of a player whose letter has no command; None for somebody else."""
     if caller.player is None:
         return None
-    reply = _reply(desk, caller, asked_by_nothing(), None, ())
+    reply = _reply(desk, caller, asked_by_nothing(), ())
     return reply if reply.outcome == "done" else None
-
-
-def _obeyed(command: Command, reply: Reply) -> bool:
-    """Whether this was a command only for players, and was obeyed."""
-    return COMMANDS[command.name].level != "anyone" and reply.outcome in {"done", "asked"}
 
 
 # Which commands of a letter.
@@ -221,13 +289,13 @@ def _withdraws(command: Command, other: Command) -> bool:
 # One command.
 
 
-def _reply(desk: Desk, caller: Caller, command: Command, again: str | None, together: Sequence[Command]) -> Reply:
+def _reply(desk: Desk, caller: Caller, command: Command, together: Sequence[Command]) -> Reply:
     """The reply to one command; a refused command has changed nothing."""
     spec = COMMANDS[command.name]
-    if again is not None and spec.once:
-        return Reply("again", {"name": command.name, "when": from_db(again)}, outcome="again")
+    if caller.again is not None and spec.once:
+        return Reply("again", {"name": command.name, "when": from_db(caller.again)}, outcome="again")
     proof = caller.proof
-    if proof and proof.holds and proof.again is not None and spec.signed:
+    if proof is not None and proof.again is not None and spec.signed:
         facts = {"name": command.name, "when": from_db(proof.again), "match": command.match}
         return Reply("again_mailbox", facts, at=_place(desk, caller, command), outcome="again")
     try:
@@ -248,7 +316,7 @@ def _without_effect(desk: Desk, caller: Caller, command: Command) -> Reply:
     at = _place(desk, caller, command)
     faults, form = command.faults, None
     # What others may write in this name is not laid before its owner to be sent back.
-    if at is not None and caller.answers == at.place and not caller.short:
+    if at is not None and caller.answers == at.place and caller.standing.trust is not Trust.STRANGER:
         faults, form = completed(at, command, command.faults)
         form = form or (None if command.faults else command.echo)
     facts = {"faults": _told(desk, caller, faults), "form": form, "level": "mailbox", "match": command.match}
@@ -263,7 +331,7 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
         operator.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
     shift = max(command.block_line - command.line, 0)
     faults, form = refused.faults, None
-    if not caller.waits and (caller.verdict.kind == "valid" or (caller.proof and caller.proof.holds)):
+    if caller.standing.trust >= Trust.MAILBOX:
         if at:
             faults, form = completed(at, command, faults)
         elif caller.player:
@@ -307,7 +375,7 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
         left_out = _left_out(desk, caller, command)
     if caller.waits and not spec.newcomer:
         raise Refused(Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet")))
-    if spec.a_day is not None and not _is_house(desk, caller) and _asked_today(desk, caller, command) > spec.a_day:
+    if spec.a_day is not None and not _is_house(desk, caller) and _left(desk, caller, command, spec.a_day) < 0:
         return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
     handle = HANDLERS[command.name]
     if not left_out:
@@ -324,12 +392,12 @@ def _is_house(desk: Desk, caller: Caller) -> bool:
     return caller.player is not None and caller.player.name == desk.config.house_name
 
 
-def _asked_today(desk: Desk, caller: Caller, command: Command) -> int:
-    """How often a player did this today, this time included."""
-    assert caller.player is not None
-    proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
+def _left(desk: Desk, caller: Caller, command: Command, most: int) -> int:
+    """How often a player may do this again today."""
+    proved = (caller.verdict.kind == "valid" and not caller.standing.repeated) or bool(caller.tokens)
     # What others may write in that name uses up nothing of the player's.
-    return desk.today(f"{command.name} {caller.player.name} {'proved' if proved else 'unproved'}", caller.now)
+    about = command.name, caller.known_player.name, "proved" if proved else "unproved"
+    return left_today(desk.daily, COMMAND, caller.now, *about, most=most)
 
 
 def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
@@ -387,7 +455,4 @@ def _place(desk: Desk, caller: Caller, command: Command) -> SeatContext | None:
     """The caller's seat in the match that a command names; None if there is none."""
     if caller.player is None or command.match is None:
         return None
-    try:
-        return seat_at(desk, int(command.match.removeprefix("m")), caller.player.name)
-    except KeyError:
-        return None
+    return find_seat(desk, int(command.match.removeprefix("m")), caller.player.name)

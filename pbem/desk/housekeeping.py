@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.desk.daily_limits import LITTLE_ROOM, tell_operator
 from pbem.desk.decisions import decide
-from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.retention import prune
@@ -65,8 +65,5 @@ class Housekeeping:
         """Tell the operator that room is running out, once a day even across restarts."""
         left, reserve = room // 2**20, self._desk.config.limits.reserve_bytes // 2**20
         _LOG.warning("little room", mebibytes=left)
-        if self._desk.config.operator and self._desk.daily.first("little room", now):
-            text = self._desk.letters.draft("letters/room.txt", left=left, reserve=reserve)
-            self._desk.letters.send(
-                self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk is filling up"), text), now
-            )
+        subject = Phrase("[pbem] The disk is filling up")
+        tell_operator(self._desk, LITTLE_ROOM, now, subject, {"left": left, "reserve": reserve})

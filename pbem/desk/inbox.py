@@ -21,6 +21,7 @@ import structlog
 from pbem.desk import clock, operator
 from pbem.desk.authenticate import Ahead, authenticate, probable_keys
 from pbem.desk.beforehand import NotYetRead
+from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today, tell_operator
 from pbem.desk.decisions import decide, forget
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import AT_HAND, Asked
@@ -49,12 +50,6 @@ _IN_ONE_GO = 4
 
 _SMALL = 16 * 1024
 """At most how many octets are read and answered sooner than others are read meanwhile."""
-
-_ASIDE = 10
-"""At most how often a day the operator is told that a letter was set aside: strangers may send many such."""
-
-_REGRETS = 3
-"""At most how often a day an address is told that a letter from there was set aside."""
 
 _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 """What the machine says of descriptors, memory and processes when it has none left."""
@@ -191,7 +186,7 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
 def _is_by_sender(caller: Caller, row: InboxRow) -> bool:
     """Whether the player whose address the envelope names proved to have written the letter, just now."""
     own = caller.player is not None and caller.address.lower() == row.envelope.sender.lower()
-    return own and caller.new
+    return own and caller.standing.new
 
 
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
@@ -223,11 +218,8 @@ def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime
     if not desk.inbox.set_aside(stranded.id, reference):
         return False
     _regret(desk, stranded, reference, now)
-    count = desk.today("letters set aside", now)
-    if desk.config.operator and count <= _ASIDE:
-        facts = {"letter": stranded, "reference": reference, "last": count == _ASIDE}
-        text = desk.letters.draft("letters/operator.txt", **facts)
-        desk.letters.send(desk.config.operator, OutgoingLetter(Phrase("[pbem] A letter was set aside"), text), now)
+    facts = {"letter": stranded, "reference": reference}
+    tell_operator(desk, LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
     return True
 
 
@@ -237,7 +229,7 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
     if not sender or sender.lower() == desk.config.mail_address.lower():
         return
     if desk.players.by_address(sender):
-        told = desk.today(f"set aside {sender.lower()}", now) <= _REGRETS
+        told = left_today(desk.daily, SET_ASIDE, now, sender.lower()) >= 0
     else:
         told = desk.strangers.may_be_answered(sender, now)
     if told:

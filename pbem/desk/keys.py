@@ -13,28 +13,24 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.match_facts import duration
-from pbem.desk.seats import commit
+from pbem.desk.seats import running
 from pbem.identity import Key
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import clock
 from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
-from pbem.match.state import RUNNING
-from pbem.match.step import Step
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.identity import Verdict
     from pbem.mail.commands import Reading
-    from pbem.match.state import Match
     from pbem.store.keychanges import WaitingKey
-    from pbem.store.matches import MatchRow
     from pbem.store.players import KeyRow, PlayerRow
 
 __all__ = [
@@ -81,14 +77,13 @@ def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
 
 
 def writer(desk: Desk, sender: str, player: PlayerRow | None, verdict: Verdict) -> tuple[PlayerRow | None, bool]:
-    """The player who wrote, and whether the key or the address still has to be confirmed."""
+    """The player who wrote, and whether by a key that counts: it and the address are confirmed."""
     if verdict.kind != "valid":
         return player, False
     if player is not None:
-        return player, all(key.fingerprint != verdict.key for key in player.keys)
+        return player, any(key.fingerprint == verdict.key for key in player.keys)
     owners = (o for o in _newcomers(desk, sender) for key in o.keys if key.fingerprint == verdict.key)
-    owner = next(owners, None)
-    return owner, owner is not None
+    return next(owners, None), False
 
 
 def _newcomers(desk: Desk, sender: str) -> list[PlayerRow]:
@@ -229,29 +224,18 @@ def replace_all(
 
 def enter(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime) -> None:
     """Enter a change in the transcript of each running match, and tell the opponents there."""
-    for match, row, seat in _running(desk, player):
-        step = Step(match, desk.world(now))
-        keys_changed.change(step, seat, change)
-        commit(desk, match, row, step)
-
-
-def _running(desk: Desk, player: PlayerRow) -> Iterator[tuple[Match, MatchRow, int]]:
-    for number in desk.archive.matches.of_player(player.name):
-        row = desk.archive.matches.row(number)
-        if row is None or row.phase not in RUNNING:
-            continue
-        loaded = desk.archive.load(number)
-        assert loaded is not None
-        seat = loaded[0].seat_of(player.name)
-        assert seat is not None
-        yield *loaded, seat
+    for seated in running(desk, player.name):
+        step = seated.step(now)
+        keys_changed.change(step, seated.seat, change)
+        seated.commit(step)
 
 
 def what_waits(desk: Desk, player: PlayerRow) -> list[str]:
     """The matches in which something signed by the player waits for its turn."""
     found = []
-    for match, _, seat in _running(desk, player):
-        standing = (match.orders if match.phase == "playing" else match.setups).get(seat)
+    for seated in running(desk, player.name):
+        match = seated.match
+        standing = (match.orders if match.phase == "playing" else match.setups).get(seated.seat)
         if standing and standing.standing:
             found.append(match.id)
     return found
@@ -266,15 +250,14 @@ def tell_opponents(
     desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Mapping[str, object]
 ) -> None:
     """Tell the others at each running match."""
-    for match, row, seat in _running(desk, player):
+    for seated in running(desk, player.name):
+        match = seated.match
         for other in match.seats:
             to = desk.players.by_name(match.name(other))
-            if other == seat or to is None:
-                continue
-            out = desk.match_letters.thread(match, row, other, subject)
-            m = desk.match_letters.facts(match, row, other, match)
-            out.text = desk.letters.draft(f"letters/{template}.txt", m=m, **_by_the_clock_of(desk, to.name, facts))
-            desk.letters.send(to.address, out, now)
+            if other != seated.seat and to is not None:
+                told = _by_the_clock_of(desk, to.name, facts)
+                out = desk.match_letters.about(match, seated.row, other, subject, template, **told)
+                desk.letters.send(to.address, out, now)
 
 
 def tell_player(

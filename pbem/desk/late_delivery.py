@@ -46,9 +46,7 @@ def see_to(desk: Desk, found: Watched, now: datetime) -> None:
         return  # another desk was first
     if found.settled and found.settled - found.created < LATE and not found.late:
         return  # in time: an earlier version left it to be seen to
-    loaded = desk.archive.load(found.match)
-    assert loaded is not None
-    match, row = loaded
+    match, row = desk.archive.known(found.match)
     step = Step(match, desk.world(now))
     if found.settled is None:
         halted.delay(step, found.seat, found.asked, found.created)

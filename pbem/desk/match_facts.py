@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.letters.draft import Facts
+    from pbem.match.clock import Clock
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
 
@@ -153,24 +154,12 @@ def duration(seconds: int) -> Phrase:
 def time_of(match: Match, seat: int) -> Facts:
     """What a letter to this seat says about its own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
-    deadline, patience = (clock.deadline, clock.patience) if clock else (None, None)
-    stops = clock.stops if clock else ()
+    own = _own_time(clock) if clock else {"deadline": None, "patience": None, "bank": None, "stops": []}
     return {
         "runs": clock is not None,
         "over": seat in match.missed,
         "silent": match.silent.get(seat, 0),
-        "deadline": written(deadline, clock.zone) if clock and deadline else None,
-        "patience": written(patience, clock.zone) if clock and patience and clock.grace else None,
-        "bank": duration(clock.bank) if clock and clock.bank else None,
-        "stops": [
-            {
-                "reason": stop.reason,
-                "began": written(stop.began, clock.zone),
-                "ended": written(stop.ended, clock.zone) if stop.ended else None,
-            }
-            for stop in stops
-            if clock and (deadline is None or stop.began < deadline)
-        ],
+        **own,
         "away": [
             {
                 "seat": other,
@@ -180,6 +169,25 @@ def time_of(match: Match, seat: int) -> Facts:
             for other, clock in sorted(match.clocks.items())
             for stop in clock.stops
             if other != seat and stop.reason == VACATION and stop.ended
+        ],
+    }
+
+
+def _own_time(clock: Clock) -> Facts:
+    """How long a seat has, and why its clock stands; stops that begin after the deadline matter to nobody."""
+    deadline, zone = clock.deadline, clock.zone
+    return {
+        "deadline": written(deadline, zone) if deadline else None,
+        "patience": written(clock.patience, zone) if clock.patience and clock.grace else None,
+        "bank": duration(clock.bank) if clock.bank else None,
+        "stops": [
+            {
+                "reason": stop.reason,
+                "began": written(stop.began, zone),
+                "ended": written(stop.ended, zone) if stop.ended else None,
+            }
+            for stop in clock.stops
+            if deadline is None or stop.began < deadline
         ],
     }
 

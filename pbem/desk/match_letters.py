@@ -198,50 +198,46 @@ class MatchLetters:
     def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str, now: datetime) -> OutgoingLetter:
         """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
-        facts = dict(notice.facts)
         out = self.thread(match, row, seat, subject_of(notice), latest)
-        if notice.kind == "turn":
-            facts |= self.turn_facts(match, seat, facts, out)
-            facts["composer"] = ""
-            self._files.position(match, row, seat, facts["view"], out, facts["reports"])
-        elif notice.kind == "begin":
-            facts |= {"view": match.view(seat), "commitments": commitments_of(match), "levels": levels_of(match)}
-            facts["composer"] = ""
-            self._files.position(match, row, seat, facts["view"], out)
-        elif notice.kind == "setup":
-            facts["composer"] = ""
-            self._files.setup(match, row, seat, out)
-        elif notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
-            facts = self._of_sealed(notice, row, out)
-        elif notice.kind == "ended":
-            facts |= self._reveal(match, row, seat, facts, out)
-        elif notice.kind == "closed":
-            facts |= {"outcome": outcome_of_match(match), "rematch": self._rematch(match, seat)}
-            facts["address"] = self._writer.address
-        elif notice.kind == "extended":
-            facts |= {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
-        elif notice.kind == "offer":
-            facts["by"] = match.name(facts["by"])
-        elif notice.kind in _OF_SEATS:
-            facts |= self._of_seats(notice, row, out)
-        elif notice.kind in ("missed", "vacation"):
-            facts["who"] = facts["seat"]
-            facts["moved_on"] = stage_of(latest) != stage_of(match)
-            # What is stored, and whether it is legal, is for its own player alone.
-            own = notice.kind == "missed" and facts["who"] == seat and match.terms.miss == "default"
-            facts["default"] = stored_orders.default(match, seat) if own else None
-            facts["faults"] = (
-                [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if own else []
-            )
+        facts = {
+            **notice.facts,
+            **self._facts_of(notice, row, latest, out),
+            "m": self.facts(match, row, seat, latest),
+        }
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
-        facts["m"] = self.facts(match, row, seat, latest)
         game = drawn(match.terms.game)
         facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
         out.text = self._writer.draft(NOTICES[notice.kind].text, **facts)
         if wanted not in {"text", "words"} and NOTICES[notice.kind].html and game:
             self._show(notice, game, facts, wanted, out)
         return out
+
+    def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter) -> Facts:
+        """What a letter of this kind says beside the facts of its notice; what it brings is attached."""
+        match, seat, facts = notice.match, notice.seat, notice.facts
+        if notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
+            return self._of_sealed(notice, row, out)
+        match notice.kind:
+            case "setup":
+                self._files.setup(match, row, seat, out)
+                return {}
+            case "begin":
+                return self._position(match, row, seat, out)
+            case "turn":
+                return self._of_turn(notice, row, out)
+            case "ended":
+                return self._reveal(match, row, seat, facts, out)
+            case "closed":
+                rematch = self._rematch(match, seat)
+                return {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._writer.address}
+            case "extended":
+                return {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
+            case "offer":
+                return {"by": match.name(facts["by"])}
+            case "missed" | "vacation":
+                return _of_missed(notice, latest)
+        return self._of_seats(notice, row, out) if notice.kind in _OF_SEATS else {}
 
     def _show(self, notice: Notice, game: Drawn, facts: Facts, wanted: str, out: OutgoingLetter) -> None:
         """Give a letter its HTML part, with the boards that its reader may see."""
@@ -275,6 +271,15 @@ class MatchLetters:
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
         out.bulletin = self._for_programs(latest or match, row, seat, out)
+        return out
+
+    def about(
+        self, match: Match, row: MatchRow, seat: int, subject: Phrase, template: str, /, **facts: object
+    ) -> OutgoingLetter:
+        """A letter in the thread of a match, from a template that gets the facts of the match, too."""
+        out = self.thread(match, row, seat, subject)
+        m = self.facts(match, row, seat, match)
+        out.text = self._writer.draft(f"letters/{template}.txt", m=m, **facts)
         return out
 
     def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
@@ -332,29 +337,40 @@ class MatchLetters:
         )
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
-    def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> Facts:
+    def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
+        """How a game begins for a seat: its view, which is attached, too, and how the setups came."""
+        view = match.view(seat)
+        self._files.position(match, row, seat, view, out)
+        return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
+
+    def _of_turn(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts for the report of a turn; its reports are attached as the file that the transcript hashes."""
-        name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
-        out.attachments.append((name, "application/json", facts["file"]))
-        taken_up, stand_in = facts["taken_up"], facts["stand_in"]
-        played = None
+        match, seat, facts = notice.match, notice.seat, notice.facts
+        name = f"{match.id}-game-{match.game}-turn-{facts['turn']}"
+        file, view = self._file(match, f"{name}.json", facts["file"]), match.view(seat)
+        out.attachments.append((file["file_name"], "application/json", facts["file"]))
+        taken_up, stand_in, played = facts["taken_up"], facts["stand_in"], None
         if stand_in is not None:
-            receipt = f"{match.id}-game-{match.game}-turn-{facts['turn']}-default.receipt.txt"
-            paper = stand_in.paper.encode()
+            receipt, paper = f"{name}-default.receipt.txt", stand_in.paper.encode()
             out.attachments.append((receipt, "text/plain", paper))
-            signature = self._archive.vouch(match.id, sha256_hex(paper))
-            played = {"text": stand_in.text, "file": receipt, "hash": sha256_hex(paper), "signature": signature}
+            hashed = sha256_hex(paper)
+            played = {"text": stand_in.text, "file": receipt, "hash": hashed}
+            played["signature"] = self._archive.vouch(match.id, hashed)
+        self._files.position(match, row, seat, view, out, facts["reports"])
         return {
             "played": played,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
             "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
             "later": sorted(turn for (owner, turn), kept in match.stored.items() if owner == seat and kept.standing),
-            "view": match.view(seat),
+            "view": view,
             "over": is_over(match),
-            "file_name": name,
-            "file_hash": sha256_hex(facts["file"]),
-            "file_signature": self._archive.vouch(match.id, sha256_hex(facts["file"])),
+            **file,
         }
+
+    def _file(self, match: Match, name: str, content: bytes) -> dict[str, str]:
+        """An attached file by its name, with its hash and the server's signature of that."""
+        hashed = sha256_hex(content)
+        return {"file_name": name, "file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 
     def sealed_files(self, match: Match, row: MatchRow, seat: int) -> list[Enclosed]:
         """The files about a sealed match that an answer brings to the player's program."""
@@ -376,13 +392,9 @@ class MatchLetters:
             return {"by": match.name(notice.facts["seat"])}
         if match.phase == "setup":
             self._files.setup(match, row, seat, out)
-            return {**notice.facts, "composer": ""}
-        facts: Facts = {"view": match.view(seat), "composer": ""}
+            return {}
+        facts: Facts = {"view": match.view(seat)}
         reports: list[Mapping[str, Any]] = []
-        if notice.kind in _ASK_AGAIN:
-            facts |= notice.facts
-        if notice.kind == "reveals":
-            facts["ending"] = notice.facts["ending"]
         if notice.kind == "step":
             told, files = self.steps(match, seat, notice.facts["told"])
             out.attachments += files
@@ -398,9 +410,7 @@ class MatchLetters:
         for turn, reports in told.reports.items():
             name, content = f"{match.id}-game-{match.game}-turn-{turn}.json", told.files[turn][seat]
             files.append((name, "application/json", content))
-            signature = self._archive.vouch(match.id, sha256_hex(content))
-            paper = {"file_name": name, "file_hash": sha256_hex(content), "file_signature": signature}
-            turns.append({"turn": turn, "reports": match.show(seat, reports), **paper})
+            turns.append({"turn": turn, "reports": match.show(seat, reports), **self._file(match, name, content)})
         facts = {"by": match.name(told.seat), "turn": told.turn, "steps": [one.step for one in told.steps]}
         return {**facts, "turns": turns, "over": is_over(match)}, files
 
@@ -415,17 +425,10 @@ class MatchLetters:
         if match.phase != "playing":
             return {"setup": None}
         submission = match.setups[seat]
-        name = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt"
-        out.attachments.append((name, "text/plain", submission.paper.encode()))
-        welcome: Facts = {
-            "view": match.view(seat),
-            "commitments": commitments_of(match),
-            "levels": levels_of(match),
-        }
-        self._files.position(match, row, seat, welcome["view"], out)
-        welcome |= {"setup": submission.text, "file_name": name, "composer": ""}
-        hashed = sha256_hex(submission.paper.encode())
-        return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
+        name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
+        out.attachments.append((name, "text/plain", paper))
+        position = self._position(match, row, seat, out)
+        return {"setup": submission.text, **position, **self._file(match, name, paper)}
 
     def _rematch(self, match: Match, seat: int) -> Facts:
         """A proposal of the same match to the same players, with this player in the first seat."""
@@ -480,3 +483,16 @@ class MatchLetters:
         m = self.facts(match, row, seat, match)
         out.text = self._writer.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
+
+
+def _of_missed(notice: Notice, latest: Match) -> Facts:
+    """The facts about a seat that was late; what its default orders are is for its player alone."""
+    match, seat = notice.match, notice.seat
+    who = notice.facts["seat"]
+    own = notice.kind == "missed" and who == seat and match.terms.miss == "default"
+    return {
+        "who": who,
+        "moved_on": stage_of(latest) != stage_of(match),
+        "default": stored_orders.default(match, seat) if own else None,
+        "faults": [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if own else [],
+    }

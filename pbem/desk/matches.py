@@ -107,6 +107,12 @@ class MatchRepository:
         self._keep(number, match, row.version)
         return match, row
 
+    def known(self, number: int) -> tuple[Match, MatchRow]:
+        """The match of a number that the store has given, and its row."""
+        loaded = self.load(number)
+        assert loaded is not None
+        return loaded
+
     def entry(self, number: int, seq: int) -> EntryRow | None:
         """An entry of a transcript as it was signed; None if there is none of this number."""
         last = self._last.get(number)
@@ -183,22 +189,8 @@ class MatchRepository:
         match = step.match
         for paper in step.papers:
             self.matches.file(number, paper.path, paper.game, paper.seat, paper.content)
-        rows = [
-            EntryRow(
-                entry.seq,
-                entry.canonical(),
-                entry.head,
-                self._sign(statement(self._server, match.id, entry.seq, entry.head)),
-            )
-            for entry in step.entries
-        ]
-        if rows:
-            self.matches.append(number, before.head, rows)
-            if self._log is not None:
-                hurry = any(entry.type == "revealed" for entry in step.entries)
-                self._log.queue(number, [row.seq for row in rows], hurry=hurry)
-            if number in self._warm:
-                self._last[number] = rows[-1]
+        if step.entries:
+            self._enter(number, before, step.entries)
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {
@@ -218,6 +210,19 @@ class MatchRepository:
             self._people.count_turn(before.name(seat), in_time=in_time)
         if match.phase == "closed" and before.phase != "closed":
             self._rate(match)
+
+    def _enter(self, number: int, before: Match, entries: Sequence[Entry]) -> None:
+        """Sign entries, and append them to the transcript and to the queue of the log."""
+        rows = []
+        for entry in entries:
+            signature = self._sign(statement(self._server, before.id, entry.seq, entry.head))
+            rows.append(EntryRow(entry.seq, entry.canonical(), entry.head, signature))
+        self.matches.append(number, before.head, rows)
+        if self._log is not None:
+            hurry = any(entry.type == "revealed" for entry in entries)
+            self._log.queue(number, [row.seq for row in rows], hurry=hurry)
+        if number in self._warm:
+            self._last[number] = rows[-1]
 
     def _rate(self, match: Match) -> None:
         """Write the effect of a closed match on its players' standings."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.desk.daily_limits import UNKNOWN_HEAD, tell_operator
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
-from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.match.events import operator
 from pbem.match.state import PHASES
@@ -41,9 +41,6 @@ __all__ = ["obey", "unknown_head"]
 HEAD = re.compile(r"[0-9a-f]{64}")
 
 PROPOSED = frozenset({"proposed", "open"})
-
-_LETTERS = 3
-"""How many letters a day and match tell of unknown heads."""
 
 REASON = 200
 """How many characters of a reason are kept: it stands in the transcript for ever."""
@@ -86,13 +83,10 @@ def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime)
     if not HEAD.fullmatch(head) or desk.archive.matches.signature(number, head) is not None:
         return
     _LOG.warning("unknown head cited", match=number, player=player)
-    if desk.config.operator and desk.today(f"unknown heads m{number}", now) <= _LETTERS:
-        text = desk.letters.draft("letters/unknown_head.txt", player=player, match=f"m{number}", head=head)
-        desk.letters.send(
-            desk.config.operator,
-            OutgoingLetter(Phrase("[pbem] {match}: a head that this server does not know", match=f"m{number}"), text),
-            now,
-        )
+    match = f"m{number}"
+    subject = Phrase("[pbem] {match}: a head that this server does not know", match=match)
+    facts = {"player": player, "match": match, "head": head}
+    tell_operator(desk, UNKNOWN_HEAD, now, subject, facts, about=[match])
 
 
 def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
@@ -124,20 +118,15 @@ def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
 
 def _withdraw(desk: Desk, number: int, now: datetime) -> str:
     """End a match that nobody has agreed to yet: it has no transcript."""
-    loaded = desk.archive.load(number)
-    assert loaded is not None
-    match, row = loaded
+    match, row = desk.archive.known(number)
     desk.people.withdraw(number)
     desk.archive.matches.update(number, "declined", None)
     match = replace(match, phase="declined")
     for taken in row.seats:
         player = desk.players.by_name(taken.player)
         if player is not None:
-            out = desk.match_letters.thread(match, row, taken.seat, PHASES["declined"])
             facts = {"by": Phrase("The operator of the server"), "done": "declined"}
-            out.text = desk.letters.draft(
-                "letters/declined.txt", m=desk.match_letters.facts(match, row, taken.seat, match), **facts
-            )
+            out = desk.match_letters.about(match, row, taken.seat, PHASES["declined"], "declined", **facts)
             desk.letters.send(player.address, out, now)
     return f"m{number} is declined"
 
@@ -147,11 +136,10 @@ def _restored(desk: Desk, now: datetime) -> str:
     generation = Generation(desk.database).number
     numbers = desk.archive.matches.under_way()
     for number in numbers:
-        loaded = desk.archive.load(number)
-        assert loaded is not None
-        step = Step(loaded[0], desk.world(now))
+        match, row = desk.archive.known(number)
+        step = Step(match, desk.world(now))
         operator.restored(step, generation)
-        _commit(desk, *loaded, step)
+        _commit(desk, match, row, step)
     return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
 

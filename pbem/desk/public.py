@@ -93,27 +93,31 @@ class Public:
             match = self._public(number, ("closed",))
             if match is None or not match.games or (match.outcome or {}).get("reason") == "annulled":
                 continue
-            rows = self._matches.entries(number)
-            entries = [Entry.read(row.entry) for row in rows]
-            papers = self._matches.papers(number, len(match.games), 0, None)
-            open_papers = {path: content for path, content in papers.items() if _PAPERS.fullmatch(path)}
-            outcome = match.outcome or {}
-            summary = self._summary(match) | {
-                "winner": match.name(outcome["winner"]) if outcome.get("winner") else None,
-                "reason": str(outcome.get("reason", "")),
-                "ended": entries[-1].time[:10],
-                "turns": sum(ended.turns for ended in match.games),
-            }
-            bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
-            readable = bare and entries[0].body.get("bundle") in BUNDLES
-            bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
-            press = [
-                {"game": row.game, "turn": row.turn, "by": row.player, "text": row.text}
-                for row in self._matches.press(number)
-            ]
-            seen = self._archive.first_seen(number)
-            logged = [(seen[0], str(seen[1]))] if seen else []
-            yield Finished(summary, bundle, dict(_forms(match, entries, papers)), press, logged)
+            yield self._finished(number, match)
+
+    def _finished(self, number: int, match: Match) -> Finished:
+        """The outcome of a match, its bundle unless keys in it name addresses, its signed forms, press and log."""
+        rows = self._matches.entries(number)
+        entries = [Entry.read(row.entry) for row in rows]
+        papers = self._matches.papers(number, len(match.games), 0, None)
+        open_papers = {path: content for path, content in papers.items() if _PAPERS.fullmatch(path)}
+        outcome = match.outcome or {}
+        summary = self._summary(match) | {
+            "winner": match.name(outcome["winner"]) if outcome.get("winner") else None,
+            "reason": str(outcome.get("reason", "")),
+            "ended": entries[-1].time[:10],
+            "turns": sum(ended.turns for ended in match.games),
+        }
+        bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
+        readable = bare and entries[0].body.get("bundle") in BUNDLES
+        bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
+        press = [
+            {"game": row.game, "turn": row.turn, "by": row.player, "text": row.text}
+            for row in self._matches.press(number)
+        ]
+        seen = self._archive.first_seen(number)
+        logged = [(seen[0], str(seen[1]))] if seen else []
+        return Finished(summary, bundle, dict(_forms(match, entries, papers)), press, logged)
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
@@ -182,14 +186,12 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     except (Unreadable, UnicodeDecodeError):
         return None
     reading = commands.parse(text)
-    if len(reading.commands) != 1 or reading.ignored or reading.optout:
-        return None
-    (command,) = reading.commands
-    if not commands.COMMANDS[command.name].published or command.faults or set(text) & _REMARKS:
+    single = len(reading.commands) == 1 and not (reading.ignored or reading.optout or set(text) & _REMARKS)
+    if not single or reading.commands[0].faults or not commands.COMMANDS[reading.commands[0].name].published:
         return None
     texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
-    armor = next((found[0] for one in texts if (found := _ARMOR.search(one))), None)
-    return f"{signed}{'' if signed.endswith(chr(10)) else chr(10)}{armor}\n" if armor else None
+    armor = next(filter(None, map(_ARMOR.search, texts)), None)
+    return f"{signed.removesuffix(chr(10))}\n{armor[0]}\n" if armor else None
 
 
 _ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.letters.draft import OutgoingLetter
+from pbem.desk.daily_limits import PASSED_ON, tell_operator
 from pbem.mail.message import Letter
 from pbem.phrase import Phrase
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from pbem.store.inbox import InboxRow
 
 __all__ = ["pass_on"]
-
-_A_DAY = 20
-"""How many letters a day are passed on: anybody may write to these addresses."""
 
 _MOST = 1024 * 1024
 """How many octets of a letter are attached; of a longer one the operator is told where it is."""
@@ -37,21 +34,16 @@ def pass_on(desk: Desk, row: InboxRow, letter: Letter | Unreadable, now: datetim
     round_about = operator.lower() in {to.lower() for to in row.envelope.recipients}
     if not operator or round_about or row.envelope.sender.lower() in ours:
         return "to the operator, kept"
-    if (count := desk.today("letters passed on", now)) > _A_DAY:
-        return "to the operator, one too many"
     subject = letter.subject if isinstance(letter, Letter) else ""
+    attached = [("letter.eml", "application/octet-stream", row.raw)] if len(row.raw) <= _MOST else []
     facts = {
         "to": ", ".join(row.envelope.recipients),
         "sender": row.envelope.sender or "<>",
         "about": subject,
         "received": row.received,
         "inbox": row.id,
-        "attached": len(row.raw) <= _MOST,
-        "last": count == _A_DAY,
+        "attached": bool(attached),
     }
-    text = desk.letters.draft("letters/passed_on.txt", **facts)
-    out = OutgoingLetter(Phrase("[pbem] A letter to {to}", to=facts["to"]), text)
-    if facts["attached"]:
-        out.attachments.append(("letter.eml", "application/octet-stream", row.raw))
-    desk.letters.send(operator, out, now)
-    return "passed on to the operator"
+    to_role = Phrase("[pbem] A letter to {to}", to=facts["to"])
+    passed_on = tell_operator(desk, PASSED_ON, now, to_role, facts, attached=attached)
+    return "passed on to the operator" if passed_on else "to the operator, one too many"

@@ -15,11 +15,13 @@ from pbem.match import progress
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import moved
 from pbem.match.keys import Player
+from pbem.match.state import RUNNING
 from pbem.match.step import Step
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from pbem.desk.caller import Caller
@@ -31,7 +33,18 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.tokens import Place
 
-__all__ = ["SeatContext", "answered_at", "commit", "own_match", "pinned", "seat_at", "seated_at", "without_keys"]
+__all__ = [
+    "SeatContext",
+    "answered_at",
+    "commit",
+    "find_seat",
+    "own_match",
+    "pinned",
+    "running",
+    "seat_at",
+    "seated_at",
+    "without_keys",
+]
 
 _ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
 """The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
@@ -101,30 +114,35 @@ class SeatContext:
 
     def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
         """A separate letter to another seat of the match."""
-        letter_writer, match_letters = self.desk.letters, self.desk.match_letters
-        out = match_letters.thread(self.match, self.row, seat, subject)
-        m = match_letters.facts(self.match, self.row, seat, self.match)
-        out.text = letter_writer.draft(f"letters/{template}.txt", m=m, **facts)
-        letter_writer.post(self.row, seat, [(template, out)], self.match, now)
+        out = self.desk.match_letters.about(self.match, self.row, seat, subject, template, **facts)
+        self.desk.letters.post(self.row, seat, [(template, out)], self.match, now)
+
+
+def find_seat(desk: Desk, number: int, player: str) -> SeatContext | None:
+    """A player's seat in a match; None if there is none."""
+    loaded = desk.archive.load(number)
+    seat = loaded[0].seat_of(player) if loaded else None
+    return SeatContext(desk, *loaded, seat) if loaded and seat else None
 
 
 def seat_at(desk: Desk, number: int, player: str) -> SeatContext:
-    """A player's seat in a match; raises KeyError if there is none."""
-    loaded = desk.archive.load(number)
-    seat = loaded[0].seat_of(player) if loaded else None
-    if loaded is None or seat is None:
-        raise KeyError(number)
-    return SeatContext(desk, *loaded, seat)
+    """The seat of a player who has one in this match."""
+    seated = find_seat(desk, number, player)
+    assert seated is not None
+    return seated
+
+
+def running(desk: Desk, player: str) -> Iterator[SeatContext]:
+    """A player's seats in all matches that are under way, oldest first."""
+    for number in desk.archive.matches.of_player(player, RUNNING):
+        yield seat_at(desk, number, player)
 
 
 def answered_at(desk: Desk, caller: Caller) -> SeatContext | None:
     """The seat whose letter a player without a key answers, whatever the answer says; None if there is none."""
     if caller.player is None or caller.answers is None:
         return None
-    try:
-        return seat_at(desk, caller.answers[0], caller.player.name)
-    except KeyError:
-        return None
+    return find_seat(desk, caller.answers[0], caller.player.name)
 
 
 def own_match(desk: Desk, caller: Caller) -> str | None:
@@ -147,12 +165,10 @@ def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
 
     Anything due in the match by now is done first. Raises `Refused`.
     """
-    assert caller.player is not None
     name = command.match or ""
-    try:
-        seated = seat_at(desk, int(name.removeprefix("m") or 0), caller.player.name)
-    except KeyError:
-        raise Refused(Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))) from None
+    seated = find_seat(desk, int(name.removeprefix("m") or 0), caller.known_player.name)
+    if seated is None:
+        raise Refused(Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours")))
     step = seated.step(caller.now)
     moved.catch_up(step)
     if step.entries:

@@ -11,22 +11,24 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, left_today
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.mail.commands import Command
     from pbem.mail.message import Letter
+    from pbem.store.daily import Daily
     from pbem.store.inbox import InboxRow
     from pbem.store.vouched import Vouched
 
 __all__ = ["EACH", "Strangers", "enough"]
 
-EACH = 3
+EACH = ANSWER_TO_STRANGER.most
 """How many such answers an address gets in a day."""
 
 _UNDOTTED = ("gmail.com", "googlemail.com")
@@ -34,14 +36,12 @@ _UNDOTTED = ("gmail.com", "googlemail.com")
 
 
 class Strangers:
-    """Decides how an unsigned letter is answered; `today` counts what happened today, by a mark."""
+    """Decides how an unsigned letter is answered; `in_all` is the most that strangers are answered a day."""
 
-    def __init__(
-        self, mailboxes: ReplyTokens, vouched: Vouched, today: Callable[[str, datetime], int], in_all: int
-    ) -> None:
+    def __init__(self, mailboxes: ReplyTokens, vouched: Vouched, daily: Daily, in_all: int) -> None:
         self._mailboxes = mailboxes
         self._vouched = vouched
-        self._today = today
+        self._daily = daily
         self._in_all = in_all
 
     def vouched_for(self, letter: Letter, row: InboxRow) -> bool:
@@ -58,9 +58,9 @@ class Strangers:
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
-        if self._today(f"answers to {_normal(address)}", now) > EACH:
+        if left_today(self._daily, ANSWER_TO_STRANGER, now, _normal(address)) < 0:
             return False  # and what is not answered uses up nobody else's
-        return self._today("answers to strangers", now) <= self._in_all
+        return left_today(self._daily, ANSWER_TO_STRANGERS, now, most=self._in_all) >= 0
 
 
 def enough(commands: Sequence[Command]) -> list[Command]:

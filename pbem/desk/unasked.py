@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.desk.daily_limits import UNASKED, left_today
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["EACH", "may_be_written", "next_due", "send"]
-
-EACH = 3
-"""How many such letters a player gets at once in a day."""
+__all__ = ["may_be_written", "next_due", "send"]
 
 _LISTED = 50
 """How many matches the letter names."""
@@ -32,7 +30,7 @@ _LISTED = 50
 def may_be_written(desk: Desk, player: str, by: Sequence[str], match: int, now: datetime) -> bool:
     """Whether a player is told at once of a match in which these want to play; otherwise it waits for the letter."""
     known = any(desk.people.played_together(player, other) for other in by)
-    if known or desk.people.is_program(player) or desk.today(f"unasked {player}", now) <= EACH:
+    if known or desk.people.is_program(player) or left_today(desk.daily, UNASKED, now, player) >= 0:
         return True
     due = next_digest(now, desk.time.zone(player))
     desk.people.hold_back(player, match, to_db(due))
@@ -60,9 +58,7 @@ def send(desk: Desk, now: datetime) -> None:
 
 def _line(desk: Desk, name: str, number: int) -> dict[str, str] | None:
     """A match that is proposed to the player, or in which a seat is; None if nobody waits for an answer any more."""
-    loaded = desk.archive.load(number)
-    assert loaded is not None
-    match, row = loaded
+    match, row = desk.archive.known(number)
     asked = any(seat.player == name and not seat.accepted for seat in row.seats)
     proposed = match.phase == "proposed" and asked
     nominated = any(found.name == name for found in match.nominated.values())

@@ -121,10 +121,6 @@ class Desk:
             outages=cache(self.time.outages),
         )
 
-    def today(self, mark: str, now: datetime) -> int:
-        """How often something happened today, by a mark, this time included."""
-        return self.daily.count(mark, now)
-
     @cached_property
     def server_key(self) -> str:
         """The server's public key, in hexadecimal digits."""
@@ -217,7 +213,7 @@ class Desk:
     def strangers(self) -> Strangers:
         """How letters are answered for whose sender nobody vouches."""
         vouched = Vouched(self.database)
-        return Strangers(self.mailboxes, vouched, self.today, self.config.limits.answers_to_strangers)
+        return Strangers(self.mailboxes, vouched, self.daily, self.config.limits.answers_to_strangers)
 
     @cached_property
     def letters(self) -> LetterWriter:

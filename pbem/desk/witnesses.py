@@ -14,6 +14,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.desk.daily_limits import (
+    LOG_REFUSED,
+    LOG_REPEATED,
+    WITNESS_BEHIND,
+    WITNESS_REFUSED,
+    left_today,
+    tell_operator,
+)
 from pbem.desk.decisions import decide
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.transcript import statement
@@ -21,7 +29,7 @@ from pbem.phrase import Phrase
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, Request
 from pbem.tlog.note import NotANote, Note, Signature, holds, signed
-from pbem.tlog.witness import REPEATED, Known, answer, answer_text
+from pbem.tlog.witness import Known, answer, answer_text
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -43,9 +51,6 @@ _AT_ONCE = 200
 
 _AGAIN = timedelta(hours=1)
 """After how long a witness that did not answer is asked again."""
-
-_ACCUSED = 3
-"""How often a day, at most, the operator is told that a witness refused."""
 
 _MOST = 16 * 1024
 """How much of a letter is read: a request with the longest proof is shorter."""
@@ -181,13 +186,11 @@ def _tell_operator(desk: Desk, witness: Correspondent, why: str, text: str, now:
     Letters that prove themselves are counted apart, because anybody can use up the count of the others.
     """
     proved = not witness.by_http and _convicts(desk, text)
-    mark = f"witness {witness.key.name} {'proved' if proved else 'refused'}"
-    if desk.config.operator and desk.today(mark, now) <= _ACCUSED:
-        facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http, "proved": proved}
-        draft = desk.letters.draft("letters/witness_refused.txt", **facts)
-        refuses = Phrase("[pbem] A witness refuses our log")
-        subject = refuses if why else Phrase("[pbem] A witness does not know our log")
-        desk.letters.send(desk.config.operator, OutgoingLetter(subject, draft), now)
+    about = witness.key.name, "proved" if proved else "refused"
+    facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http, "proved": proved}
+    refuses = Phrase("[pbem] A witness refuses our log")
+    subject = refuses if why else Phrase("[pbem] A witness does not know our log")
+    tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=about)
 
 
 def _convicts(desk: Desk, text: str) -> bool:
@@ -239,7 +242,7 @@ def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str
     asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
     if asked is None or asked.size == size or latest is None or Note.read(latest.note).by(witness.key):
         return f"witness knows {size}"
-    if desk.today(f"witness {witness.key.name} behind", now) > REPEATED:
+    if left_today(desk.daily, WITNESS_BEHIND, now, witness.key.name) < 0:
         return f"witness knows {size}; not asked from there any more today"
     _ask(desk, witness, size, now)
     return f"witness knows {size}, asked from there"
@@ -307,7 +310,7 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
     if made.outcome in {"forked", "unproved"}:
         _LOG.error("a log was refused", log=origin, why=made.outcome)
         _tell_of_refusal(desk, origin, made.outcome, said, now)
-    if not made.grew and desk.today(f"log {origin} repeated", now) > REPEATED:
+    if not made.grew and left_today(desk.daily, LOG_REPEATED, now, origin) < 0:
         return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
     _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), said, now)
     return f"checkpoint of {origin}: {made.outcome}"
@@ -318,9 +321,8 @@ def _tell_of_refusal(desk: Desk, origin: str, why: str, text: str, now: datetime
 
     A fork is counted apart: anybody who carries the log's letters can use up the count of what proves nothing.
     """
-    if desk.config.operator and desk.today(f"log {origin} {why}", now) <= _ACCUSED:
-        draft = desk.letters.draft("letters/log_refused.txt", name=origin, forked=why == "forked", text=text)
-        forked = Phrase("[pbem] The log of {name} forked", name=origin)
-        unproved = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
-        subject = forked if why == "forked" else unproved
-        desk.letters.send(desk.config.operator, OutgoingLetter(subject, draft), now)
+    facts = {"name": origin, "forked": why == "forked", "text": text}
+    forked = Phrase("[pbem] The log of {name} forked", name=origin)
+    unproved = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
+    subject = forked if why == "forked" else unproved
+    tell_operator(desk, LOG_REFUSED, now, subject, facts, about=(origin, why))

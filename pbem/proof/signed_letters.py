@@ -565,10 +565,8 @@ def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
         return False
     if kind.startswith("extend "):
         return command.name == "extend" and given.get("time") == int(kind.split()[1])
-    if kind.startswith(("draw ", "annul ")):
-        return f"{command.name} {given.get('word')}" == kind
-    if kind == "claim":
-        return command.name == "claim"
+    if kind == "claim" or kind.startswith(("draw ", "annul ")):
+        return " ".join(filter(None, [command.name, given.get("word")])) == kind
     if kind.startswith("substitute "):
         return command.name == "substitute" and place.items() <= command.fields.items() and _sentence(command) == kind
     if command.name != "resign":

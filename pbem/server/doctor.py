@@ -110,14 +110,18 @@ def surroundings(config: Config) -> Iterator[Finding]:
         for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
             if file and not os.access(file, os.R_OK):
                 yield Finding(False, name, f"{file} cannot be read")
-    if (file := config.house.config) and not os.access(file, os.R_OK):
-        yield Finding(False, "house", f"{file} cannot be read")
-    elif config.house_name and not config.house.address:
-        yield Finding(False, "house", f"nobody can register as {config.house_name}: give its address")
+    yield from _house(config)
     if config.dkim.selector:
         yield _dkim(config)
     if not config.operator:
         yield Finding(False, "operator", "nobody is told of letters set aside and of dead addresses: set an address")
+
+
+def _house(config: Config) -> Iterator[Finding]:
+    if (file := config.house.config) and not os.access(file, os.R_OK):
+        yield Finding(False, "house", f"{file} cannot be read")
+    elif config.house_name and not config.house.address:
+        yield Finding(False, "house", f"nobody can register as {config.house_name}: give its address")
 
 
 def _mailbox(config: Config) -> Iterator[Finding]:
@@ -279,9 +283,7 @@ def transcripts(database: Database, vault: Vault, config: Config, server_key: st
 
 
 def _transcript(archive: MatchRepository, number: int, server_key: str) -> Finding:
-    loaded = archive.load(number)
-    assert loaded is not None
-    match, row = loaded
+    match, row = archive.known(number)
     rows = archive.matches.entries(number)
     if not rows:
         return Finding(row.phase not in RUNNING | {"closed"}, match.id, f"{row.phase}, no transcript")

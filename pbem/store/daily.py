@@ -33,9 +33,3 @@ class Daily:
             (mark, day),
         )
         return int(before) + 1
-
-    def first(self, mark: str, now: datetime) -> bool:
-        """Count once more, in the caller's transaction; returns whether this was the first time today."""
-        known = self._database.scalar("SELECT day FROM daily WHERE mark = ?", (mark,))
-        self.count(mark, now)
-        return bool(known != now.date().isoformat())

@@ -16,6 +16,7 @@ from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 
 from pbem.config.server import HousePlayer, Identity
+from pbem.desk.daily_limits import DailyLimit
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.documents import Evidence, Opening
@@ -707,7 +708,7 @@ def test_two_people_without_keys(post: Post) -> None:
 
 def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     _, bob = post.begun()
-    monkeypatch.setattr("pbem.desk.authenticate._UNSIGNED", 3)
+    monkeypatch.setattr("pbem.desk.daily_limits.UNSIGNED", DailyLimit("unsigned {}", 3))
     for number in range(5):
         post.referee.deliver(post.referee.raw(bob, f"orders m1 turn 1 end {number}"), "eve@evil.example")
     assert len([letter for letter in bob.letters if "Refused" in body(letter)]) <= 3

@@ -164,8 +164,7 @@ def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
 
 def whoami(desk: Desk, caller: Caller, _command: Command) -> Reply:
     """`whoami`: the account, its addresses, keys and settings."""
-    assert caller.player is not None
-    return _account(desk, caller.player)
+    return _account(desk, caller.known_player)
 
 
 def _account(desk: Desk, player: PlayerRow) -> Reply:
@@ -176,18 +175,17 @@ def _account(desk: Desk, player: PlayerRow) -> Reply:
 
 def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`set`: time zone, language, how letters come and what they contain; and that the player is a program."""
-    assert caller.player is not None
     name, value = command.arguments["setting"]
     if name == "program":
-        _judge_program(desk, caller, caller.player, value)
+        _judge_program(desk, caller, caller.known_player, value)
     if name == TIMEZONE:
         zone = zone_named(value)
         if zone is None:
             raise Refused(Fault("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC")))
         value = zone
-    desk.players.choose(caller.player.name, name, value)
+    desk.players.choose(caller.known_player.name, name, value)
     if (name, value) == ("mail", "each"):
-        desk.letters.hurry(caller.player.name, caller.now)
+        desk.letters.hurry(caller.known_player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
     return Reply("set", {"name": name, "value": value, "now": now})
 

@@ -27,8 +27,7 @@ _MOST = 500
 
 def block(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`block`: nothing more comes from a player."""
-    assert caller.player is not None
-    player, name = caller.player.name, command.arguments["name"]
+    player, name = caller.known_player.name, command.arguments["name"]
     if name == player:
         raise Refused(Fault("block", name, Phrase("this is you")))
     if len(desk.people.blocked(player)) >= _MOST:
@@ -39,8 +38,7 @@ def block(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 def unblock(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`unblock`: letters come from the player again."""
-    assert caller.player is not None
-    player, name = caller.player.name, command.arguments["name"]
+    player, name = caller.known_player.name, command.arguments["name"]
     if not desk.people.unblock(player, name):
         raise Refused(Fault("unblock", name, Phrase("you do not block {name}", name=name)))
     return Reply("block", {"name": name, "off": True, "blocked": desk.people.blocked(player)})

@@ -24,29 +24,27 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS", "no_such_game"]
 
+_OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
+_OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
+
 
 def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
     """`help`: one command, a topic, a game, or how to begin and all commands."""
-    topic = command.arguments.get("topic")
-    spec = COMMANDS.get(topic or "")
+    topic, pages = command.arguments.get("topic"), desk.config.pages
+    if topic is None:
+        return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": served(pages, "index")})
+    spec = COMMANDS.get(topic)
     if spec is not None and spec.topic is None:
         return Reply("help_command", {"form": spec, "options": OPTIONS, "settings": SETTINGS, "games": titles()})
-    if topic == "signing":
-        return Reply("help_signing")
-    if topic == "mailbox":
-        return Reply("help_mailbox")
-    of_keys = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
-    if topic and topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in of_keys}:
-        return Reply("help_keys", {"forms": of_keys, "delay": keys.delay(desk)})
-    of_sealed = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
-    if topic == "sealed" or topic in {spec.name for spec in of_sealed}:
-        return Reply("help_sealed", {"forms": of_sealed})
-    pages = desk.config.pages
-    if topic is not None and topic in GAMES:
+    if topic in {"signing", "mailbox"}:
+        return Reply(f"help_{topic}")
+    if topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in _OF_KEYS}:
+        return Reply("help_keys", {"forms": _OF_KEYS, "delay": keys.delay(desk)})
+    if topic == "sealed" or topic in {spec.name for spec in _OF_SEALED}:
+        return Reply("help_sealed", {"forms": _OF_SEALED})
+    if topic in GAMES:
         return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": served(pages, topic)})
-    if topic is not None:
-        raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
-    return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": served(pages, "index")})
+    raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
 
 
 def games(_desk: Desk, _caller: Caller, _command: Command) -> Reply:

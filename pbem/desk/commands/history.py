@@ -72,10 +72,9 @@ def _is_awaited(seated: SeatContext, seat: int) -> bool:
 
 def _all_matches(desk: Desk, caller: Caller) -> Reply:
     """All matches of the player: what is due, by when, and how they stand."""
-    assert caller.player is not None
     matches, over = [], 0
-    for number in desk.archive.matches.of_player(caller.player.name):
-        seated = seat_at(desk, number, caller.player.name)
+    for number in desk.archive.matches.of_player(caller.known_player.name):
+        seated = seat_at(desk, number, caller.known_player.name)
         if seated.match.phase in _SHOWN:
             matches.append(_line(desk, seated))
         else:
@@ -114,8 +113,7 @@ def diary(desk: Desk, caller: Caller, command: Command) -> Reply:
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
         raise Refused(Fault("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted")))
-    assert caller.player is not None
-    zone = zone_named(desk.players.setting(caller.player.name, TIMEZONE, "UTC")) or "UTC"
+    zone = zone_named(desk.players.setting(caller.known_player.name, TIMEZONE, "UTC")) or "UTC"
     days: dict[str, list[_Happening]] = {}
     for line in sorted(_happenings(desk, seated), key=attrgetter("time")):
         local = line.time.astimezone(ZoneInfo(zone))

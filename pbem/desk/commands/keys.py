@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import keys
+from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, WRONG_CODE, left_today
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
 from pbem.games import Fault, Refused
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
+    from pbem.desk.daily_limits import DailyLimit
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.store.players import PlayerRow
@@ -42,11 +44,8 @@ _MOST_KEYS = 10
 
 _MOST_ADDRESSES = 5
 
-_CHANGES_A_DAY = 10
-"""How often a day a player may change keys: opponents are told of each."""
-
-_LETTERS_A_DAY = 5
-"""How many challenges a day are mailed for one player to an address that need not have asked for them."""
+_MOST_WAITING = 5
+"""How many new keys of a player may await confirmation that were asked for in the same way."""
 
 _NO_KEY = Phrase(
     "you have no key yet; `recover` with a key below it makes it yours, after notice to your opponents and a delay"
@@ -65,7 +64,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("keys")
 def add(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`key add`: an old key asks for a new one."""
     _demand_key(caller, command)
-    player = _player(caller)
+    player = caller.known_player
     _fit(caller, command)
     key = _new_key(desk, caller, command)
     if len(player.keys) >= _MOST_KEYS:
@@ -78,7 +77,7 @@ def add(desk: Desk, caller: Caller, command: Command) -> Reply:
 def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`key revoke`: a key no longer counts."""
     _demand_key(caller, command)
-    player = _player(caller)
+    player = caller.known_player
     _fit(caller, command)
     given = command.arguments["fingerprint"]
     if gone := key_changes.named((key.fingerprint for key in player.former), given):
@@ -95,7 +94,7 @@ def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
             " (`recover CODE`)"
         )
         raise Refused(Fault(command.name, given, reason))
-    _count(desk, player, caller.now)
+    _demand_left(desk, KEY_CHANGE, player, caller.now, "key")
     desk.players.revoke_key(found[0], to_db(caller.now))
     desk.changes.forget(player.name, asked_by=found[0])
     change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
@@ -112,23 +111,24 @@ def keep(desk: Desk, caller: Caller, _command: Command) -> Reply:
 
 def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`recover`: all keys are lost, and a new one replaces them."""
-    player = _player(caller)
+    player = caller.known_player
     key = _new_key(desk, caller, command)
     code = command.arguments.get("code")
     if code is None:
         return _recover_by_mailbox(desk, caller, command, player, key)
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
     if not keys.is_code(desk, player, code):
-        count = desk.today(f"wrong codes {player.name}", caller.now)
-        log = _LOG.warning if count == desk.config.recovery.codes_per_day + 1 else _LOG.info
-        log("wrong recovery code", player=player.name, today=count)
+        most = desk.config.recovery.codes_per_day
+        left = left_today(desk.daily, WRONG_CODE, caller.now, player.name, most=most)
+        log = _LOG.warning if left == -1 else _LOG.info
+        log("wrong recovery code", player=player.name, today=most - left)
         return refusal(command, Phrase("this is not your recovery code"))
     return _challenge(desk, caller, player, key, "recovery-code", None, b"")
 
 
 def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`address add`: one more mailbox to write from: the challenge mailed there must come back signed."""
-    player = _player(caller)
+    player = caller.known_player
     address = command.arguments["address"]
     local, _, domain = address.lower().partition("@")
     own = desk.config.mail_address.partition("@")
@@ -146,7 +146,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
                 Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES),
             )
         )
-    _spare(desk, f"address challenges {player.name}", command.name, caller.now)
+    _demand_left(desk, ADDRESS_CHALLENGE, player, caller.now, command.name)
     challenge = desk.world(caller.now).salt()
     desk.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}
@@ -208,7 +208,7 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
     """The new key has signed."""
     if waiting.proof == "mailbox":
         return _wait(desk, caller, player, waiting)
-    _count(desk, player, caller.now)
+    _demand_left(desk, KEY_CHANGE, player, caller.now, "key")
     if waiting.proof == "recovery-code":
         change, code = keys.replace_all(desk, player, waiting, caller.letter.raw, caller.now)
     else:
@@ -222,7 +222,7 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
 
 
 def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: PlayerRow, key: Key) -> Reply:
-    if not caller.tokens and desk.today(f"recoveries {player.name}", caller.now) > _LETTERS_A_DAY:
+    if not caller.tokens and left_today(desk.daily, RECOVERY, caller.now, player.name) < 0:
         return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
     asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), keys.delay(desk)
     subject = Phrase("Somebody says that your keys are lost")
@@ -267,7 +267,7 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
         raise Refused(Fault(command.name, None, reason))
     if key.state != "pinned":
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
-    player = _player(caller)
+    player = caller.known_player
     if any(key.fingerprint == known.fingerprint for known in player.keys):
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
     if desk.players.owner(key.fingerprint):
@@ -287,7 +287,7 @@ def _challenge(
     if same is not None and same.due is not None:
         raise Refused(Fault("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs")))
     # By the mailbox alone anybody can ask: who did is not to be in the way of who may.
-    if proof != "mailbox" and same is None and len(waiting) >= _LETTERS_A_DAY:
+    if proof != "mailbox" and same is None and len(waiting) >= _MOST_WAITING:
         raise Refused(Fault("key", None, Phrase("too many new keys await confirmation; confirm one of them")))
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
     challenge = same.challenge if same else desk.world(now).salt()
@@ -296,42 +296,25 @@ def _challenge(
     return Reply("challenge", facts)
 
 
-def _count(desk: Desk, player: PlayerRow, now: datetime) -> None:
-    if desk.today(f"key changes {player.name}", now) > _CHANGES_A_DAY:
-        raise Refused(
-            Fault(
-                "key",
-                None,
-                Phrase(
-                    "keys may be changed {changes_a_day} times a day; try again tomorrow",
-                    changes_a_day=_CHANGES_A_DAY,
-                ),
-            )
-        )
+_TOO_OFTEN = {
+    KEY_CHANGE: Phrase(
+        "keys may be changed {changes_a_day} times a day; try again tomorrow", changes_a_day=KEY_CHANGE.most
+    ),
+    ADDRESS_CHALLENGE: Phrase(
+        "{letters_a_day} such letters went out today; try again tomorrow", letters_a_day=ADDRESS_CHALLENGE.most
+    ),
+}
 
 
-def _spare(desk: Desk, mark: str, name: str, now: datetime) -> None:
-    if desk.today(mark, now) > _LETTERS_A_DAY:
-        raise Refused(
-            Fault(
-                name,
-                None,
-                Phrase(
-                    "{letters_a_day} such letters went out today; try again tomorrow",
-                    letters_a_day=_LETTERS_A_DAY,
-                ),
-            )
-        )
+def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
+    """Refuse a command if it would tell others too often today."""
+    if left_today(desk.daily, limit, now, player.name) < 0:
+        raise Refused(Fault(name, None, _TOO_OFTEN[limit]))
 
 
 def _demand_key(caller: Caller, command: Command) -> None:
     if caller.verdict.kind != "valid":
         raise Refused(Fault(command.name, None, _NO_KEY))
-
-
-def _player(caller: Caller) -> PlayerRow:
-    assert caller.player is not None
-    return caller.player
 
 
 def _fit(caller: Caller, command: Command) -> None:

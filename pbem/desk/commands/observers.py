@@ -29,7 +29,6 @@ _RANKED = 50
 
 def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`observe`: the caller observes a public match from now on."""
-    assert caller.player is not None
     name = command.match or ""
     loaded = desk.archive.load(int(name.removeprefix("m") or 0))
     if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
@@ -38,19 +37,18 @@ def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
     if match.phase not in RUNNING:
         over = Phrase("this match is over, and there is nothing more to watch")
         raise Refused(Fault("observe", name, over))
-    if match.seat_of(caller.player.name):
+    if match.seat_of(caller.known_player.name):
         raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))
     desk.people.opt_in(caller.address)
-    desk.people.observe(row.number, caller.player.name, to_db(caller.now))
+    desk.people.observe(row.number, caller.known_player.name, to_db(caller.now))
     facts = {"m": desk.match_letters.public_facts(match, row), "view": match.view(None)}
     return Reply("observe", facts)
 
 
 def unobserve(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`unobserve`: the caller no longer observes it."""
-    assert caller.player is not None
     name = command.match or ""
-    if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.player.name):
+    if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.known_player.name):
         raise Refused(Fault("unobserve", name, Phrase("you do not watch this match")))
     return Reply("unobserve", {"name": name})
 

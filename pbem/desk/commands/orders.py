@@ -139,9 +139,7 @@ def preview(desk: Desk, caller: Caller, command: Command) -> Reply:
     if command.arguments["turn"] != match.turn:
         raise Refused(
             Fault(
-                "preview",
-                f"turn {command.arguments['turn']}",
-                Phrase("turn {turn} is being played", turn=match.turn),
+                "preview", f"turn {command.arguments['turn']}", Phrase("turn {turn} is being played", turn=match.turn)
             )
         )
     orders = match.rules.order(match.position, seated.seat, command.block or "")

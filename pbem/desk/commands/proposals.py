@@ -58,9 +58,8 @@ def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
 
 def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list."""
-    assert caller.player is not None
     game, lines = command.arguments["rules"], dict(command.options)
-    names, free, faults = _wanted(desk, caller.player.name, command.arguments.get("players", ()))
+    names, free, faults = _wanted(desk, caller.known_player.name, command.arguments.get("players", ()))
     unasked = {fault.token for fault in faults}
     more, wrong = _more_seats(game, len(names), lines.pop("seats", None))
     free |= dict.fromkeys(more)
@@ -73,11 +72,10 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     terms = None
     try:
         terms = Terms.propose(game, lines, names, desk.config.clock.settle)
+        faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
     except Refused as refused:
         faults += refused.faults
-    if terms is not None:
-        faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
-    if desk.archive.matches.pending(caller.player.name) >= _PENDING:
+    if desk.archive.matches.pending(caller.known_player.name) >= _PENDING:
         faults.append(Fault("new", None, Phrase("too many of your proposals are unanswered; withdraw one first")))
     if faults or terms is None:
         raise Refused(*faults)
@@ -90,8 +88,8 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     for seat, address in free.items():
         desk.people.keep_free(number, seat, address)
         if address is not None:
-            told[address] = _invite(desk, address, caller.player.name, terms, number, caller.now)
-    seated = seat_at(desk, number, caller.player.name)
+            told[address] = _invite(desk, address, caller.known_player.name, terms, number, caller.now)
+    seated = seat_at(desk, number, caller.known_player.name)
     if not free:
         _propose(desk, seated, caller.now)
     facts = {"invited": told, "free": free} | seated.facts()
@@ -198,9 +196,7 @@ def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object
     """The open list in words, and for programs."""
     found, items = list[dict[str, object]](), list[JsonObject]()
     for number in desk.people.open_matches(_LISTED):
-        loaded = desk.archive.load(number)
-        assert loaded is not None
-        match, _ = loaded
+        match, _ = desk.archive.known(number)
         if reader and _is_blocked(desk, match, reader):
             continue
         free = [seat for seat, kept in desk.people.free(number).items() if kept is None]
@@ -218,31 +214,28 @@ def _is_blocked(desk: Desk, match: Match, player: str) -> bool:
 
 def join(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`join`: a seat in a match of the open list is taken."""
-    assert caller.player is not None
     name = command.match or ""
     number = int(name.removeprefix("m") or 0)
     free = desk.people.free(number)
     seat = next((seat for seat, kept in free.items() if kept is None), None)
     loaded = desk.archive.load(number)
-    if seat is None or (loaded and _is_blocked(desk, loaded[0], caller.player.name)):
+    if seat is None or (loaded and _is_blocked(desk, loaded[0], caller.known_player.name)):
         raise Refused(
             Fault("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
         )
-    if loaded and loaded[0].seat_of(caller.player.name):
+    if loaded and loaded[0].seat_of(caller.known_player.name):
         raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
-    if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.player.name)):
+    if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.known_player.name)):
         raise Refused(*keyless)
     desk.people.opt_in(caller.address)
-    seated = _seat(desk, number, seat, caller.player.name, caller.now, tell=False)
+    seated = _seat(desk, number, seat, caller.known_player.name, caller.now, tell=False)
     facts = {"standings": _standings(desk, seated.match, seat)}
     return Reply("join", facts | seated.facts(), at=seated)
 
 
 def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
     """Give a free seat to a player; with the last seat the match becomes a proposal, and all are asked."""
-    loaded = desk.archive.load(number)
-    assert loaded is not None
-    terms = loaded[0].terms
+    terms = desk.archive.known(number)[0].terms
     players = tuple(player if other == seat else name for other, name in enumerate(terms.players, 1))
     desk.people.take(number, seat)
     phase = "open" if desk.people.free(number) else "proposed"
@@ -280,9 +273,7 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
     if given != match.rules_hash:
         raise Refused(
             Fault(
-                "accept",
-                given,
-                Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash),
+                "accept", given, Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
             )
         )
     if keyless := without_keys(desk, match.terms, match.name(seated.seat)):

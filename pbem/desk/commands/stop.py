@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.answer_letter import SHORT
+from pbem.desk.caller import Trust
 from pbem.letters.draft import OutgoingLetter
 from pbem.store.database import to_db
 
@@ -25,15 +26,15 @@ __all__ = ["stop"]
 _A_WEEK = timedelta(days=7)
 
 
-def stop(desk: Desk, caller: Caller, place: Mapping[str, str], *, new: bool) -> bool:
+def stop(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
     """Send the address no more mail, if its owner said so; otherwise ask there. Returns whether its owner did.
 
-    `place` is the place that the letter names, `new` whether its proof was never used before.
+    `place` is the place that the letter names.
     """
     answered = next((token for token in caller.tokens if token.purpose == "stop"), None)
     if answered is not None:
         desk.mailboxes.use(answered, caller.letter, caller.now)
-    elif not (new and _says_its_place(desk, caller, place)):
+    elif not (caller.standing.new and _says_its_place(desk, caller, place)):
         _ask(desk, caller)
         return False
     desk.people.opt_out(caller.address, to_db(caller.now))
@@ -53,6 +54,6 @@ def _ask(desk: Desk, caller: Caller) -> None:
     out = OutgoingLetter("", desk.letters.draft("letters/stop.txt"), asks=True, language=caller.language)
     out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
     out.subject = SHORT
-    if not caller.short:
+    if caller.standing.trust is not Trust.STRANGER:
         out.answer(caller.letter)
     desk.letters.send(address, out, now)

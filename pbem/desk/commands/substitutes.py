@@ -38,10 +38,9 @@ _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 
 def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`substitute`: a seat is to change hands, or somebody takes it."""
-    assert caller.player is not None
     number = int((command.match or "").removeprefix("m") or 0)
     loaded = desk.archive.load(number)
-    name = caller.player.name
+    name = caller.known_player.name
     if loaded and not loaded[0].seat_of(name):
         match, row = loaded
         for seat, nomination in match.nominated.items():
@@ -123,8 +122,7 @@ def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
 
 def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> Reply:
     """The nominated player takes the seat, or declines it."""
-    assert caller.player is not None
-    match, seat, name, now = seated.match, seated.seat, caller.player.name, caller.now
+    match, seat, name, now = seated.match, seated.seat, caller.known_player.name, caller.now
     given, left = command.arguments, seated.match.name(seated.seat)
     facts = {"name": name, "leaver": left, "hash": match.rules_hash}
     if (given["name"], given["leaver"]) == (nominated.NOBODY, left):
@@ -136,11 +134,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
         return Reply("substitute", facts | {"state": "declined", "m": _stranger(desk, seated, name)})
     if (given["name"], given["leaver"]) != (name, left):
         raise Refused(
-            Fault(
-                "substitute",
-                None,
-                Phrase("you were asked to take {left}'s seat, and nothing else", left=left),
-            )
+            Fault("substitute", None, Phrase("you were asked to take {left}'s seat, and nothing else", left=left))
         )
     if given.get("hash", match.rules_hash) != match.rules_hash:
         raise Refused(

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from pbem.desk.match_facts import duration
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
-from pbem.desk.seats import seat_at, seated_at
+from pbem.desk.seats import running, seated_at
 from pbem.games import Fault, Refused
 from pbem.match.clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.events import claimed, extended, moved
 from pbem.match.events.vacation import announce
-from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.players import VacationRow
@@ -35,8 +34,7 @@ _AHEAD = 366
 
 def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`vacation`: the player's clocks stand for these days, or run again."""
-    assert caller.player is not None
-    player, now = caller.player.name, caller.now
+    player, now = caller.known_player.name, caller.now
     zone = desk.time.zone(player)
     today = on_a_day(now, zone)
     said = None
@@ -50,8 +48,7 @@ def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
         assert stop.ended is not None
         row = VacationRow(said[0].isoformat(), said[1].isoformat(), to_db(stop.began), to_db(stop.ended))
         desk.players.take_vacation(player, row)
-    for number in desk.archive.matches.of_player(player, RUNNING):
-        seated = seat_at(desk, number, player)
+    for seated in running(desk, player):
         step = seated.step(now)
         moved.catch_up(step)
         runs = step.match.clocks.get(seated.seat)
@@ -67,8 +64,7 @@ def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
 def _deadlines(desk: Desk, player: str) -> dict[str, Phrase]:
     """The player's deadlines, written out, by match."""
     found = {}
-    for number in desk.archive.matches.of_player(player, RUNNING):
-        seated = seat_at(desk, number, player)
+    for seated in running(desk, player):
         runs = seated.match.clocks.get(seated.seat)
         if runs and runs.deadline and seated.match.asked(seated.seat):
             found[seated.match.id] = written(runs.deadline, runs.zone)

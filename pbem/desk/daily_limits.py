@@ -1,0 +1,146 @@
+"""The table of daily limits: who is told what, how often a day; and the one function that reads it.
+
+Strangers can bring about most of these letters, so none of them is sent as often as it is asked for. A limit from the
+configuration, or from the row of a command, is handed to the function. Implements reliability.md, "Limits".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pbem.letters.draft import OutgoingLetter
+from pbem.tlog.witness import REPEATED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from pbem.desk.wiring import Desk
+    from pbem.letters.draft import Enclosed, Facts
+    from pbem.phrase import Phrase
+    from pbem.store.daily import Daily
+
+__all__ = ["DailyLimit", "left_today", "tell_operator"]
+
+
+class DailyLimit(NamedTuple):
+    """One row: the mark in the store, with gaps for whom or what it is about; the most a day; the letter."""
+
+    mark: str
+    most: int = 0
+    """Zero where the configuration or the command says it."""
+    template: str = ""
+    """The letter to the operator that is counted."""
+
+
+# Senders whom nobody vouches for, or in whose name somebody else may have written.
+
+ANSWER_TO_STRANGER = DailyLimit("answers to {}", 3)
+"""A mailbox: a short answer."""
+
+ANSWER_TO_STRANGERS = DailyLimit("answers to strangers")
+"""All such mailboxes together: the same; `limits.answers_to_strangers`."""
+
+REFUSED_SIGNATURE = DailyLimit("notices {}", 10)
+"""An address: that a letter in its name was refused for its signature."""
+
+REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 50)
+"""An address: the same of letters that answer ours: a machine may have written and signed them."""
+
+UNSIGNED = DailyLimit("unsigned {}", 50)
+"""An address: the answer to an unsigned letter, which anybody can write in its name."""
+
+CHANGES_NOTHING = DailyLimit("changing nothing {}", 50)
+"""An address: the answer to an unsigned answer to ours that changes nothing: a machine may have written it."""
+
+# Players.
+
+COMMAND = DailyLimit("{} {} {}")
+"""A player: the answer to a command, by its row; separately for what others may write in the player's name."""
+
+UNASKED = DailyLimit("unasked {}", 3)
+"""A player: at once of a match with strangers; what comes after is named in one letter a day."""
+
+SET_ASIDE = DailyLimit("set aside {}", 3)
+"""A player's address: that a letter from there was set aside."""
+
+RECOVERY = DailyLimit("recoveries {}", 5)
+"""A player: that somebody says the keys are lost, in a letter that anybody can have written."""
+
+WRONG_CODE = DailyLimit("wrong codes {}")
+"""The log: a wrong recovery code of a player, as a warning beyond `recovery.codes_per_day`; all are refused alike."""
+
+ADDRESS_CHALLENGE = DailyLimit("address challenges {}", 5)
+"""An address that a player names, and that need not have asked for it: a challenge."""
+
+KEY_CHANGE = DailyLimit("key changes {}", 10)
+"""A player's opponents: that the keys changed."""
+
+OUT_OF_REACH = DailyLimit("lost {}", 3)
+"""A player's opponents: that letters no longer reach the player, who was heard from in between."""
+
+# The operator.
+
+PASSED_ON = DailyLimit("letters passed on", 20, "passed_on")
+"""The operator: a letter to a role address, to which anybody may write."""
+
+LETTER_SET_ASIDE = DailyLimit("letters set aside", 10, "operator")
+"""The operator: that a letter was set aside; strangers may send many such."""
+
+UNDELIVERED = DailyLimit("letters of failures", 10, "undelivered")
+"""The operator: letters that were not delivered; a forged From must not fill a mailbox."""
+
+CLOCK_STEPPED = DailyLimit("steps of the clock", 5, "clock")
+"""The operator: that the server was down, or its clock was set."""
+
+UNKNOWN_HEAD = DailyLimit("unknown heads {}", 3, "unknown_head")
+"""The operator: that a player cites a head which a match's transcript never had."""
+
+WITNESS_REFUSED = DailyLimit("witness {} {}", 3, "witness_refused")
+"""The operator: that a witness does not cosign; apart where its letter proves a fork, which nobody can use up."""
+
+LOG_REFUSED = DailyLimit("log {} {}", 3, "log_refused")
+"""The operator: that another server's log was refused; apart if it forked, for the same reason."""
+
+LITTLE_ROOM = DailyLimit("little room", 1, "room")
+"""The operator: that the disk is filling up."""
+
+# Witnesses and logs.
+
+WITNESS_BEHIND = DailyLimit("witness {} behind", REPEATED)
+"""A witness: the request from the size that it named."""
+
+LOG_REPEATED = DailyLimit("log {} repeated", REPEATED)
+"""A log: the answer to a request that brought nothing new."""
+
+
+def left_today(daily: Daily, limit: DailyLimit, now: datetime, *about: str, most: int | None = None) -> int:
+    """Count once more, in the caller's transaction; returns how many may follow today.
+
+    0: this is the last one; -1: the first that is too many. `most` is the limit where its row has none.
+    """
+    return (limit.most if most is None else most) - daily.count(limit.mark.format(*about), now)
+
+
+def tell_operator(
+    desk: Desk,
+    limit: DailyLimit,
+    now: datetime,
+    subject: Phrase,
+    facts: Facts,
+    *,
+    about: Sequence[str] = (),
+    attached: Sequence[Enclosed] = (),
+) -> bool:
+    """Write to the operator, if there is one and this is not too much today; returns whether it was written.
+
+    The letter's fact `last_today` says that no more such letters follow today.
+    """
+    left = left_today(desk.daily, limit, now, *about) if desk.config.operator else -1
+    if left >= 0:
+        out = OutgoingLetter(
+            subject, desk.letters.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)
+        )
+        out.attachments += attached
+        desk.letters.send(desk.config.operator, out, now)
+    return left >= 0
