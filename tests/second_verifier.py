@@ -576,7 +576,7 @@ def by_minisign(key: Key, lines: str, text: bytes) -> bool:
 
 
 MINISIGN = re.compile(
-    r"(?m)^untrusted comment:[^\n]*\n(?:(RU\S{98})(?![^\n]*\ntrusted comment:)|"
+    r"(?m)untrusted comment:[^\n]*\n(?:(RU\S{98})(?![^\n]*\ntrusted comment:)|"
     r"(R\S{99})[ \r]*\ntrusted comment: ([^\n]*?)\r?\n(\S{88}))\s*?$"
 )
 RAW = re.compile(r"(?m)^signature: ([A-Za-z0-9+/]{86}==)\s*$")
@@ -585,6 +585,11 @@ CLEAR = re.compile(
     r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[^\n]+\n)*?\r?\n(.*?)\r?\n-----BEGIN PGP SIGNATURE", re.DOTALL
 )
 PASTED = {"ssh": SSH, "minisign": MINISIGN, "ed25519": RAW, "openpgp": PGP}
+ALONE = re.compile(
+    r"\ufeff?\s*(-----BEGIN (SSH|PGP) SIGNATURE-----|untrusted comment:(?![^\n]*\s+RW\S{54}\s*$)"
+    r"|(signature:\s*)?[A-Za-z0-9+/]{86}==\s*$)|(?!\s*-)[^\x00]{0,64}\Z|[^\x09-\x7f]"
+)
+"""How a file begins that holds a signature and nothing else."""
 ENDINGS = re.compile(r"\.(asc|sig|minisig|ed25519|sign)$")
 
 
@@ -611,11 +616,11 @@ def signatures(message: Message) -> list[Signed]:
     parts = list(parts_of(message))
     for one in parts:
         partner = ENDINGS.sub("", one.name)
-        if partner != one.name:
+        if partner != one.name and ALONE.match(one.text):
             signed = [other for other in parts if other.name == partner]
             must(len(signed) == 1, "not one file of this signature")
             found.append(attached(one, signed[0]))
-        elif one.kind == "text/plain" or one.name:
+        elif (one.kind == "text/plain" or one.name) and "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text:
             found += pasted(one.text)
     return found
 
@@ -633,7 +638,7 @@ def pasted(text: str) -> Iterator[Signed]:
     text = re.sub(r"(?m)^>.*\n?", "", text) if re.search(r"(?m)^> ?-----BEGIN|^> ?signature:", text) else text
     must(text.count("-----BEGIN SSH SIGNATURE-----") < 2, "more than one signature")
     for form, pattern in PASTED.items():
-        for found in pattern.finditer(text.replace("\r\n", "\n") if form == "minisign" else text):
+        for found in pattern.finditer(text):
             above = found.string[: found.start()]
             clear = CLEAR.search(text) if form == "openpgp" else None
             if clear:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import json
 import random
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 import second_verifier
+from dresses import DRESSES, WAYS, by_ssh, part, several
 from forgers import checked, proof
 from make_vectors import GOOD, KEPT, LIES, VECTORS, made
+from material import KEYS
 from mutations import mutated, with_body
-from referee import Referee
+from referee import Referee, new
 
+from pbem.identity import parse_key
 from pbem.match.terms import Terms
 from pbem.match.transcript import canonical
 from pbem.proof import bundle
+from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 OPEN = {"openpgp", "smime"}
@@ -142,6 +147,41 @@ def test_who_asked_for_a_third_did_not_propose_a_match_of_two(seats: str, *, pro
     match = second_verifier.Match({}, terms=json.loads(canonical(terms.document())))
     (command,) = second_verifier.read_commands(text)
     assert second_verifier.proposes(match, command) == proposed
+
+
+def key_beside(text: bytes) -> bytes:
+    key = part(b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n", "key.asc")
+    return several("multipart/mixed", part(text + by_ssh(text)), key)
+
+
+@pytest.mark.parametrize(
+    ("way", "dress"),
+    [
+        (key_beside, "as it is"),
+        (WAYS["clear-signed file"], "as it is"),
+        (WAYS["inline minisign"], "no last line feed"),
+        (WAYS["in_one_file minisign"], "mixed line ends"),
+    ],
+)
+def test_both_find_the_same_signature(tmp_path: Path, way: Callable[[bytes], bytes], dress: str) -> None:
+    referee = Referee(tmp_path)
+    referee.now = datetime.now(UTC).replace(microsecond=0)  # no OpenPGP signature may be later than its receipt
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    for file in ("minisign.pub", "pgp-anna.pub.asc"):
+        key = parse_key((KEYS / file).read_bytes())
+        row = KeyRow(key.format, key.fingerprint, key.public, "2026-03-01T12:00:00Z")
+        with referee.database.transaction():
+            referee.desk.players.add_key("ann", row, row.added)
+    referee.send(ann, new(ann, "spaceships", "bob"))
+    referee.send(bob, f"accept m1 {referee.match().rules_hash}\n")
+    place = f"resign m1 match\nserver play.example\nplayer ann\nprev {referee.match().prev}\nrev 1\ngame 1\n".encode()
+    raw, _, _ = referee.raw(ann, "").partition(b"Content-Type:")
+    referee.deliver(raw + way(DRESSES[dress](place)), ann.address)
+    assert referee.match().phase == "closed"
+    found = bundle.write(proof(referee, bob))
+    assert checked(found)[-1].holds
+    assert second(found) is None
+    referee.close()
 
 
 def test_what_the_second_leaves_open_is_told() -> None:
