@@ -271,6 +271,12 @@ class LetterWriter:
         waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
 
+    def post_alone(self, row: MatchRow, seat: int, out: OutgoingLetter, now: datetime) -> None:
+        """Send a seat a letter at once, with no other."""
+        player = self._players.by_name(row.of(seat).player)
+        if player is not None:
+            self.send(player.address, out, now)
+
     def send_digests(self, now: datetime) -> None:
         """Send the digests that are due; to a player without a key, one for each match, for its reply address."""
         for name in self._held.due(now):
