@@ -40,6 +40,13 @@ __all__ = ["HANDLERS", "confirm_key"]
 
 _MOST_KEYS = 10
 
+_SHORT_KEY, _ALL_KEYS = 1000, 256 << 10
+"""Characters of a key that a player may always have, and of all keys that one had here, before there are only such.
+
+Each letter of a sealed match brings all keys that counted in it: a player who changes long ones every day must not
+make the other's letters larger than mail servers take.
+"""
+
 _MOST_ADDRESSES = 5
 
 _CHANGES_A_DAY = 10
@@ -47,6 +54,8 @@ _CHANGES_A_DAY = 10
 
 _LETTERS_A_DAY = 5
 """How many challenges a day are mailed for one player to an address that need not have asked for them."""
+
+_TOO_MUCH = Phrase("your keys are too long together: take a short one, such as an SSH key of the kind ed25519")
 
 _NO_KEY = Phrase(
     "you have no key yet; `recover` with a key below it makes it yours, after notice to your opponents and a delay"
@@ -272,6 +281,9 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
     if desk.players.owner(key.fingerprint):
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key was used here before; make a new one")))
+    length = len(key.public)
+    if length > _SHORT_KEY and length + sum(len(known.public) for known in (*player.keys, *player.former)) > _ALL_KEYS:
+        raise Refused(Fault(command.name, key.fingerprint, _TOO_MUCH))
     return key
 
 
