@@ -281,8 +281,8 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
     if desk.players.owner(key.fingerprint):
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key was used here before; make a new one")))
-    lengths = [len(one.public) for one in (key, *player.keys, *player.former)]
-    if lengths[0] > _SHORT_KEY and sum(lengths) > _ALL_KEYS:
+    length, before = len(key.public), sum(len(known.public) for known in (*player.keys, *player.former))
+    if length > _SHORT_KEY and length + before > _ALL_KEYS:
         raise Refused(Fault(command.name, key.fingerprint, _TOO_MUCH))
     return key
 
