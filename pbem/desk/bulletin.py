@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SIGNED_TEXT",
+    "is_for_programs",
     "of_account",
     "of_answer",
     "of_challenge",
@@ -130,6 +131,11 @@ def of_account(name: str, code: str | None) -> JsonObject:
     return {"about": "account", "player": name, "code": code}
 
 
+def is_for_programs(name: str, kind: str) -> bool:
+    """Return whether an attached file is one of those that programs read, and whose hash the bulletin has."""
+    return kind == "application/json" or name.endswith(SIGNED_TEXT)
+
+
 def sealed(
     server: str,
     to: str,
@@ -146,11 +152,7 @@ def sealed(
         "to": to,
         "time": written(time),
         "items": list(items),
-        "files": {
-            name: sha256_hex(content)
-            for name, kind, content in files
-            if kind == "application/json" or name.endswith(SIGNED_TEXT)
-        },
+        "files": {name: sha256_hex(content) for name, kind, content in files if is_for_programs(name, kind)},
         "key": key,
     }
     return document | {"signature": sign(sha256_hex(canonical(document)))}

@@ -271,6 +271,12 @@ class LetterWriter:
         waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
 
+    def post_alone(self, row: MatchRow, seat: int, out: OutgoingLetter, now: datetime) -> None:
+        """Send a seat a letter at once, with no other."""
+        player = self._players.by_name(row.of(seat).player)
+        if player is not None:
+            self.send(player.address, out, now)
+
     def send_digests(self, now: datetime) -> None:
         """Send the digests that are due; to a player without a key, one for each match, for its reply address."""
         for name in self._held.due(now):
@@ -314,15 +320,23 @@ class LetterWriter:
 
 
 def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
-    """The files for which there is room beside a text, and the names of the others, which are not even made."""
+    """The files for which there is room beside a text, and the names of the others, which are not even made.
+
+    Files for programs need no room: a program stands still without one, and opponents can make them long.
+    """
     kept: list[Enclosed] = []
-    left = None if room is None else room - len(text)
-    for at, (name, kind, content) in enumerate(enclosed):
-        made = _content(content)
-        if left is not None and (left := left - len(made)) < 0:
-            return kept, [name for name, _, _ in enclosed[at:]]
-        kept.append((name, kind, made))
-    return kept, []
+    left_out: list[str] = []
+    left = (room or 0) - len(text)
+    for name, kind, content in enclosed:
+        free = room is None or bulletin.is_for_programs(name, kind)
+        if free or not left_out:
+            made = _content(content)
+            left -= 0 if free else len(made)
+            if free or left >= 0:
+                kept.append((name, kind, made))
+                continue
+        left_out.append(name)
+    return kept, left_out
 
 
 def _content(content: bytes | Callable[[], bytes]) -> bytes:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["MatchLetters"]
 
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
+_PROOF = Phrase("game {game}, the proof")
 
 _OF_SEALED = frozenset({"step", "reveals", "revealed"})
 """The letters of sealed matches alone."""
@@ -70,6 +71,10 @@ _ASK_AGAIN = frozenset({"reminder", "resumed"})
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The letters about a seat that changes hands."""
+
+_BESIDE = 1 << 20
+"""Octets of a bundle that comes with other news. Players can make it as large as they like, and mail servers take no
+large letters: such a one must not keep the request for the next setup from its reader."""
 
 
 class MatchLetters:
@@ -201,7 +206,7 @@ class MatchLetters:
         out = self.thread(match, row, seat, subject_of(notice), latest)
         facts = {
             **notice.facts,
-            **self._facts_of(notice, row, latest, out),
+            **self._facts_of(notice, row, latest, out, now),
             "m": self.facts(match, row, seat, latest),
         }
         if NOTICES[notice.kind].brings_deadline:
@@ -213,7 +218,7 @@ class MatchLetters:
             self._show(notice, game, facts, wanted, out)
         return out
 
-    def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter) -> Facts:
+    def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter, now: datetime) -> Facts:
         """What a letter of this kind says beside the facts of its notice; what it brings is attached."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
@@ -227,7 +232,7 @@ class MatchLetters:
             case "turn":
                 return self._of_turn(notice, row, out)
             case "ended":
-                return self._reveal(match, row, seat, facts, out)
+                return self._reveal(notice, latest, row, out, now)
             case "closed":
                 rematch = self._rematch(match, seat)
                 return {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._writer.address}
@@ -436,14 +441,23 @@ class MatchLetters:
         others = [match.name(other) for other in match.seats if other != seat]
         return {"players": others, "lines": match.terms.lines(), "rev": self._players.said(name) + 1}
 
-    def _reveal(self, match: Match, row: MatchRow, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> Facts:
+    def _reveal(self, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime) -> Facts:
+        match, seat = notice.match, notice.seat
         game = drawn(match.terms.game)
         truth, view = truth_of(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
-        content, _ = self.bundle(match, row, None)
-        out.attachments.append((name, "application/zip", content))
+        write, _ = self.bundle(match, row, None)
+        content = write()
+        apart = len(content) > _BESIDE
+        to = out if not apart else self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
+        to.attachments.append((name, "application/zip", content))
+        if apart:  # before the letter that tells of the end: if it bounces, a later one arrived
+            m = self.facts(match, row, seat, latest)
+            to.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name)
+            self._writer.post_alone(row, seat, to, now)
         return {
-            "outcome": outcome_of_game(match, facts["ended"]),
+            "apart": apart,
+            "outcome": outcome_of_game(match, notice.facts["ended"]),
             "setups": setups_of(match),
             "levels": levels_of(match),
             "bundle_name": name,

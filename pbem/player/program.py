@@ -90,8 +90,8 @@ class Program:
                 self.letters.registration.confirm(now)
             if event.kind == "open":
                 self._join(now)
-            if event.kind == "unread":
-                self.agent.take_back(event.match, now)  # nobody is here whom it could ask, and silence would lose
+            if event.kind == "unread":  # nobody is here whom it could ask, and silence would lose
+                events += self.agent.take_back(event.match, now)  # a letter may bring several
             if event.match:
                 self._waiting.add(event.match)
 

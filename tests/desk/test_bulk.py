@@ -6,11 +6,13 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from referee import SERVER, Referee, body
+from referee import SERVER, Referee, attachment, body, placed
 
 from pbem.boards import sheet as boards_sheet
 from pbem.desk import answer_letter, letter_writer
 from pbem.letters.render import Templates
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,3 +130,19 @@ def test_what_is_hidden_in_few_lines_is_read(referee: Referee) -> None:
     head = f"From: ann@mail.example\r\nTo: pbem@{SERVER}\r\nContent-Transfer-Encoding: base64\r\n\r\n"
     referee.deliver(head.encode() + base64.encodebytes(b"help setup\n" + b"# x\n" * 3000), ann.address)
     assert referee.inbox.outcome(1) == ("done", "commands: help")
+
+
+def test_a_bundle_that_an_opponent_makes_large_comes_in_a_letter_of_its_own(referee: Referee) -> None:
+    """Many mail servers refuse large letters: the request for the next setup must not be in one."""
+    ann, bob = referee.begun("kind: scored\ngames: 2")
+    place = f"{placed(ann)}turn 1\nprev {referee.match().prev}\n"
+    padding = "\n-- \n" + f"{'x' * 75}\n" * 3000
+    for rev in range(1, 11, 2):  # each that is withdrawn stays in the bundle
+        referee.send(ann, ann.filled("orders", "", rev) + padding)
+        referee.send(ann, f"clear m1\n{place}rev {rev + 1}\nend\n{padding}")
+    referee.send(ann, f"resign m1 game 1\n{place}rev 1\nend\n")
+    *_, proof, end = bob.letters.came
+    assert len(end) < 200_000 < 1 << 20 < len(proof)
+    assert bob.form("setup")
+    assert "which is so large that it comes in a letter of its own" in " ".join(bob.text.split())
+    assert all(check.holds for check in verify(attachment(bob.letters[-2], ".pbem.zip"), Letters))

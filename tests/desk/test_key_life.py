@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from openpgp_maker import Signer, packet
 from referee import SERVER, Referee, attachment, body, form_in, placed, sent_from, whole_sentence
 from stores import at_rest
 
@@ -662,3 +663,23 @@ def test_a_letter_beside_the_one_that_revokes_its_key_is_judged_anew(referee: Re
     assert "is revoked" in body(ann.letters[-2])
     assert str(ann.last["Subject"]) == "[pbem] A letter in your name was not accepted"
     assert referee.desk.players.setting("ann", "language", "none") == "none"
+
+
+def test_who_changes_long_keys_every_day_makes_no_letters_long(referee: Referee) -> None:
+    """Each letter of a sealed match brings the keys that counted: in the end no mail server would take one."""
+    ann, bob = referee.agreed("sealed: yes\nfleet: cost:3")
+    for number in range(8):
+        signer = Signer(another(f"long {number}"))
+        referee.send(ann, f"key add\n{signer.certificate(behind=packet(17, bytes(46_000)))}")
+        if "too long together" in said(ann):
+            break
+        text = form_in(ann.text, "confirm").rstrip("\n")
+        signed = f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n{text}\n"
+        send(referee, ann, signed + signer.over(text.encode(), referee.now), None)
+        assert "is yours, and valid from now on" in ann.text, ann.text
+        referee.send(ann, f"key revoke {signer.fingerprint.hex()}\n")
+        referee.wait(timedelta(hours=12))
+    assert number > 2
+    add(referee, ann, another("short"))
+    referee.send(bob, "report m1\n")
+    assert len(bob.letters.came[-1]) < 500_000

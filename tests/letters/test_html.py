@@ -223,6 +223,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
         "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),
         "bundle_name": "m17-game-2.pbem.zip",
+        "apart": False,
         "by": "",
     }
 

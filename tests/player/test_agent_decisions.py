@@ -149,9 +149,10 @@ def test_what_can_be_read_later_needs_no_decision(
     assert referee.match().phase == "closed"
 
 
-def test_a_program_goes_on(referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is there whom it could ask, and in silence it would lose by the clock."""
-    Damaging(monkeypatch, "step-")
+@pytest.mark.parametrize("at", ["step-", "m1-"])
+def test_a_program_goes_on(referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    """Nobody is there whom it could ask, and in silence it would lose by the clock. One letter may bring several."""
+    Damaging(monkeypatch, at)
     ann = Owner(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
     house = Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")
     with closing(ann), closing(house):

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from owners import RAW, Owner, live, propose
 from referee import form_in
 
+from pbem.desk import answer_letter
 from pbem.identity import openpgp, ssh
 from pbem.player import sealed
 from pbem.player.sealed_game import SealedState
@@ -122,3 +123,35 @@ def test_whose_key_is_replaced_at_once_is_nobody_else(referee: Referee, owners: 
     assert "changed keys" in " ".join(str(letter["Subject"]) for letter in bob.person.letters)
     assert not ann.accusations + bob.accusations
     assert referee.match().phase == "closed"
+
+
+class Padding(Owner):
+    """A player whose steps end with many words."""
+
+    def flush(self) -> None:
+        for sent in self.letters.outbox.unsent():
+            padded = self.referee.signed(self.person, sent.form + ("\n-- \n" + f"{'x' * 75}\n" * 3000))
+            raw = self.referee.raw(self.person, padded) if sent.command == "step" else sent.raw
+            self.referee.deliver(raw, self.person.address, sent.to)
+            self.letters.outbox.has_left(sent)
+
+
+def test_what_is_asked_for_anew_comes_however_long_the_other_writes(
+    referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after the loss of a machine: whose turn it is goes on from the answer to `report`."""
+    monkeypatch.setattr(answer_letter, "_ANSWER", 400_000)  # two such letters; one of each step would fill a MiB
+    with (
+        closing(Padding(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")) as ann,
+        closing(Owner(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")) as bob,
+    ):
+        for owner in (ann, bob):
+            owner.register()
+        propose(referee, [ann, bob], "spaceships")
+        for _ in live([ann, bob]):
+            if steps_of(referee, 1) > 7 and referee.match().owes(2):
+                break
+        referee.send(bob.person, "report m1\n")
+        names = [str(part.get_filename()) for part in bob.person.last.iter_attachments()]
+        assert sum(name.endswith(".signed.txt") for name in names) > 1
+        assert names[-1] == "m1-game-1-position.json"

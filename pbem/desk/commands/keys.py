@@ -42,10 +42,19 @@ __all__ = ["HANDLERS", "confirm_key"]
 
 _MOST_KEYS = 10
 
+_SHORT_KEY, _ALL_KEYS = 1000, 256 << 10
+"""Characters of a key that a player may always have, and of all keys that one had here, before there are only such.
+
+Each letter of a sealed match brings all keys that counted in it: a player who changes long ones every day must not
+make the other's letters larger than mail servers take.
+"""
+
 _MOST_ADDRESSES = 5
 
 _MOST_WAITING = 5
 """How many new keys of a player may await confirmation that were asked for in the same way."""
+
+_TOO_MUCH = Phrase("your keys are too long together: take a short one, such as an SSH key of the kind ed25519")
 
 _NO_KEY = Phrase(
     "you have no key yet; `recover` with a key below it makes it yours, after notice to your opponents and a delay"
@@ -272,6 +281,9 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
     if desk.players.owner(key.fingerprint):
         raise Refused(Fault(command.name, key.fingerprint, Phrase("this key was used here before; make a new one")))
+    length, before = len(key.public), sum(len(known.public) for known in (*player.keys, *player.former))
+    if length > _SHORT_KEY and length + before > _ALL_KEYS:
+        raise Refused(Fault(command.name, key.fingerprint, _TOO_MUCH))
     return key
 
 
