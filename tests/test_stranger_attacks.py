@@ -100,6 +100,40 @@ def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(refe
     assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
 
 
+@pytest.mark.parametrize(
+    "to",
+    [
+        f'"pbem@{SERVER}" <eve@elsewhere.example>',
+        f"pbem@{SERVER} <eve@elsewhere.example>",
+        f"eve@elsewhere.example (pbem@{SERVER})",
+        f'"<pbem@{SERVER}>, play" <eve@elsewhere.example>',
+        f"pbem@{SERVER}: eve@elsewhere.example;",
+    ],
+)
+def test_a_letter_to_others_is_none_to_us_because_they_are_called_like_us(referee: Referee, to: str) -> None:
+    """Whoever wrote to Zoe chose under which name she answers."""
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    for number in range(8):
+        letter = referee.raw(zoe, f"games\n# {number}\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
+        referee.deliver(home.sign(letter, referee.now), zoe.address)
+    assert len(zoe.letters) == EACH
+    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
+
+
+@pytest.mark.parametrize(
+    "to", [f"Pbem@{SERVER}", f'"a, b" <pbem+m1@{SERVER}>', f"x@y.example, <pbem@{SERVER}>", f"play: pbem@{SERVER};"]
+)
+def test_a_letter_to_us_is_known_however_it_says_so(referee: Referee, to: str) -> None:
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    letter = referee.raw(zoe, "games\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
+    referee.deliver(home.sign(letter, referee.now), zoe.address)
+    assert "> games" in zoe.text
+
+
 @pytest.mark.parametrize("headers", [("from", "to", "subject"), ("from", "subject")])
 def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
     referee: Referee, headers: tuple[str, ...]

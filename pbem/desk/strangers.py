@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pbem.store.inbox import InboxRow
     from pbem.store.vouched import Vouched
 
-__all__ = ["EACH", "Strangers", "enough"]
+__all__ = ["EACH", "Strangers", "enough", "one_mailbox"]
 
 EACH = 3
 """How many such answers an address gets in a day."""
@@ -58,9 +58,18 @@ class Strangers:
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
-        if self._today(f"answers to {_normal(address)}", now) > EACH:
+        if self._today(f"answers to {one_mailbox(address)}", now) > EACH:
             return False  # and what is not answered uses up nobody else's
         return self._today("answers to strangers", now) <= self._in_all
+
+    def may_be_named(self, address: str, now: datetime) -> bool:
+        """Whether one more letter that a player wants sent there may go to somebody else's address today; counts it.
+
+        Accounts cost nothing: such letters are counted by the mailbox that gets them, and in all.
+        """
+        if self._today(f"named {one_mailbox(address)}", now) > EACH:
+            return False
+        return self._today("named by players", now) <= self._in_all
 
 
 def enough(commands: Sequence[Command]) -> list[Command]:
@@ -69,7 +78,7 @@ def enough(commands: Sequence[Command]) -> list[Command]:
     return [one for _, one in sorted(ranked, key=itemgetter(0))[:1]]
 
 
-def _normal(address: str) -> str:
+def one_mailbox(address: str) -> str:
     """The mailbox behind an address (RFC 5233): `victim+1` and `victim+2` belong to the same person.
 
     Other delimiters are not folded: with most providers, such an address is somebody else's.

@@ -15,6 +15,7 @@ import structlog
 from pbem.desk import keys
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
+from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
 from pbem.match.clock import written
@@ -134,7 +135,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
     own = desk.config.mail_address.partition("@")
     if address.lower() in [known.lower() for known in player.addresses]:
         raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
-    if desk.people.opted_out(address):
+    if any(desk.people.opted_out(one) for one in (address, one_mailbox(address))):
         raise Refused(Fault(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it")))
     if desk.players.by_address(address) or (split(local, desk.config)[0], domain) == own[::2]:
         raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
@@ -147,6 +148,8 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
             )
         )
     _spare(desk, f"address challenges {player.name}", command.name, caller.now)
+    if not desk.strangers.may_be_named(address, caller.now):
+        raise Refused(Fault(command.name, address, Phrase("enough letters went there today; try again tomorrow")))
     challenge = desk.world(caller.now).salt()
     desk.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}

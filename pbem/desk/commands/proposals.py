@@ -14,6 +14,7 @@ from pbem.desk import bulletin, unasked
 from pbem.desk.match_facts import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
+from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
@@ -147,11 +148,20 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
 
 
 def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
-    """One polite invitation, never a second; whether it was sent."""
+    """One polite invitation, never a second to the same mailbox; whether it was sent."""
+    mailbox = one_mailbox(address)
     # Whose address it is wants no proposal of this player: see `_listening`.
-    registered = desk.players.by_address(address) is not None
-    if desk.people.opted_out(address) or registered or not desk.people.invite(address, to_db(now)):
+    registered = any(desk.players.by_address(one) for one in (address, mailbox))
+    silent = any(desk.people.opted_out(one) for one in (address, mailbox))
+    if (
+        silent
+        or registered
+        or desk.people.is_invited(address)
+        or desk.people.is_invited(mailbox)
+        or not desk.strangers.may_be_named(mailbox, now)
+    ):
         return False
+    desk.people.invite(mailbox, to_db(now))
     text = desk.letters.draft(
         "letters/invitation.txt",
         by=by,
