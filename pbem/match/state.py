@@ -123,6 +123,11 @@ class Submission:
         return "mailbox" if self.evidence else "key"
 
     @property
+    def octets(self) -> int:
+        """How long its letters are together, with those that were set aside."""
+        return len(self.letter) + sum(len(aside.letter) for aside in self.aside)
+
+    @property
     def received(self) -> list[str]:
         """When its letter came, and those of what was set aside before, by their papers; not in version 1."""
         papers = (self.paper, *(aside.paper for aside in self.aside))

@@ -1,0 +1,83 @@
+"""What two players can do with letters as long as they may be: in memory, under the lock, and to each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from referee import SERVER
+
+if TYPE_CHECKING:
+    import pytest
+    from referee import Mailbox, Referee
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
+PAD = ("# " + "x" * 60 + "\n") * 3500
+"""Some 220,000 octets, which are signed."""
+
+MOST = 2 * 1024 * 1024
+"""How many octets the letters of two players may have that wait in a match."""
+
+
+def padded(referee: Referee, person: Mailbox, text: str) -> str:
+    referee.send(person, PAD + text)
+    return person.text
+
+
+def octets(referee: Referee) -> int:
+    match = referee.match()
+    return sum(kept.octets for kept in (*match.orders.values(), *match.stored.values(), *match.setups.values()))
+
+
+def withdraw(referee: Referee, person: Mailbox, rev: int) -> str:
+    place = f"server {SERVER}\nplayer {person.name}\nprev {referee.match().prev}\n"
+    return padded(referee, person, f"clear m1 turn 1\n{place}rev {rev}\nend\n")
+
+
+def test_orders_that_are_sent_and_withdrawn_again_and_again_become_no_longer(referee: Referee) -> None:
+    """It was seven milliseconds more under the lock with each, and all of them in memory, without end."""
+    ann, _ = referee.begun(SMALL, SETUPS)
+    refused = []
+    for rev in range(1, 21, 2):
+        assert "Refused" not in padded(referee, ann, ann.filled("orders", "# none", rev=rev))
+        refused.append("would become too long together" in withdraw(referee, ann, rev + 1))
+    assert not refused[0]
+    assert refused[-1]
+    assert octets(referee) < MOST
+    referee.read_cold()
+    # What was withdrawn can still be replaced.
+    ann_sends = ann.filled("orders", "# none", rev=99)
+    referee.send(ann, ann_sends)
+    assert "Your orders for turn 1 stand" in ann.text
+
+
+def test_orders_in_advance_become_no_longer_than_that_either(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    forms = {person.name: person.filled("orders", "# none") for person in (ann, bob)}
+    for turn in range(2, 11):
+        for person in (ann, bob):
+            padded(referee, person, forms[person.name].replace("turn 1", f"turn {turn}", 1))
+    assert "would become too long together" in " ".join(bob.text.split())
+    assert len(referee.match().stored) > 2
+    assert octets(referee) < MOST
+    # Letters as people write them have room.
+    referee.send(ann, forms["ann"].replace("turn 1", "turn 11", 1))
+    assert "Refused" not in ann.text
+
+
+def test_matches_in_which_long_letters_wait_leave_the_memory(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.desk.matches.LETTERS", 300_000)
+    ann, bob = referee.begun(SMALL, SETUPS)
+    padded(referee, ann, ann.filled("orders", "# none"))
+    for number in range(2, 4):
+        referee.send(ann, f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\npace: {number}d\nend\n")
+        referee.send(bob, f"accept m{number} {referee.match(number).rules_hash}\n")
+        for person, fleet in zip((ann, bob), SETUPS, strict=True):
+            referee.send(person, person.filled("setup", fleet))
+        padded(referee, ann, ann.filled("orders", "# none"))
+    warm = [match for _, match in referee.desk.archive._warm.values()]
+    assert sum(kept.octets for match in warm for kept in match.orders.values()) <= 300_000
+    referee.send(ann, "status\n", sign=False)
+    assert ann.text.count("Your orders stand.") == 3
