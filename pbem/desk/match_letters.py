@@ -60,6 +60,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MatchLetters"]
 
+_ROOM = 6 * 1024 * 1024
+"""How many octets the end of a game may have with its bundle: mail servers take ten million, a third of them base64.
+
+Players decide how long their letters in it are. Without the bundle the end says all the same what is to do next.
+"""
+
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
 _OF_SEALED = frozenset({"step", "reveals", "revealed"})
@@ -439,6 +445,7 @@ class MatchLetters:
         name = f"{match.id}-game-{match.game}.pbem.zip"
         content, _ = self.bundle(match, row, None)
         out.attachments.append((name, "application/zip", content))
+        out.room = _ROOM
         return {
             "outcome": outcome_of_game(match, facts["ended"]),
             "setups": setups_of(match),

@@ -81,3 +81,19 @@ def test_matches_in_which_long_letters_wait_leave_the_memory(
     assert sum(kept.octets for match in warm for kept in match.orders.values()) <= 300_000
     referee.send(ann, "status\n", sign=False)
     assert ann.text.count("Your orders stand.") == 3
+
+
+def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or it bounces, and whose letters bounce does not hear that the next setup is due."""
+    monkeypatch.setattr("pbem.desk.match_letters._ROOM", 1024 * 1024)
+    ann, bob = referee.begun(f"{SMALL}\nkind: scored", SETUPS)
+    for _ in range(6):
+        padded(referee, ann, ann.filled("orders", "final\n# none"))
+        referee.send(bob, bob.filled("orders", "final\n# none"))
+    padded(referee, ann, f"resign m1 game 1\nserver {SERVER}\nplayer ann\nprev {referee.match().prev}\nend\n")
+    end = bob.find("game 1, the end")
+    assert len(end.as_bytes()) < 512 * 1024
+    assert "Not attached, because this letter became too long: m1-game-1.pbem.zip" in bob.text
+    assert bob.form("setup").startswith("setup m1 game 2")
