@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pbem.match.turns import Played, Reports
 
 __all__ = [
+    "AGREEING",
     "BUNDLE",
     "BUNDLES",
     "PAUSE",
@@ -62,6 +63,9 @@ Refereed matches have no verdict, so nothing changed for them, and older program
 
 BUNDLES = (BUNDLE, SEALED_BUNDLE)
 """The versions that entry 1 may name."""
+
+AGREEING = ("open", "proposed")
+"""The phases in which it is not sure yet that the match will be played."""
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""

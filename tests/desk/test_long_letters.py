@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from referee import SERVER
+import pytest
+from referee import SERVER, new
+
+from pbem.desk.matches import MatchRepository
 
 if TYPE_CHECKING:
-    import pytest
     from referee import Mailbox, Referee
+
+    from pbem.match.state import Match
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
@@ -97,3 +101,64 @@ def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
     assert len(end.as_bytes()) < 512 * 1024
     assert "Not attached, because this letter became too long: m1-game-1.pbem.zip" in bob.text
     assert bob.form("setup").startswith("setup m1 game 2")
+
+
+@pytest.fixture
+def replayed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The matches that are replayed, while the store is locked."""
+    found: list[int] = []
+    replay = MatchRepository._replayed
+
+    def watched(archive: MatchRepository, number: int) -> Match:
+        found.append(number)
+        return replay(archive, number)
+
+    monkeypatch.setattr(MatchRepository, "_replayed", watched)
+    return found
+
+
+def test_what_is_over_is_named_without_being_replayed(referee: Referee, replayed: list[int]) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    referee.send(ann, "resign m1 match\n")
+    referee.send(bob, new(bob, "spaceships", "ann"))
+    referee.open_desk()
+    replayed.clear()
+    referee.send(ann, "list mine\nstatus\n", sign=False)
+    assert "m1    Spaceships, ann - bob" in ann.text
+    assert "closed" in ann.text
+    assert "m2    Spaceships, bob - ann" in ann.text
+    assert "One more match is over" in ann.text
+    assert not replayed
+
+
+def test_few_matches_are_replayed_for_one_letter(
+    referee: Referee, replayed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.desk.commands.history.READ", 2)
+    monkeypatch.setattr("pbem.desk.commands.proposals.READ", 2)
+    ann, bob = referee.agreed()
+    for number in range(2, 5):
+        referee.send(ann, new(ann, "spaceships", "bob", options=f"pace: {number}d"))
+        referee.send(bob, f"accept m{number} {referee.match(number).rules_hash}\n")
+    for text in ("status", "list mine", "Hello!"):
+        referee.open_desk()
+        replayed.clear()
+        referee.send(ann, f"{text}\n", sign=False)
+        assert replayed == [1, 2]
+    referee.send(ann, "status\n", sign=False)
+    assert "2 more matches are under way or proposed: `list mine` names them." in " ".join(ann.text.split())
+    referee.send(ann, "list mine\n", sign=False)
+    assert "m4    Spaceships, ann - bob\n        under way" in ann.text
+
+
+def test_the_proposals_of_strangers_do_not_hide_what_is_under_way(referee: Referee) -> None:
+    ann, _ = referee.agreed()
+    for account in range(3):
+        mallory = referee.registered(f"mallory{account}")
+        for number in range(19):
+            referee.send(mallory, new(mallory, "spaceships", "ann", options=f"pace: {number + 1}d"))
+    referee.send(ann, "status\n", sign=False)
+    assert ann.text.index("m1  Spaceships against bob; game 1, setups") < ann.text.index(
+        "m2  Spaceships against mallory0"
+    )
+    assert "8 more matches are under way or proposed" in ann.text

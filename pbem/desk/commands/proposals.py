@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin, unasked
+from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
@@ -40,6 +41,9 @@ __all__ = ["HANDLERS", "welcome"]
 
 _LISTED = 50
 """How many matches the open list shows."""
+
+_NAMED = 200
+"""How many of a player's own matches the list names, beside those under way."""
 
 _PENDING = 20
 """How many proposals of one player may wait for an answer at a time."""
@@ -199,9 +203,38 @@ def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
     if command.arguments.get("which") == "open" or caller.player is None:
         matches, items = _open_matches(desk, caller.player.name if caller.player else None)
         return Reply("list_open", {"matches": matches}, items=items)
-    loaded = [desk.archive.load(number) for number in desk.archive.matches.of_player(caller.player.name)]
-    rows = [_summary(desk, match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
-    return Reply("list", {"matches": rows})
+    name = caller.player.name
+    of_player = desk.archive.matches.of_player
+    read = set(of_player(name, RUNNING)[:READ])
+    every = of_player(name)
+    latest = set(every[-_NAMED:])
+    told = [number for number in every if number in read | latest]
+    rows = [_mine(desk, number, name) if number in read else _named(desk, number) for number in told]
+    return Reply("list", {"matches": rows, "more": len(every) - len(told)})
+
+
+def _mine(desk: Desk, number: int, player: str) -> dict[str, object]:
+    """A match under way."""
+    match = seat_at(desk, number, player).match
+    return _summary(desk, match, match.seat_of(player) or 0)
+
+
+def _named(desk: Desk, number: int) -> dict[str, object]:
+    """A match by its row alone: where it stands is not read."""
+    row = desk.archive.matches.row(number)
+    assert row is not None
+    taken = {seat.seat: seat.player for seat in row.seats}
+    terms = Terms.read(row.terms)
+    names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
+    return {
+        "id": f"m{number}",
+        "title": rules(terms.game).title,
+        "names": [called(name, program=desk.people.is_program(name)) for name in names],
+        "phase": row.phase,
+        "game": 0,
+        "turn": 0,
+        "asked": False,
+    }
 
 
 def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
