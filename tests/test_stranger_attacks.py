@@ -282,6 +282,28 @@ def test_a_player_who_is_lost_and_found_all_day_fills_no_opponents_mailbox(refer
     assert 0 < len(brought) <= 6, len(brought)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("extend m1 1d",),
+        ("substitute m1 carl for ann", "substitute m1 none for ann"),
+        ("vacation 2026-04-01 to 2026-04-03", "vacation off"),
+    ],
+)
+def test_an_opponent_has_us_write_no_letters_without_end(referee: Referee, texts: tuple[str, ...]) -> None:
+    ann, bob = referee.begun()
+    referee.registered("carl")
+    before = len(bob.letters)
+    for number in range(24):
+        for text in texts:
+            referee.send(ann, f"{text}\n# {number}\n")
+    assert 0 < len(bob.letters) - before <= 20
+    assert "20 times a day; try again tomorrow" in " ".join(ann.text.split())
+    # What decides the game is never refused for that.
+    referee.send(ann, "resign m1 match\n")
+    assert "Refused" not in ann.text
+
+
 def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
     referee.config = msgspec.structs.replace(referee.config, limits=limits)

@@ -15,6 +15,7 @@ from pbem.match import progress
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import moved
 from pbem.match.keys import Player
+from pbem.match.state import RUNNING
 from pbem.match.step import Step
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -31,7 +32,20 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.tokens import Place
 
-__all__ = ["SeatContext", "answered_at", "commit", "own_match", "pinned", "seat_at", "seated_at", "without_keys"]
+__all__ = [
+    "SeatContext",
+    "answered_at",
+    "commit",
+    "demand_leisure",
+    "own_match",
+    "pinned",
+    "seat_at",
+    "seated_at",
+    "without_keys",
+]
+
+_PLAYED = 100
+"""How many matches a player plays at a time; the server's house plays as many as are proposed to it."""
 
 _ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
 """The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
@@ -158,6 +172,13 @@ def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
     if step.entries:
         seated.commit(step)
     return seated
+
+
+def demand_leisure(desk: Desk, player: str) -> None:
+    """Refuse one more match to who plays very many: a lost letter is told in each, while the store is locked."""
+    if player != desk.config.house_name and len(desk.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
+        reason = Phrase("you play {count} matches; end one of them first", count=_PLAYED)
+        raise Refused(Fault("matches", None, reason))
 
 
 def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import SERVER, new
+from referee import SERVER, form_in, new
 
 from pbem.desk.matches import MatchRepository
 
@@ -162,3 +162,26 @@ def test_the_proposals_of_strangers_do_not_hide_what_is_under_way(referee: Refer
         "m2  Spaceships against mallory0"
     )
     assert "8 more matches are under way or proposed" in ann.text
+
+
+def test_who_plays_very_many_matches_begins_no_other(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lost letter was told in each of 400 in one go, and the next letter waited 1.4 s for its 250."""
+    ann, bob = referee.begun(SMALL, SETUPS)
+    carl = referee.registered("carl")
+    referee.send(carl, new(carl, "spaceships", "ann"))
+    referee.send(carl, new(carl, "spaceships"))
+    accepting = f"accept m2 {referee.match(2).rules_hash}\n"
+    for person in (bob, ann, carl):
+        referee.send(person, "substitute m1 carl for bob\n")
+    taking = form_in(carl.text, "substitute")
+    monkeypatch.setattr("pbem.desk.seats._PLAYED", 1)
+    for text in (new(ann, "spaceships", "bob", options="pace: 9d"), accepting, "join m3\n"):
+        referee.send(ann, text)
+        assert "you play 1 matches; end one of them first" in " ".join(ann.text.split())
+    monkeypatch.setattr("pbem.desk.seats._PLAYED", 0)
+    referee.send(carl, taking)
+    assert "you play 0 matches; end one of them first" in " ".join(carl.text.split())
+    monkeypatch.setattr("pbem.desk.seats._PLAYED", 1)
+    referee.send(ann, "resign m1 match\n")
+    referee.send(ann, f"{accepting}# again\n")
+    assert referee.match(2).phase == "setup", ann.text

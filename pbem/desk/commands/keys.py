@@ -238,6 +238,7 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
     if waiting.due is not None:
         told = written(from_db(waiting.due), desk.time.zone(player.name))
         return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
+    _spare(desk, f"recoveries confirmed {player.name}", "recover", caller.now)
     due = caller.now + desk.config.recovery.delay
     for other in desk.changes.of_player(player.name):
         if other.due is not None:

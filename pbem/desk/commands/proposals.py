@@ -14,7 +14,7 @@ from pbem.desk import bulletin, unasked
 from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, pinned, seat_at, seated_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
@@ -64,6 +64,7 @@ def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
 def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list."""
     assert caller.player is not None
+    demand_leisure(desk, caller.player.name)
     game, lines = command.arguments["rules"], dict(command.options)
     names, free, faults = _wanted(desk, caller.player.name, command.arguments.get("players", ()))
     unasked = {fault.token for fault in faults}
@@ -275,6 +276,7 @@ def join(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
     if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.player.name)):
         raise Refused(*keyless)
+    demand_leisure(desk, caller.player.name)
     desk.people.opt_in(caller.address)
     seated = _seat(desk, number, seat, caller.player.name, caller.now, tell=False)
     facts = {"standings": _standings(desk, seated.match, seat)}
@@ -330,6 +332,7 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
         )
     if keyless := without_keys(desk, match.terms, match.name(seated.seat)):
         raise Refused(*keyless)
+    demand_leisure(desk, match.name(seated.seat))
     desk.people.opt_in(caller.address)
     desk.archive.matches.accept(seated.row.number, seated.seat)
     desk.archive.consent(seated.row.number, seated.seat, caller.signed)
