@@ -100,6 +100,40 @@ def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(refe
     assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
 
 
+@pytest.mark.parametrize(
+    "to",
+    [
+        f'"pbem@{SERVER}" <eve@elsewhere.example>',
+        f"pbem@{SERVER} <eve@elsewhere.example>",
+        f"eve@elsewhere.example (pbem@{SERVER})",
+        f'"<pbem@{SERVER}>, play" <eve@elsewhere.example>',
+        f"pbem@{SERVER}: eve@elsewhere.example;",
+    ],
+)
+def test_a_letter_to_others_is_none_to_us_because_they_are_called_like_us(referee: Referee, to: str) -> None:
+    """Whoever wrote to Zoe chose under which name she answers."""
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    for number in range(8):
+        letter = referee.raw(zoe, f"games\n# {number}\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
+        referee.deliver(home.sign(letter, referee.now), zoe.address)
+    assert len(zoe.letters) == EACH
+    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
+
+
+@pytest.mark.parametrize(
+    "to", [f"Pbem@{SERVER}", f'"a, b" <pbem+m1@{SERVER}>', f"x@y.example, <pbem@{SERVER}>", f"play: pbem@{SERVER};"]
+)
+def test_a_letter_to_us_is_known_however_it_says_so(referee: Referee, to: str) -> None:
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    letter = referee.raw(zoe, "games\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
+    referee.deliver(home.sign(letter, referee.now), zoe.address)
+    assert "> games" in zoe.text
+
+
 @pytest.mark.parametrize("headers", [("from", "to", "subject"), ("from", "subject")])
 def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
     referee: Referee, headers: tuple[str, ...]
@@ -246,6 +280,28 @@ def test_a_player_who_is_lost_and_found_all_day_fills_no_opponents_mailbox(refer
         referee.send(ann, f"help\n# {number}\n")
     brought = [body(letter) for letter in bob.letters[before:]]
     assert 0 < len(brought) <= 6, len(brought)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("extend m1 1d",),
+        ("substitute m1 carl for ann", "substitute m1 none for ann"),
+        ("vacation 2026-04-01 to 2026-04-03", "vacation off"),
+    ],
+)
+def test_an_opponent_has_us_write_no_letters_without_end(referee: Referee, texts: tuple[str, ...]) -> None:
+    ann, bob = referee.begun()
+    referee.registered("carl")
+    before = len(bob.letters)
+    for number in range(24):
+        for text in texts:
+            referee.send(ann, f"{text}\n# {number}\n")
+    assert 0 < len(bob.letters) - before <= 20
+    assert "20 times a day; try again tomorrow" in " ".join(ann.text.split())
+    # What decides the game is never refused for that.
+    referee.send(ann, "resign m1 match\n")
+    assert "Refused" not in ann.text
 
 
 def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Referee) -> None:

@@ -6,6 +6,7 @@ Secrets (setups, orders) are shown only on demand, and with a warning.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,13 +14,12 @@ import click
 from pbem.cli.common import Opened, as_json, config_option, fields, instruct, opened, table
 from pbem.desk.matches import MatchRepository
 from pbem.match.transcript import Entry
+from pbem.proof import bundle
 from pbem.store.matches import Matches
 from pbem.store.operator import matches as all_matches
 from pbem.store.people import People
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pbem.match.state import Match
 
 SECRETS = (
@@ -82,6 +82,23 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
     if hidden:
         click.echo()
         table(hidden, ("game", "turn", "seat", "rev", "standing", "text"))
+
+
+@match.command("bundle")
+@click.argument("number", metavar="MATCH", callback=_number)
+@click.argument("file", type=click.Path(dir_okay=False, writable=True, path_type=Path))
+@config_option
+def bundle_(number: int, file: Path, config_file: Path) -> None:
+    """Write the bundle of MATCH to FILE, with the papers of its finished games: some are too long for a letter."""
+    with opened(config_file) as store:
+        found, _ = _found(store, number)
+        if not found.seq:
+            raise click.ClickException(f"m{number} has not begun.")
+        matches = Matches(store.database, store.vault)
+        rows, papers = matches.entries(number), matches.papers(number, len(found.games), 0, None)
+    entries = [Entry.read(row.entry) for row in rows]
+    file.write_bytes(bundle.write(bundle.Bundle(entries, [row.signature for row in rows], papers)))
+    click.echo(f"{file} has the proof of {found.id}: `pbem verify {file}`.")
 
 
 def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, object]]]:

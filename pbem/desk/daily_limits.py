@@ -67,11 +67,20 @@ SET_ASIDE = DailyLimit("set aside {}", 3)
 RECOVERY = DailyLimit("recoveries {}", 5)
 """A player: that somebody says the keys are lost, in a letter that anybody can have written."""
 
+RECOVERY_CONFIRMED = DailyLimit("recoveries confirmed {}", 5)
+"""A player and the opponents: that a recovery by the mailbox alone waits for its delay."""
+
 WRONG_CODE = DailyLimit("wrong codes {}")
 """The log: a wrong recovery code of a player, as a warning beyond `recovery.codes_per_day`; all are refused alike."""
 
 ADDRESS_CHALLENGE = DailyLimit("address challenges {}", 5)
 """An address that a player names, and that need not have asked for it: a challenge."""
+
+NAMED = DailyLimit("named {}", 3)
+"""A mailbox that players name, however they write its address: what they want sent there."""
+
+NAMED_BY_PLAYERS = DailyLimit("named by players")
+"""The same of all mailboxes together."""
 
 KEY_CHANGE = DailyLimit("key changes {}", 10)
 """A player's opponents: that the keys changed."""

@@ -60,6 +60,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MatchLetters"]
 
+_ROOM = 6 * 1024 * 1024
+"""How many octets a letter with a bundle may have: mail servers take ten million, a third of them base64.
+
+Players decide how long their letters in it are.
+"""
+
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 _PROOF = Phrase("game {game}, the proof")
 
@@ -453,6 +459,7 @@ class MatchLetters:
         to.attachments.append((name, "application/zip", content))
         if apart:  # before the letter that tells of the end: if it bounces, a later one arrived
             m = self.facts(match, row, seat, latest)
+            to.room = _ROOM
             to.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name)
             self._writer.post_alone(row, seat, to, now)
         return {

@@ -46,8 +46,11 @@ __all__ = ["MatchRepository"]
 WARM = 1500
 """How many matches are kept in memory as they stand; the others are replayed when a letter comes.
 
-One of a hundred turns takes some 90 KiB there, and one of a thousand 600.
+One of a hundred turns takes some 90 KiB there, and one of a thousand 600, without the letters that wait in it.
 """
+
+LETTERS = 128 * 1024 * 1024
+"""How many octets the letters that wait in these matches have together: their players decide how long they are."""
 
 
 class MatchRepository:
@@ -70,6 +73,8 @@ class MatchRepository:
         self._log = log
         self._warm: OrderedDict[int, tuple[int, Match]] = OrderedDict()
         """Matches with the versions of their rows."""
+        self._octets: dict[int, int] = {}
+        """How long the letters are that wait in each of them."""
         self._last: dict[int, EntryRow] = {}
         """The last entries of those, as they were signed."""
         self._before: dict[int, tuple[int, Match] | None] = {}
@@ -84,7 +89,7 @@ class MatchRepository:
         for number, before in self._before.items():
             self._drop(number)
             if before is not None:
-                self._warm[number] = before
+                self._put(number, *before)
         self._before.clear()
 
     def vouch(self, match: str, sha256: str) -> str:
@@ -149,14 +154,20 @@ class MatchRepository:
         before = self._warm.get(number)
         if before is None or before[0] != version:
             self._before.setdefault(number, before)
+        self._put(number, version, match)
+        while len(self._warm) > WARM or (sum(self._octets.values()) > LETTERS and len(self._warm) > 1):
+            self._drop(next(iter(self._warm)))
+
+    def _put(self, number: int, version: int, match: Match) -> None:
         self._warm[number] = version, match
         self._warm.move_to_end(number)
-        if len(self._warm) > WARM:
-            self._drop(next(iter(self._warm)))
+        waiting = (*match.setups.values(), *match.orders.values(), *match.stored.values())
+        self._octets[number] = sum(kept.octets for kept in waiting)
 
     def _drop(self, number: int) -> None:
         self._warm.pop(number, None)
         self._last.pop(number, None)
+        self._octets.pop(number, None)
 
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:

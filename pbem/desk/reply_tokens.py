@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.identity import authres
-from pbem.mail.message import ADDRESSES
+from pbem.mail.message import ADDRESSES, mailboxes
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -194,11 +194,11 @@ class ReplyTokens:
         return found.verdict.reason, Evidence(*about, *word, place=where)
 
     def is_written_to_us(self, letter: Letter, headers: Sequence[str]) -> bool:
-        """Whether one of these headers of a letter names an address of ours."""
+        """Whether one of these headers sends a letter to an address of ours; a name that looks like one does not."""
         mailbox, _, domain = self._config.mail_address.lower().rpartition("@")
         for value in (value for header in headers for value in letter.values(header)):
-            for recipient in ADDRESSES.findall(value.lower()):
-                local, _, host = recipient.rstrip(".").rpartition("@")
+            for recipient in mailboxes(value.lower()):
+                local, _, host = recipient.rpartition("@")
                 if host == domain and split(local, self._config)[0] == mailbox:
                     return True
         return False

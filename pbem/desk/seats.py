@@ -37,6 +37,7 @@ __all__ = [
     "SeatContext",
     "answered_at",
     "commit",
+    "demand_leisure",
     "find_seat",
     "own_match",
     "pinned",
@@ -45,6 +46,9 @@ __all__ = [
     "seated_at",
     "without_keys",
 ]
+
+_PLAYED = 100
+"""How many matches a player plays at a time; the server's house plays as many as are proposed to it."""
 
 _ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
 """The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
@@ -174,6 +178,13 @@ def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
     if step.entries:
         seated.commit(step)
     return seated
+
+
+def demand_leisure(desk: Desk, player: str) -> None:
+    """Refuse one more match to who plays very many: a lost letter is told in each, while the store is locked."""
+    if player != desk.config.house_name and len(desk.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
+        reason = Phrase("you play {count} matches; end one of them first", count=_PLAYED)
+        raise Refused(Fault("matches", None, reason))
 
 
 def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:

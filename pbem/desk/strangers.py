@@ -11,7 +11,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, left_today
+from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, NAMED, NAMED_BY_PLAYERS, left_today
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pbem.store.inbox import InboxRow
     from pbem.store.vouched import Vouched
 
-__all__ = ["EACH", "Strangers", "enough"]
+__all__ = ["EACH", "Strangers", "enough", "one_mailbox"]
 
 EACH = ANSWER_TO_STRANGER.most
 """How many such answers an address gets in a day."""
@@ -58,9 +58,18 @@ class Strangers:
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
-        if left_today(self._daily, ANSWER_TO_STRANGER, now, _normal(address)) < 0:
+        if left_today(self._daily, ANSWER_TO_STRANGER, now, one_mailbox(address)) < 0:
             return False  # and what is not answered uses up nobody else's
         return left_today(self._daily, ANSWER_TO_STRANGERS, now, most=self._in_all) >= 0
+
+    def may_be_named(self, address: str, now: datetime) -> bool:
+        """Whether one more letter that a player wants sent there may go to somebody else's address today; counts it.
+
+        Accounts cost nothing: such letters are counted by the mailbox that gets them, and in all.
+        """
+        if left_today(self._daily, NAMED, now, one_mailbox(address)) < 0:
+            return False
+        return left_today(self._daily, NAMED_BY_PLAYERS, now, most=self._in_all) >= 0
 
 
 def enough(commands: Sequence[Command]) -> list[Command]:
@@ -69,7 +78,7 @@ def enough(commands: Sequence[Command]) -> list[Command]:
     return [one for _, one in sorted(ranked, key=itemgetter(0))[:1]]
 
 
-def _normal(address: str) -> str:
+def one_mailbox(address: str) -> str:
     """The mailbox behind an address (RFC 5233): `victim+1` and `victim+2` belong to the same person.
 
     Other delimiters are not folded: with most providers, such an address is somebody else's.

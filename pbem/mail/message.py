@@ -27,7 +27,7 @@ from pbem.structured_header import without_comments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "read", "received"]
+__all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "mailboxes", "read", "received"]
 
 LINE_ENDS = "\n\v\f\x85\u2028\u2029"
 """What the command language, too, takes for the end of a line; CR was brought to LF."""
@@ -44,6 +44,7 @@ ADDRESS = re.compile(
     r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
 )
+_BETWEEN_MAILBOXES = re.compile("[,;]")
 ENCODED_WORD = re.compile(r"=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,20})?\?([BbQq])\?([!->@-~ ]*)\?=")
 BETWEEN_WORDS = re.compile(r"(\?=)[ \t\r\n]+(?==\?)")
 # Codecs that map bytes to text in linear time; the others of Python's (punycode, unicode_escape, hex …) do not.
@@ -258,6 +259,14 @@ def decoded(data: bytes, charset: str) -> str:
         return data.decode(name, errors="replace")
     except (UnicodeError, ValueError):
         return data.decode("cp1252", errors="replace")
+
+
+def mailboxes(value: str) -> list[str]:
+    """The addresses to which a header of recipients sends a letter: none of a display name, a group or a comment."""
+    bare = without_comments(value) or ""
+    listed = (one.rpartition(":")[2].rpartition("<") for one in _BETWEEN_MAILBOXES.split(bare))
+    found = (one.partition(">")[0].strip() for _, _, one in listed)
+    return [address.rstrip(".") for address in found if ADDRESSES.fullmatch(address)]
 
 
 def _measure(raw: bytes, limits: Limits) -> None:

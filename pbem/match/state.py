@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pbem.match.turns import Played, Reports
 
 __all__ = [
+    "AGREEING",
     "BUNDLE",
     "BUNDLES",
     "PAUSE",
@@ -59,6 +60,9 @@ Refereed matches have no verdict, so nothing changed for them, and older program
 
 BUNDLES = (BUNDLE, SEALED_BUNDLE)
 """The versions that entry 1 may name."""
+
+AGREEING = ("open", "proposed")
+"""The phases in which it is not sure yet that the match will be played."""
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""
@@ -118,6 +122,11 @@ class Submission:
     def level(self) -> str:
         """The level of its letter: `key` or `mailbox`."""
         return "mailbox" if self.evidence else "key"
+
+    @property
+    def octets(self) -> int:
+        """How long its letters are together, with those that were set aside."""
+        return len(self.letter) + sum(len(aside.letter) for aside in self.aside)
 
     @property
     def received(self) -> list[str]:

@@ -87,10 +87,13 @@ class People:
         self._database.execute("DELETE FROM free_seats WHERE match = ?", (match,))
         self._database.execute("DELETE FROM unasked WHERE match = ?", (match,))
 
-    def invite(self, address: str, time: str) -> bool:
-        """Note that an address is invited; False when it was before: nobody is invited twice."""
-        made = self._database.execute("INSERT INTO invited VALUES (?, ?) ON CONFLICT DO NOTHING", (address, time))
-        return made.rowcount == 1
+    def invite(self, mailbox: str, time: str) -> None:
+        """Note that a mailbox is invited."""
+        self._database.write("INSERT INTO invited VALUES (?, ?)", (mailbox, time))
+
+    def is_invited(self, mailbox: str) -> bool:
+        """Whether it was invited before: nobody is invited twice."""
+        return self._database.scalar("SELECT 1 FROM invited WHERE address = ?", (mailbox,)) is not None
 
     # Those who want no more mail.
 

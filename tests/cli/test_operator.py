@@ -23,6 +23,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import ANN, SERVER, START, Referee
 
 from pbem.cli import main
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 from pbem.store.database import Database, to_db
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
@@ -253,6 +255,14 @@ def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
     house.run("doctor", "--no-mail", status=1)
     with Lock(house.store):
         pass
+
+
+def test_a_bundle_is_written_for_whom_it_is_too_long_to_be_mailed(house: House) -> None:
+    file = house.folder / "m1.pbem.zip"
+    assert "has the proof of m1" in house.run("match", "bundle", "m1", str(file))
+    assert all(check.holds for check in verify(file.read_bytes(), Letters))
+    assert not any(secret in file.read_bytes() for secret in (b"Gx3", b"secret")), "the game runs"
+    house.run("match", "bundle", "m2", str(file), status=1)
 
 
 @pytest.mark.parametrize(

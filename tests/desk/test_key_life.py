@@ -419,6 +419,22 @@ class TestMailboxAlone:
         (change,) = changes(bundle)
         assert change["revoked"] == [fingerprint(old)]
 
+    def test_who_recovers_and_keeps_keys_all_day_fills_no_opponents_mailbox(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        before = len(bob.letters)
+        for number in range(9):
+            new = another(f"new{number}")
+            text = f"recover\n{line(new)}\n"
+            send(referee, ann, text, None)
+            if "Refused" in ann.text:  # what answers this letter is read all the same
+                raw = referee.raw(ann, text, headers=sent_from(ann.address))
+                referee.deliver(raw, ann.address, str(ann.last["Reply-To"]))
+            form = form_in(body(ann.find("Somebody says that your keys are lost")), "confirm")
+            assert fingerprint(new) in form
+            send(referee, ann, form, new)
+            send(referee, ann, f"key keep\n# {number}\n", ann.key)
+        assert 0 < len(bob.letters) - before <= 10
+
     @pytest.mark.parametrize("by", ["key keep\nserver play.example\nplayer ann\n", "orders", "press m1\nHi.\nend\n"])
     def test_an_old_key_stops_it(self, referee: Referee, by: str) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from referee import SERVER, form_in, sent_from
+from referee import SERVER, form_in, new, sent_from
 
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
@@ -294,3 +294,60 @@ def test_what_no_person_wrote_and_lies_in_the_mailbox_is_not_answered(referee: R
     raw = headers + b"To: pbem@play.example\r\nSubject: help\r\n\r\nhelp\r\n"
     referee.deliver(raw, sender(raw))
     assert not referee.database.rows("SELECT recipient FROM outbox")
+
+
+def under_many_addresses(referee: Referee, count: int) -> list[Mailbox]:
+    """A mailbox, and others whose letters it gets as well."""
+    found = [referee.person("victim")]
+    for number in range(1, count):
+        one = referee.person(f"victim{number}")
+        one.address = f"{'Victim' if number % 2 else 'victim'}+{number}@mail.example"
+        referee.people[one.address] = one
+        found.append(one)
+    return found
+
+
+def test_case_35_a_mailbox_is_invited_once_under_all_its_addresses(referee: Referee) -> None:
+    victims, mallory = under_many_addresses(referee, 6), referee.registered("mallory")
+    for first in (0, 3):
+        invited = [one.address for one in victims[first : first + 3]]
+        referee.send(mallory, new(mallory, "shoot-em-up", *invited, options="seats: 4"))
+    assert "No invitation was sent" in plain(mallory.last)
+    assert sum(len(one.letters) for one in victims) == 1
+
+
+def test_case_35_who_wants_no_mail_or_plays_here_is_invited_under_no_other_address(referee: Referee) -> None:
+    victims, mallory = under_many_addresses(referee, 3), referee.registered("mallory")
+    silent = referee.registered("silent")
+    referee.send(silent, f"stop\nserver {SERVER}\nplayer silent\nend\n")
+    other = referee.person("other")
+    other.address = "silent+1@mail.example"
+    referee.people[other.address] = other
+    referee.send(mallory, new(mallory, "spaceships", other.address))
+    referee.send(mallory, f"address add {other.address}\n")
+    assert not other.letters
+    player = referee.registered("victim")
+    referee.send(mallory, new(mallory, "spaceships", victims[1].address))
+    assert not victims[1].letters
+    assert "mallory" not in player.text
+
+
+def test_case_35_players_who_say_that_a_mailbox_is_theirs_write_three_letters_there_a_day(referee: Referee) -> None:
+    victims = under_many_addresses(referee, 6)
+    for number, one in enumerate(victims):
+        mallory = referee.registered(f"mallory{number}")
+        referee.send(mallory, f"address add {one.address}\n")
+    assert "enough letters went there today" in plain(mallory.last)
+    assert sum(len(one.letters) for one in victims) == EACH
+
+
+def test_case_35_what_players_have_written_to_others_is_limited_in_all(referee: Referee) -> None:
+    limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
+    referee.config = msgspec.structs.replace(referee.config, limits=limits)
+    referee.open_desk()
+    victims = [referee.person(f"victim{number}") for number in range(9)]
+    for first in range(0, 9, 3):
+        mallory = referee.registered(f"mallory{first}")
+        invited = [one.address for one in victims[first : first + 3]]
+        referee.send(mallory, new(mallory, "shoot-em-up", *invited, options="seats: 4"))
+    assert sum(len(one.letters) for one in victims) == 5

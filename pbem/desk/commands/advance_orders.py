@@ -10,21 +10,39 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
+from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
-    from pbem.games import Fault
     from pbem.mail.commands import Command
     from pbem.match.state import Match
 
-__all__ = ["store", "stored", "withdraw"]
+__all__ = ["demand_room", "store", "stored", "withdraw"]
+
+_ROOM = 1024 * 1024
+"""How many octets the letters of a seat may have that wait: they are in memory, and written with each change."""
+
+
+def demand_room(seated: SeatContext, command: Command, caller: Caller) -> None:
+    """Refuse a letter that is to wait, where too much waits: orders in advance, and what was withdrawn.
+
+    Orders for the turn that is due take the place of others, and are never refused for that.
+    """
+    match, seat = seated.match, seated.seat
+    waiting = [kept for (owner, _), kept in match.stored.items() if owner == seat]
+    waiting += [kept[seat] for kept in (match.setups, match.orders) if seat in kept]
+    if sum(kept.octets for kept in waiting) + len(caller.letter.raw) > _ROOM:
+        reason = Phrase("your letters that wait in {match} would become too long together", match=match.id)
+        raise Refused(Fault(command.name, None, reason))
 
 
 def store(seated: SeatContext, command: Command, caller: Caller) -> Reply:
     """Store orders for a later turn, or default orders; raises `Refused`."""
+    demand_room(seated, command, caller)
     turn, due = _turn(command), seated.match.turn
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)
@@ -41,6 +59,7 @@ def store(seated: SeatContext, command: Command, caller: Caller) -> Reply:
 
 def withdraw(seated: SeatContext, command: Command, caller: Caller) -> Reply:
     """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
+    demand_room(seated, command, caller)
     turn = _turn(command)
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)

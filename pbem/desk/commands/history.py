@@ -21,7 +21,7 @@ from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.match import events
 from pbem.match.clock import zone_named
-from pbem.match.state import RUNNING, standing
+from pbem.match.state import AGREEING, RUNNING, standing
 from pbem.match.transcript import Entry
 from pbem.phrase import Phrase
 from pbem.store.database import from_db
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.match.state import Submission
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "READ"]
 
-_SHOWN = frozenset({"open", "proposed", *RUNNING})
-"""The phases of matches that `status` lists one by one; the others are counted."""
+READ = 50
+"""Of how many matches of a player one answer says how they stand."""
 
 
 def status(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -71,16 +71,14 @@ def _is_awaited(seated: SeatContext, seat: int) -> bool:
 
 
 def _all_matches(desk: Desk, caller: Caller) -> Reply:
-    """All matches of the player: what is due, by when, and how they stand."""
-    matches, over = [], 0
-    for number in desk.archive.matches.of_player(caller.known_player.name):
-        seated = seat_at(desk, number, caller.known_player.name)
-        if seated.match.phase in _SHOWN:
-            matches.append(_line(desk, seated))
-        else:
-            over += 1
+    """What is due to the player, by when, and how matches stand: those under way first; the others are counted."""
+    name, of_player = caller.known_player.name, desk.archive.matches.of_player
+    told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
+    # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
+    matches = [_line(desk, seat_at(desk, number, name)) for number in told[:READ]]
     matches.sort(key=lambda match: not match.m["asked"])
-    return Reply("status_all", {"matches": matches, "over": over})
+    counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
+    return Reply("status_all", {"matches": matches, **counted})
 
 
 class _Line(NamedTuple):

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import keys
-from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, WRONG_CODE, left_today
+from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, left_today
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
+from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
 from pbem.match.clock import written
@@ -143,7 +144,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
     own = desk.config.mail_address.partition("@")
     if address.lower() in [known.lower() for known in player.addresses]:
         raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
-    if desk.people.opted_out(address):
+    if any(desk.people.opted_out(one) for one in (address, one_mailbox(address))):
         raise Refused(Fault(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it")))
     if desk.players.by_address(address) or (split(local, desk.config)[0], domain) == own[::2]:
         raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
@@ -156,6 +157,8 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
             )
         )
     _demand_left(desk, ADDRESS_CHALLENGE, player, caller.now, command.name)
+    if not desk.strangers.may_be_named(address, caller.now):
+        raise Refused(Fault(command.name, address, Phrase("enough letters went there today; try again tomorrow")))
     challenge = desk.world(caller.now).salt()
     desk.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}
@@ -244,6 +247,7 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
     if waiting.due is not None:
         told = written(from_db(waiting.due), desk.time.zone(player.name))
         return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
+    _demand_left(desk, RECOVERY_CONFIRMED, player, caller.now, "recover")
     due = caller.now + desk.config.recovery.delay
     for other in desk.changes.of_player(player.name):
         if other.due is not None:
@@ -312,9 +316,10 @@ _TOO_OFTEN = {
     KEY_CHANGE: Phrase(
         "keys may be changed {changes_a_day} times a day; try again tomorrow", changes_a_day=KEY_CHANGE.most
     ),
-    ADDRESS_CHALLENGE: Phrase(
-        "{letters_a_day} such letters went out today; try again tomorrow", letters_a_day=ADDRESS_CHALLENGE.most
-    ),
+    **{
+        limit: Phrase("{letters_a_day} such letters went out today; try again tomorrow", letters_a_day=limit.most)
+        for limit in (ADDRESS_CHALLENGE, RECOVERY_CONFIRMED)
+    },
 }
 
 

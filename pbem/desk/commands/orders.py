@@ -119,6 +119,7 @@ def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
         return advance_orders.withdraw(seated, command, caller)
     if given is not None and given != seated.match.turn:
         raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not being played")))
+    advance_orders.demand_room(seated, command, caller)
     step = seated.step(caller.now)
     submission = submissions.clear(
         step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed

@@ -11,9 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin, unasked
+from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, pinned, seat_at, seated_at, without_keys
+from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
@@ -40,6 +42,9 @@ __all__ = ["HANDLERS", "welcome"]
 _LISTED = 50
 """How many matches the open list shows."""
 
+_NAMED = 200
+"""How many of a player's own matches the list names, beside those under way."""
+
 _PENDING = 20
 """How many proposals of one player may wait for an answer at a time."""
 
@@ -58,6 +63,7 @@ def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
 
 def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list."""
+    demand_leisure(desk, caller.known_player.name)
     game, lines = command.arguments["rules"], dict(command.options)
     names, free, faults = _wanted(desk, caller.known_player.name, command.arguments.get("players", ()))
     unasked = {fault.token for fault in faults}
@@ -145,11 +151,20 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
 
 
 def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
-    """One polite invitation, never a second; whether it was sent."""
+    """One polite invitation, never a second to the same mailbox; whether it was sent."""
+    mailbox = one_mailbox(address)
     # Whose address it is wants no proposal of this player: see `_listening`.
-    registered = desk.players.by_address(address) is not None
-    if desk.people.opted_out(address) or registered or not desk.people.invite(address, to_db(now)):
+    registered = any(desk.players.by_address(one) for one in (address, mailbox))
+    silent = any(desk.people.opted_out(one) for one in (address, mailbox))
+    if (
+        silent
+        or registered
+        or desk.people.is_invited(address)
+        or desk.people.is_invited(mailbox)
+        or not desk.strangers.may_be_named(mailbox, now)
+    ):
         return False
+    desk.people.invite(mailbox, to_db(now))
     text = desk.letters.draft(
         "letters/invitation.txt",
         by=by,
@@ -187,9 +202,38 @@ def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
     if command.arguments.get("which") == "open" or caller.player is None:
         matches, items = _open_matches(desk, caller.player.name if caller.player else None)
         return Reply("list_open", {"matches": matches}, items=items)
-    loaded = [desk.archive.load(number) for number in desk.archive.matches.of_player(caller.player.name)]
-    rows = [_summary(desk, match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
-    return Reply("list", {"matches": rows})
+    name = caller.player.name
+    of_player = desk.archive.matches.of_player
+    read = set(of_player(name, RUNNING)[:READ])
+    every = of_player(name)
+    latest = set(every[-_NAMED:])
+    told = [number for number in every if number in read | latest]
+    rows = [_mine(desk, number, name) if number in read else _named(desk, number) for number in told]
+    return Reply("list", {"matches": rows, "more": len(every) - len(told)})
+
+
+def _mine(desk: Desk, number: int, player: str) -> dict[str, object]:
+    """A match under way."""
+    match = seat_at(desk, number, player).match
+    return _summary(desk, match, match.seat_of(player) or 0)
+
+
+def _named(desk: Desk, number: int) -> dict[str, object]:
+    """A match by its row alone: where it stands is not read."""
+    row = desk.archive.matches.row(number)
+    assert row is not None
+    taken = {seat.seat: seat.player for seat in row.seats}
+    terms = Terms.read(row.terms)
+    names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
+    return {
+        "id": f"m{number}",
+        "title": rules(terms.game).title,
+        "names": [called(name, program=desk.people.is_program(name)) for name in names],
+        "phase": row.phase,
+        "game": 0,
+        "turn": 0,
+        "asked": False,
+    }
 
 
 def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
@@ -227,6 +271,7 @@ def join(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
     if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.known_player.name)):
         raise Refused(*keyless)
+    demand_leisure(desk, caller.known_player.name)
     desk.people.opt_in(caller.address)
     seated = _seat(desk, number, seat, caller.known_player.name, caller.now, tell=False)
     facts = {"standings": _standings(desk, seated.match, seat)}
@@ -278,6 +323,7 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
         )
     if keyless := without_keys(desk, match.terms, match.name(seated.seat)):
         raise Refused(*keyless)
+    demand_leisure(desk, match.name(seated.seat))
     desk.people.opt_in(caller.address)
     desk.archive.matches.accept(seated.row.number, seated.seat)
     desk.archive.consent(seated.row.number, seated.seat, caller.signed)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import unasked
 from pbem.desk.places import placed
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, pinned, seated_at, without_keys
 from pbem.games import Fault, Refused
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
@@ -147,6 +147,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
     signed = caller.verdict.kind == "valid"
     if "hash" not in given or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
         return Reply("substitute_form", facts | {"m": _stranger(desk, seated, name)}, outcome="asked")
+    demand_leisure(desk, name)
     place = (seated.row.number, match.game, match.turn)
     if caller.proof and caller.proof.token and caller.proof.token.place != place:
         raise Refused(Fault("substitute", None, Phrase("answer the letter that asked you to take this seat")))

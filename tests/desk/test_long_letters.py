@@ -1,0 +1,189 @@
+"""What two players can do with letters as long as they may be: in memory, under the lock, and to each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import SERVER, body, form_in, new
+
+from pbem.desk.matches import MatchRepository
+
+if TYPE_CHECKING:
+    from referee import Mailbox, Referee
+
+    from pbem.match.state import Match
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
+PAD = ("# " + "x" * 60 + "\n") * 3500
+"""Some 220,000 octets, which are signed."""
+
+MOST = 2 * 1024 * 1024
+"""How many octets the letters of two players may have that wait in a match."""
+
+
+def padded(referee: Referee, person: Mailbox, text: str) -> str:
+    referee.send(person, PAD + text)
+    return person.text
+
+
+def octets(referee: Referee) -> int:
+    match = referee.match()
+    return sum(kept.octets for kept in (*match.orders.values(), *match.stored.values(), *match.setups.values()))
+
+
+def withdraw(referee: Referee, person: Mailbox, rev: int) -> str:
+    place = f"server {SERVER}\nplayer {person.name}\nprev {referee.match().prev}\n"
+    return padded(referee, person, f"clear m1 turn 1\n{place}rev {rev}\nend\n")
+
+
+def test_orders_that_are_sent_and_withdrawn_again_and_again_become_no_longer(referee: Referee) -> None:
+    """It was seven milliseconds more under the lock with each, and all of them in memory, without end."""
+    ann, _ = referee.begun(SMALL, SETUPS)
+    refused = []
+    for rev in range(1, 21, 2):
+        assert "Refused" not in padded(referee, ann, ann.filled("orders", "# none", rev=rev))
+        refused.append("would become too long together" in withdraw(referee, ann, rev + 1))
+    assert not refused[0]
+    assert refused[-1]
+    assert octets(referee) < MOST
+    referee.read_cold()
+    # What was withdrawn can still be replaced.
+    ann_sends = ann.filled("orders", "# none", rev=99)
+    referee.send(ann, ann_sends)
+    assert "Your orders for turn 1 stand" in ann.text
+
+
+def test_orders_in_advance_become_no_longer_than_that_either(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    forms = {person.name: person.filled("orders", "# none") for person in (ann, bob)}
+    for turn in range(2, 11):
+        for person in (ann, bob):
+            padded(referee, person, forms[person.name].replace("turn 1", f"turn {turn}", 1))
+    assert "would become too long together" in " ".join(bob.text.split())
+    assert len(referee.match().stored) > 2
+    assert octets(referee) < MOST
+    # Letters as people write them have room.
+    referee.send(ann, forms["ann"].replace("turn 1", "turn 11", 1))
+    assert "Refused" not in ann.text
+
+
+def test_matches_in_which_long_letters_wait_leave_the_memory(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.desk.matches.LETTERS", 300_000)
+    ann, bob = referee.begun(SMALL, SETUPS)
+    padded(referee, ann, ann.filled("orders", "# none"))
+    for number in range(2, 4):
+        referee.send(ann, f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\npace: {number}d\nend\n")
+        referee.send(bob, f"accept m{number} {referee.match(number).rules_hash}\n")
+        for person, fleet in zip((ann, bob), SETUPS, strict=True):
+            referee.send(person, person.filled("setup", fleet))
+        padded(referee, ann, ann.filled("orders", "# none"))
+    warm = [match for _, match in referee.desk.archive._warm.values()]
+    assert sum(kept.octets for match in warm for kept in match.orders.values()) <= 300_000
+    referee.send(ann, "status\n", sign=False)
+    assert ann.text.count("Your orders stand.") == 3
+
+
+def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or it bounces, and whose letters bounce does not hear that the next setup is due."""
+    monkeypatch.setattr("pbem.desk.match_letters._ROOM", 1024 * 1024)
+    ann, bob = referee.begun(f"{SMALL}\nkind: scored", SETUPS)
+    for _ in range(6):
+        padded(referee, ann, ann.filled("orders", "final\n# none"))
+        referee.send(bob, bob.filled("orders", "final\n# none"))
+    padded(referee, ann, f"resign m1 game 1\nserver {SERVER}\nplayer ann\nprev {referee.match().prev}\nend\n")
+    end = bob.find("game 1, the end")
+    assert len(end.as_bytes()) < 512 * 1024
+    proof = bob.find("game 1, the proof")
+    assert len(proof.as_bytes()) < 512 * 1024
+    assert "Not attached, because this letter became too long: m1-game-1.pbem.zip" in body(proof)
+    assert bob.form("setup").startswith("setup m1 game 2")
+
+
+@pytest.fixture
+def replayed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The matches that are replayed, while the store is locked."""
+    found: list[int] = []
+    replay = MatchRepository._replayed
+
+    def watched(archive: MatchRepository, number: int) -> Match:
+        found.append(number)
+        return replay(archive, number)
+
+    monkeypatch.setattr(MatchRepository, "_replayed", watched)
+    return found
+
+
+def test_what_is_over_is_named_without_being_replayed(referee: Referee, replayed: list[int]) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    referee.send(ann, "resign m1 match\n")
+    referee.send(bob, new(bob, "spaceships", "ann"))
+    referee.open_desk()
+    replayed.clear()
+    referee.send(ann, "list mine\nstatus\n", sign=False)
+    assert "m1    Spaceships, ann - bob" in ann.text
+    assert "closed" in ann.text
+    assert "m2    Spaceships, bob - ann" in ann.text
+    assert "One more match is over" in ann.text
+    assert not replayed
+
+
+def test_few_matches_are_replayed_for_one_letter(
+    referee: Referee, replayed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.desk.commands.history.READ", 2)
+    monkeypatch.setattr("pbem.desk.commands.proposals.READ", 2)
+    ann, bob = referee.agreed()
+    for number in range(2, 5):
+        referee.send(ann, new(ann, "spaceships", "bob", options=f"pace: {number}d"))
+        referee.send(bob, f"accept m{number} {referee.match(number).rules_hash}\n")
+    for text in ("status", "list mine", "Hello!"):
+        referee.open_desk()
+        replayed.clear()
+        referee.send(ann, f"{text}\n", sign=False)
+        assert replayed == [1, 2]
+    referee.send(ann, "status\n", sign=False)
+    assert "2 more matches are under way or proposed: `list mine` names them." in " ".join(ann.text.split())
+    referee.send(ann, "list mine\n", sign=False)
+    assert "m4    Spaceships, ann - bob\n        under way" in ann.text
+
+
+def test_the_proposals_of_strangers_do_not_hide_what_is_under_way(referee: Referee) -> None:
+    ann, _ = referee.agreed()
+    for account in range(3):
+        mallory = referee.registered(f"mallory{account}")
+        for number in range(19):
+            referee.send(mallory, new(mallory, "spaceships", "ann", options=f"pace: {number + 1}d"))
+    referee.send(ann, "status\n", sign=False)
+    assert ann.text.index("m1  Spaceships against bob; game 1, setups") < ann.text.index(
+        "m2  Spaceships against mallory0"
+    )
+    assert "8 more matches are under way or proposed" in ann.text
+
+
+def test_who_plays_very_many_matches_begins_no_other(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lost letter was told in each of 400 in one go, and the next letter waited 1.4 s for its 250."""
+    ann, bob = referee.begun(SMALL, SETUPS)
+    carl = referee.registered("carl")
+    referee.send(carl, new(carl, "spaceships", "ann"))
+    referee.send(carl, new(carl, "spaceships"))
+    accepting = f"accept m2 {referee.match(2).rules_hash}\n"
+    for person in (bob, ann, carl):
+        referee.send(person, "substitute m1 carl for bob\n")
+    taking = form_in(carl.text, "substitute")
+    monkeypatch.setattr("pbem.desk.seats._PLAYED", 1)
+    for text in (new(ann, "spaceships", "bob", options="pace: 9d"), accepting, "join m3\n"):
+        referee.send(ann, text)
+        assert "you play 1 matches; end one of them first" in " ".join(ann.text.split())
+    monkeypatch.setattr("pbem.desk.seats._PLAYED", 0)
+    referee.send(carl, taking)
+    assert "you play 0 matches; end one of them first" in " ".join(carl.text.split())
+    monkeypatch.setattr("pbem.desk.seats._PLAYED", 1)
+    referee.send(ann, "resign m1 match\n")
+    referee.send(ann, f"{accepting}# again\n")
+    assert referee.match(2).phase == "setup", ann.text
