@@ -21,9 +21,9 @@ from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
 from pbem.proof.bundle import BeyondLimits, load
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.prove import against as bench_of
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved
 from pbem.proof.verify import verify as checks
 
@@ -139,7 +139,7 @@ def verify(
     proved = Proved(telling=bool(against or seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
-    bench = _bench(proved, believed) if holds and against else None
+    bench = bench_of(proved, believed) if holds and against else None
     judged = [bench.judge(kept(source, raw)) for source, raw in kept_letters([*against, *more])] if bench else []
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
     seen = bench.witnessed if bench else {}
@@ -174,12 +174,6 @@ def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json:
         if not as_json:
             click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
         yield check
-
-
-def _bench(proved: Proved, believed: Sequence[VerifierKey]) -> Against:
-    assert proved.bundle is not None
-    assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.told, setup_revision, believed)
 
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:
