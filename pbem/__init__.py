@@ -29,10 +29,12 @@ _PLACES = {
 """The module of each name, and its name there; `games` is a package of its own."""
 
 
-def __getattr__(name: str) -> object:
-    if name == "games":
-        return import_module("pbem.games")
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _PLACES[name]
-    return getattr(import_module(module), attribute)
+if not TYPE_CHECKING:  # there it would stand for every misspelt name
+
+    def __getattr__(name: str) -> object:
+        if name == "games":
+            return import_module("pbem.games")
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, attribute = _PLACES[name]
+        return getattr(import_module(module), attribute)
