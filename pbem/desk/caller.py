@@ -5,8 +5,9 @@ Only plain values live here; `dispatch` decides who may do what. Implements prot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.match.signed import Signed
 from pbem.match.transcript import written
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Caller"]
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Who wrote, and how we know: the address, the player if registered, the verdict over the signature."""
 
     address: str

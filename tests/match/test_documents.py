@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pbem.match.changed import replace
 from pbem.match.documents import (
     Evidence,
     NamedMailbox,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from make_vectors import VECTORS
 
+from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import Entry
 from pbem.proof.compare.against import Against

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from mutations import rewritten
 from referee import Referee, body, form_in
 
 from pbem.match import record, submissions
+from pbem.match.changed import replace
 from pbem.match.documents import Withdrawal
 from pbem.match.events import TYPES, agreed
 from pbem.match.traces import Trace

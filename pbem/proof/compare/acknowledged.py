@@ -6,7 +6,6 @@ less can be said of what was not played.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
@@ -28,18 +27,15 @@ _DROPPED = (
 )
 
 
-@dataclass(slots=True)
 class Acknowledged:
     """What became of openings, receipts and withdrawals, by a bundle."""
 
-    index: BundleIndex
-    setup_rev: Callable[[str, int, bytes], int | None]
-    _fates: Fates = field(init=False)
-    _revisions: dict[str, int | None] = field(init=False, default_factory=dict)
-    """Of the setups in the bundle, by their letters' paths."""
-
-    def __post_init__(self) -> None:
-        self._fates = Fates(self.index.found)
+    def __init__(self, index: BundleIndex, setup_rev: Callable[[str, int, bytes], int | None]) -> None:
+        self.index = index
+        self.setup_rev = setup_rev
+        self._fates = Fates(index.found)
+        self._revisions: dict[str, int | None] = {}
+        """Of the setups in the bundle, by their letters' paths."""
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
         """What an opening, a receipt or a withdrawal says about the bundle."""
