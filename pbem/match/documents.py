@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.match.transcript import is_time, sha256_hex
@@ -262,28 +262,34 @@ def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str]
 _WORDS = {"by": "dkim|server", "orders": "default"}
 """The words that may be the values of some lines."""
 
-_FORMS: Mapping[str, Sequence[Callable[[str], re.Match[str] | None]]] = {
-    "opening": (
+_FORMS: Mapping[str, Callable[[], Sequence[Callable[[str], re.Match[str] | None]]]] = {
+    "opening": lambda: (
         re.compile(_form("opening", 2, Opening)).fullmatch,
         re.compile(_form("opening", 1, Opening, ("received", "rev"))).fullmatch,
     ),
-    "receipt": (
+    "receipt": lambda: (
         re.compile(_form("receipt", 2, Receipt)).fullmatch,
         re.compile(_form("receipt", 1, Receipt, ("received",))).fullmatch,
     ),
-    "withdrawal": (re.compile(_form("withdrawal", 1, Withdrawal)).fullmatch,),
-    "evidence": (
+    "withdrawal": lambda: (re.compile(_form("withdrawal", 1, Withdrawal)).fullmatch,),
+    "evidence": lambda: (
         re.compile(_form("evidence", 2, Evidence)).fullmatch,
         re.compile(_form("evidence", 1, Evidence, ("place",))).fullmatch,
     ),
-    "mailbox": (re.compile(_form("mailbox", 2, NamedMailbox)).fullmatch,),
+    "mailbox": lambda: (re.compile(_form("mailbox", 2, NamedMailbox)).fullmatch,),
 }
 """Each kind in its versions, the latest first."""
 
 
+@cache
+def _forms(kind: str) -> Sequence[Callable[[str], re.Match[str] | None]]:
+    """The versions of a kind, compiled when its first paper is read: few programs read all kinds."""
+    return _FORMS[kind]()
+
+
 def _values(kind: str, text: str) -> dict[str, Any]:
     """The values in the lines of a paper of this kind; raises `NotADocument`."""
-    found = next(filter(None, (fits(text) for fits in _FORMS[kind])), None)
+    found = next(filter(None, (fits(text) for fits in _forms(kind))), None)
     if found is None:
         raise NotADocument(f"not as a paper 'pbem {kind}' is written")
     values: dict[str, Any] = {
