@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
