@@ -9,7 +9,8 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 __all__ = ["COSIGNATURE", "LOG", "MOST_SIGNATURES", "VerifierKey"]
 
@@ -25,8 +26,7 @@ MOST_SIGNATURES = 16
 _NAME = re.compile(r"[^\s+\x00-\x20\x7f]{1,253}")
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierKey:
+class VerifierKey(msgspec.Struct, frozen=True):
     """A public key with its name and signature type, written as `name+hash+key` (a vkey)."""
 
     name: str

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import attachment
 
+from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle

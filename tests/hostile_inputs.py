@@ -10,12 +10,12 @@ import base64
 import hashlib
 import json
 import struct
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from forgers import SERVER_KEY, index, saying, signed_again, with_entry
 
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle

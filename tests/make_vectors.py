@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import sys
 import tempfile
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pbem.match.changed import replace
 
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forgers import signed_again
 
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 

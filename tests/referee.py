@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 import weakref
 from collections.abc import MutableSequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.headerregistry import HeaderRegistry
 from pathlib import Path
@@ -318,8 +318,8 @@ class Referee:
         cold = self.match(number)
         readers = (*cold.seats, None)
         assert [known(cold, reader) for reader in readers] == [known(warm, reader) for reader in readers]
-        for part in fields(cold):
-            assert getattr(cold, part.name) == getattr(warm, part.name), part.name
+        for part in cold.__struct_fields__:
+            assert getattr(cold, part) == getattr(warm, part), part
         assert cold == warm
         return cold
 

@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
 from pbem.proof.bundle import BeyondLimits, load
-from pbem.proof.compare.against import Against
-from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved
 from pbem.proof.verify import verify as checks
@@ -133,16 +130,14 @@ def verify(
         raise click.UsageError("letters come after --against")
     if witnesses and not against:
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
-    believed = witness_keys(witnesses)
+    believed = _believed(witnesses) if witnesses else []
     seeds = _seeds(opened) if opened else []
     content = _content(bundle)
     proved = Proved(telling=bool(against or seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
-    bench = _bench(proved, believed) if holds and against else None
-    judged = [bench.judge(kept(source, raw)) for source, raw in kept_letters([*against, *more])] if bench else []
+    judged, seen = _compared(proved, [*against, *more], believed) if holds and against else ([], {})
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
-    seen = bench.witnessed if bench else {}
     status = _status(made[-1], judged, played, bool(against), len(seen) < len(believed))
     if as_json:
         document = {
@@ -176,15 +171,31 @@ def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json:
         yield check
 
 
-def _bench(proved: Proved, believed: Sequence[VerifierKey]) -> Against:
-    assert proved.bundle is not None
-    assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.told, believed)
+# Whoever has a bundle alone need not wait for what reads letters.
+
+
+def _believed(witnesses: Sequence[str]) -> list[VerifierKey]:
+    from pbem.cli.evidence import witness_keys
+
+    return witness_keys(witnesses)
+
+
+def _compared(
+    proved: Proved, places: Sequence[Path], believed: Sequence[VerifierKey]
+) -> tuple[list[Letter], dict[str, tuple[int, int]]]:
+    """Judge all letters of these places; also returns what each witness saw, and when."""
+    from pbem.cli.evidence import kept_letters
+    from pbem.proof.kept_letters import kept
+    from pbem.proof.prove import against
+
+    bench = against(proved, believed)
+    return [bench.judge(kept(source, raw)) for source, raw in kept_letters(places)], bench.witnessed
 
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:
     """The seeds that are given, or that are in the given letters."""
-    from pbem.player.blind import seeds  # whoever asks for none need not wait for it
+    from pbem.cli.evidence import kept_letters
+    from pbem.player.blind import seeds
 
     found: list[bytes] = []
     for given in opened:

@@ -7,9 +7,10 @@ repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.desk import bulletin
 from pbem.desk.seats import answered_at
@@ -50,8 +51,7 @@ _SUBJECT = 60
 """How many characters are repeated of the subject of a letter."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(msgspec.Struct, frozen=True):
     """A command, and its reply, which is put into words when the letter is."""
 
     echo: str

@@ -5,9 +5,10 @@ Only plain values live here; `dispatch` decides who may do what. Implements prot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.match.signed import Signed
 from pbem.match.transcript import written
@@ -50,8 +51,7 @@ class Said(IntEnum):
     """The same, and an answer would be one too many today: they get one only if they are obeyed now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """How far a letter is trusted, and whether its words came before."""
 
     trust: Trust
@@ -68,8 +68,7 @@ class Standing:
         return self.said >= Said.REPEATED
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Who wrote, and how we know: the address, the player if registered, the verdict over the signature."""
 
     address: str

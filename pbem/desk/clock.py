@@ -6,7 +6,6 @@ Implements protocol.md, "A match" (the clock), and design.md, "The way of a lett
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from pbem.desk.daily_limits import CLOCK_STEPPED, tell_operator
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.match import progress
+from pbem.match.changed import replace
 from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db

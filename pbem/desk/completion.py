@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem import games
 from pbem.desk.caller import Trust
@@ -57,8 +58,7 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Completed:
+class _Completed(msgspec.Struct, frozen=True):
     """A form with its place, legal as it is, and what was mended in it."""
 
     form: str

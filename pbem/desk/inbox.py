@@ -12,10 +12,10 @@ reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 from pbem.desk import clock, operator
@@ -57,8 +57,7 @@ _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
+class _Taken(msgspec.Struct, frozen=True):
     """A leased letter, and the keys with which it is judged ahead of its turn, if any."""
 
     row: InboxRow

@@ -8,7 +8,6 @@ mailbox alone takes effect after a delay in which every old key can stop it. The
 from __future__ import annotations
 
 import hmac
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from pbem.desk.seats import running
 from pbem.identity import Key
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import clock
+from pbem.match.changed import replace
 from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
 from pbem.match.transcript import sha256_hex

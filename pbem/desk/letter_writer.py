@@ -6,7 +6,6 @@ match: see `match_letters`. Implements protocol.md, "Addresses and threads".
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
 from pbem.letters.visible import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import asked_for
+from pbem.match.changed import replace
 from pbem.match.clock import zone_named
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.pages import Home, composer, fragment, page_file

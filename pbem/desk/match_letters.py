@@ -7,7 +7,6 @@ cannot say more than the game lets its reader know. Implements protocol.md, "Add
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,7 @@ from pbem.letters.notices import NOTICES
 from pbem.letters.visible import escaped
 from pbem.mail.calendar import appointment
 from pbem.match import stored_orders
+from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle

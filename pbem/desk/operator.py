@@ -8,7 +8,6 @@ and letters to all players. This module knows nothing of commands or processes. 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
 from pbem.match import progress
+from pbem.match.changed import replace
 from pbem.match.events import operator
 from pbem.match.state import PHASES
 from pbem.match.step import Step

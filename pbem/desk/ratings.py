@@ -7,9 +7,10 @@ Implements protocol.md, "Commands" (`standings`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
+
+from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 import structlog
 
 from pbem import identity
@@ -50,16 +51,14 @@ class Asked:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Understood:
+class Understood(msgspec.Struct, frozen=True):
     """Who signed a letter, of those whose keys were named; what it says; and its commands."""
 
     heard: Heard
     reading: Reading
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What reading a letter gave or raised, and what it says by the keys that were named; None if none were."""
 
     letter: Letter | Unreadable | ReaderError

@@ -6,8 +6,9 @@ the row of the command in the table, never from the text of the reply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from pbem.games import Fault
 from pbem.phrase import Phrase
@@ -27,16 +28,15 @@ Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
 and the whole sentence goes back; it was refused; or the same was said before, and changes nothing."""
 
 
-@dataclass(slots=True)
-class Reply:
+class Reply(msgspec.Struct):
     """The answer below the echo of a command; separate letters may go out with it."""
 
     template: str
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, object] = msgspec.field(default_factory=dict)
     attachments: Sequence[Enclosed] = ()
     at: SeatContext | None = None
     """The seat in a match, when the answer belongs into that thread."""
-    letters: list[OutgoingLetter] = field(default_factory=list)
+    letters: list[OutgoingLetter] = msgspec.field(default_factory=list)
     reply_to: str | None = None
     """The sub-address that the answer is to be answered to, where it is not the match's."""
     outcome: Outcome = "done"

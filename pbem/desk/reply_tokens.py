@@ -8,9 +8,10 @@ Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.identity import authres
 from pbem.mail.message import ADDRESSES, mailboxes
@@ -57,8 +58,7 @@ class NeedsDns(Exception):
         self.counts = counts
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(msgspec.Struct, frozen=True):
     """How far a letter proves the mailbox from which it came."""
 
     missing: Phrase | None = None

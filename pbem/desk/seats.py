@@ -7,8 +7,9 @@ Implements design.md, "The way of a letter".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match import progress
@@ -60,8 +61,7 @@ def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
     desk.match_letters.tell(step.notices, step.match, row, step.world.now)
 
 
-@dataclass(slots=True)
-class SeatContext:
+class SeatContext(msgspec.Struct):
     """A seat in a match, with the row of the match; it follows the match as it changes."""
 
     desk: Desk

@@ -12,9 +12,9 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
@@ -76,8 +76,7 @@ class Received(Protocol):
         """The one address of the one From without defect, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """One DKIM-Signature header that may count: its position among them, its tags, and its domain."""
 
     index: int

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
@@ -46,8 +46,7 @@ def parse(data: str) -> Key:
     return Key("ed25519", key.public_bytes_raw().hex(), pem)
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """64 octets; they do not name their key, so each of the player's keys is tried."""
 
     signature: bytes

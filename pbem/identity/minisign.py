@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
@@ -59,8 +60,7 @@ def beneath(text: str, comment: int) -> re.Match[str] | None:
     return _BENEATH_COMMENT.match(text, end) if end >= 0 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """A signature file taken apart."""
 
     prehashed: bytes

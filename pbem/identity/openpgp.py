@@ -13,10 +13,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
@@ -191,8 +192,7 @@ def is_signature(data: bytes) -> bool:
     return tags == {Tag.SIGNATURE}
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """One signature, not yet verified; the issuer that it names only selects the key that is tried."""
 
     sig: Sig

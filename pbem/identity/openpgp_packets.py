@@ -6,10 +6,11 @@ more than its length and means the same for ever. Implements RFC 9580 sections 4
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,8 +85,7 @@ def _number(data: bytes, at: int) -> tuple[bytes, int]:
     return data[start:end].lstrip(b"\0"), end
 
 
-@dataclass(frozen=True, slots=True)
-class PublicKey:
+class PublicKey(msgspec.Struct, frozen=True):
     """What a public key or subkey packet says."""
 
     version: int
@@ -116,8 +116,7 @@ class PublicKey:
         return cls(version, algorithm, point=body[at : at + 32] if algorithm == _ED25519 else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Subpacket:
+class _Subpacket(msgspec.Struct, frozen=True):
     """One statement that a signature makes beside the text."""
 
     type: int
@@ -125,8 +124,7 @@ class _Subpacket:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureBody:
+class SignatureBody(msgspec.Struct, frozen=True):
     """What a signature packet says about itself."""
 
     said: tuple[_Subpacket, ...]

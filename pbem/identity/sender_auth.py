@@ -6,8 +6,9 @@ word in `authres`. Implements protocol.md, "Identity", level `mailbox`, and reli
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.identity import authres, dkim
 from pbem.identity.verdict import Verdict
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Voucher", "vouch"]
 
 
-@dataclass(frozen=True, slots=True)
-class Voucher:
+class Voucher(msgspec.Struct, frozen=True):
     """The finding about a letter's From, and whose word it is."""
 
     verdict: Verdict

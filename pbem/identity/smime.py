@@ -12,10 +12,10 @@ import base64
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import msgspec
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
@@ -127,8 +127,7 @@ def _certificate(key: Key) -> x509.Certificate:
     return x509.load_pem_x509_certificate(key.public.encode())
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """SignedData with one SignerInfo, with the names of RFC 5652."""
 
     content: bytes | None

@@ -6,7 +6,6 @@ Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -35,8 +34,7 @@ FUTURE = Phrase("The signature is dated in the future: set your device's clock, 
 DEMANDS = Phrase("The signature has unknown conditions of its own: sign without them.")
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(msgspec.Struct, frozen=True):
     """The words by which a signed form is found in a letter; they come from the command table, and are handed in."""
 
     commands: tuple[str, ...]
@@ -45,8 +43,7 @@ class Vocabulary:
     """The header fields of the signed forms, each with one word as its value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """A public key as it is pinned to a player."""
 
     format: Format

@@ -6,8 +6,9 @@ A desk decides what is written, and to whom; the slow parts (words, pictures, fi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from pbem.mail.commands import masked
 from pbem.phrase import Phrase
@@ -35,16 +36,14 @@ _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
 """What mail programs write before the subject of an answer, in their language, each time anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateText:
+class TemplateText(msgspec.Struct, frozen=True):
     """A text that is yet to be written, in the language of its reader: its template and its facts."""
 
     template: str
     facts: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """A picture that is yet to be drawn: its boards, the names by seat, and the file's name."""
 
     boards: Sequence[Board]
@@ -52,8 +51,7 @@ class Drawing:
     file_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Composing:
+class Composing(msgspec.Struct, frozen=True):
     """The data for the page on which the reader composes an answer: docs/attachments.md."""
 
     file_name: str
@@ -71,8 +69,7 @@ class Composing:
     """What a link carries, where that is less; none that has no room for it."""
 
 
-@dataclass(slots=True)
-class OutgoingLetter:
+class OutgoingLetter(msgspec.Struct):
     """A letter being written: subject and text, what is attached, and its place in a thread."""
 
     subject: str
@@ -83,8 +80,8 @@ class OutgoingLetter:
     """What `html` shows as its picture."""
     composing: Composing | None = None
     """What it asks for; `composer` in `text` and `html` becomes the link to the page."""
-    pictures: list[Picture] = field(default_factory=list)
-    attachments: list[Enclosed] = field(default_factory=list)
+    pictures: list[Picture] = msgspec.field(default_factory=list)
+    attachments: list[Enclosed] = msgspec.field(default_factory=list)
     parts: Sequence[OutgoingLetter] = ()
     """The letters that this one puts together; then their words are its own."""
     room: int | None = None
@@ -106,7 +103,7 @@ class OutgoingLetter:
     """Whether the subject of a letter that puts this one together with others names it."""
     mailing: MailingList | None = None
     """The list that it belongs to, where it comes without being asked for."""
-    bulletin: list[JsonObject] = field(default_factory=list)
+    bulletin: list[JsonObject] = msgspec.field(default_factory=list)
     """What it says for programs, beside its files: docs/attachments.md."""
     asks: bool = False
     """Whether `reply_to` is good for the answer to a question of ours, and for nothing else."""

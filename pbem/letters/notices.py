@@ -7,8 +7,9 @@ Implements protocol.md, "Commands" (`set mail`), and design.md, "One place for o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.phrase import Phrase
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["NOTICES", "NoticeSpec"]
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeSpec:
+class NoticeSpec(msgspec.Struct, frozen=True):
     """One row of the table of notices."""
 
     kind: str

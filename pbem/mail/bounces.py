@@ -12,9 +12,10 @@ from __future__ import annotations
 import email
 import logging
 import re
-from dataclasses import dataclass
 from email.policy import compat32
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from pbem.mail.compose import RETURN
 
@@ -41,8 +42,7 @@ Kind = Literal["permanent", "temporary", "unclear"]
 logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounce:
+class Bounce(msgspec.Struct, frozen=True):
     """What a letter to a return path says about our letter: how bad it is, and the status (RFC 3463), if any."""
 
     kind: Kind

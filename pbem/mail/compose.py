@@ -13,11 +13,12 @@ import binascii
 import hashlib
 import re
 from base64 import encodebytes
-from dataclasses import dataclass
 from email.header import Header
 from email.utils import format_datetime, quote
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote as percent
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,8 +56,7 @@ class MailingList(NamedTuple):
     leave: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Entity:
+class _Entity(msgspec.Struct, frozen=True):
     """One MIME entity: its own headers, and its body with CRLF line ends."""
 
     headers: tuple[str, ...]

@@ -14,7 +14,6 @@ import codecs
 import re
 from collections.abc import Mapping
 from email.message import Message
-from email.policy import compat32
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -422,7 +421,7 @@ def _word(value: str) -> str:
 def _parametrised(value: str) -> tuple[str, Mapping[str, str]]:
     """The leading word of a header such as Content-Type, and its parameters, RFC 2231 undone."""
     value = value[:PARAMETERS]
-    header = Message(policy=compat32)
+    header = Message()
     header["Content-Type"] = value
     parameters: dict[str, str] = {}
     try:

@@ -8,12 +8,13 @@ weekends. Implements protocol.md, "A match", the clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
+
+import msgspec
 
 from pbem.match.changed import replace
 from pbem.phrase import Moment, Phrase
@@ -50,8 +51,7 @@ SLACK = timedelta(hours=3)
 """More than any change of a zone's clocks takes from the days between: see `floor`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(msgspec.Struct, frozen=True):
     """A time in which a clock stands, and why; without an end, it stands until further notice."""
 
     began: datetime
@@ -71,16 +71,14 @@ class Stop:
         return cls(datetime.fromisoformat(began), datetime.fromisoformat(ended) if ended else None, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class Calendar:
+class Calendar(msgspec.Struct, frozen=True):
     """A player's calendar: the zone of the wall clock, and the announced vacations, as stops."""
 
     zone: str = "UTC"
     vacations: tuple[Stop, ...] = ()
 
 
-@dataclass(frozen=True)  # without slots: see `changed`
-class Clock:
+class Clock(msgspec.Struct, frozen=True):
     """One seat's clock for a request: since when, and how many seconds it may run.
 
     `bank` of these seconds are the seat's bank, used last. `answered` is when the answer came in,

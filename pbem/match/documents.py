@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.match.transcript import is_time
@@ -240,18 +240,24 @@ _VALUES = {
 }
 """The values of lines that hold no number and not just any text."""
 
-_FORMS: Mapping[str, Callable[[str], re.Match[str] | None]] = {
-    "opening": _form("opening", 2, Opening),
-    "receipt": _form("receipt", 2, Receipt),
-    "withdrawal": _form("withdrawal", 1, Withdrawal),
-    "evidence": _form("evidence", 2, Evidence),
-    "mailbox": _form("mailbox", 2, NamedMailbox),
+_FORMS: Mapping[str, tuple[int, type[_Paper]]] = {
+    "opening": (2, Opening),
+    "receipt": (2, Receipt),
+    "withdrawal": (1, Withdrawal),
+    "evidence": (2, Evidence),
+    "mailbox": (2, NamedMailbox),
 }
+
+
+@cache
+def _fits(kind: str) -> Callable[[str], re.Match[str] | None]:
+    """The match of a kind of paper, compiled when its first one is read: few programs read all kinds."""
+    return _form(kind, *_FORMS[kind])
 
 
 def _values(kind: str, text: str) -> dict[str, Any]:
     """The values in the lines of a paper of this kind; raises `NotADocument`."""
-    found = _FORMS[kind](text)
+    found = _fits(kind)(text)
     if found is None:
         raise NotADocument(f"not as a paper 'pbem {kind}' is written")
     values: dict[str, Any] = {

@@ -5,8 +5,9 @@ Implements protocol.md, "Transcript"; docs/bundle.md, "Entries".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +24,7 @@ def _none(_entry: Entry) -> Iterator[tuple[str, str]]:
     yield from ()
 
 
-@dataclass(frozen=True, slots=True)
-class EntryType:
+class EntryType(msgspec.Struct, frozen=True):
     """One type of entry; each is in a module of `events`, with its event."""
 
     name: str

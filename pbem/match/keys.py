@@ -7,9 +7,10 @@ letters that wait and cite the head that was printed before it was revoked. Impl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:

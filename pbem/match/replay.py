@@ -7,8 +7,9 @@ is made again. Implements protocol.md, "Transcript".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
+
+import msgspec
 
 from pbem.games import Refused
 from pbem.match import traces
@@ -38,8 +39,7 @@ Arguments = TypeVarTuple("Arguments")
 __all__ = ["Proving", "Sentence", "Source", "TranscriptReplay", "UnvouchedError", "begin", "replay_transcript"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(msgspec.Struct, frozen=True):
     """What an entry that rests on a sentence says about the letter, which has no paper."""
 
     rev: int
@@ -85,8 +85,7 @@ class Source(Protocol):
         """Raises ValueError if the letters do not prove this change of the seat's keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Past(Environment):
+class _Past(Environment, frozen=True):
     """The environment as it was: salts, and what was set aside, are those in the papers."""
 
     source: Source | None = None
@@ -153,8 +152,7 @@ def replay_transcript(
     return match
 
 
-@dataclass(slots=True)
-class TranscriptReplay:
+class TranscriptReplay(msgspec.Struct):
     """One entry that other entries may follow from, and the match before it."""
 
     match: Match
@@ -164,7 +162,7 @@ class TranscriptReplay:
     """All of them: what follows by itself names its papers, too."""
     played: dict[tuple[int, int], list[tuple[Receipt, datetime]]]
     """The default orders that were played so far, by game and seat, each with the end of the time that was missed."""
-    traces: dict[str, list[tuple[int, SetAside]]] = field(default_factory=dict)
+    traces: dict[str, list[tuple[int, SetAside]]] = msgspec.field(default_factory=dict)
     """What was found set aside, by the path of the trace that names it."""
 
     def step(self) -> Step:

@@ -8,8 +8,9 @@ opened, under salts that follow from one seed. Nothing is judged here. Implement
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.match.transcript import sha256_hex
 
@@ -25,8 +26,7 @@ NOTHING = "0" * 64
 """The hash in a paper where there is no other paper to name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where the papers of a player belong: server, match, game, seat and name."""
 
     server: str

@@ -7,8 +7,9 @@ the events `sealed`, `step`, `reveal` and `verdict` advance it. Implements docs/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games.sealed import Falsehood, Step
 
@@ -25,8 +26,7 @@ Verdict = Mapping[int, str | Falsehood]
 """Of each seat: `honest`, `not revealed`, or what it told falsely."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filed:
+class Filed(msgspec.Struct, frozen=True):
     """A step as it is in the transcript, and the paper that it brought."""
 
     turn: int
@@ -50,8 +50,7 @@ class Filed:
     """The number of its entry, and the head of the transcript after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Revealed:
+class Revealed(msgspec.Struct, frozen=True):
     """What a seat revealed when the game was over: it opens all the seat's commitments."""
 
     setup: str
@@ -59,8 +58,7 @@ class Revealed:
     """By turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """How the game ended, by what everybody was told, and what follows."""
 
     result: Result
@@ -77,8 +75,7 @@ class Ending:
         return self.result.reason in {"resignation", "forfeit"}
 
 
-@dataclass(frozen=True, slots=True)
-class SealedGame:
+class SealedGame(msgspec.Struct, frozen=True):
     """All commitments and everything told in a game so far."""
 
     commitments: Mapping[int, str]
@@ -87,10 +84,10 @@ class SealedGame:
     """Where the letters lie in the bundle by which the seats committed to these."""
     steps: tuple[Filed, ...] = ()
     """In the order of the transcript."""
-    printed: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    printed: Mapping[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Of each seat that owes something, the heads that letters printed since it does: a step may cite any of them."""
     ending: Ending | None = None
-    reveals: Mapping[int, Revealed] = field(default_factory=dict)
+    reveals: Mapping[int, Revealed] = msgspec.field(default_factory=dict)
 
     def of(self, seat: int, turn: int | None = None) -> Iterator[Filed]:
         """The steps of a seat in all turns or in one, the latest first."""

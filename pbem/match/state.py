@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict, cast, overload
 
+import msgspec
+
 from pbem.games import Options, Rules, State, Told, rules
 from pbem.games.sealed import SealedRules, sealed_rules
 from pbem.match import stored_orders
@@ -135,8 +137,7 @@ class Submission:
         return [paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """How one game of the match ended."""
 
     winner: int
@@ -145,16 +146,14 @@ class Ended:
     turns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Nomination:
+class Nomination(msgspec.Struct, frozen=True):
     """Who is to take a seat, by name, and the seats that agree."""
 
     name: str
     willing: frozenset[int]
 
 
-@dataclass(frozen=True)  # without slots: see `changed`
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """The state of a match. Immutable; `prev` is the head that the last letters printed and orders must cite."""
 
     id: str
@@ -167,9 +166,9 @@ class Match:
     players: tuple[Player, ...] = ()
     game: int = 0
     options: Options | None = None
-    setups: Mapping[int, Submission] = field(default_factory=dict)
-    orders: Mapping[int, Submission] = field(default_factory=dict)
-    stored: Mapping[tuple[int, int], Submission] = field(default_factory=dict)
+    setups: Mapping[int, Submission] = msgspec.field(default_factory=dict)
+    orders: Mapping[int, Submission] = msgspec.field(default_factory=dict)
+    stored: Mapping[tuple[int, int], Submission] = msgspec.field(default_factory=dict)
     """By seat and turn: orders for later turns, and default orders at `stored_orders.DEFAULT`; not judged yet."""
     position: State | None = None
     """Of a sealed game the table: what everybody was told."""
@@ -177,26 +176,26 @@ class Match:
     """Since all seats committed to their setups, in a sealed match."""
     turns: tuple[Played, ...] = ()
     """Those of this game."""
-    left: Mapping[int, int] = field(default_factory=dict)
+    left: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The seats that resigned this game while the others played on, each with the turn that was due."""
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
-    clocks: Mapping[int, Clock] = field(default_factory=dict)
+    clocks: Mapping[int, Clock] = msgspec.field(default_factory=dict)
     """Of the seats that are asked, whether their answer is in or not: one seat cannot learn that from another's."""
-    banks: Mapping[int, int] = field(default_factory=dict)
+    banks: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Seconds left in the banks of the seats that have drawn on theirs."""
     missed: frozenset[int] = frozenset()
     """The seats whose time and grace are over for what they are asked."""
-    missed_at: Mapping[int, str] = field(default_factory=dict)
+    missed_at: Mapping[int, str] = msgspec.field(default_factory=dict)
     """The time of the entry by which each seat last missed its time, whoever has it since."""
-    silent: Mapping[int, int] = field(default_factory=dict)
+    silent: Mapping[int, int] = msgspec.field(default_factory=dict)
     """How often in a row a seat missed what it was asked for."""
-    offers: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
     """Who wants what must be agreed on, such as a draw: offers that stand."""
-    unreachable: Mapping[int, datetime] = field(default_factory=dict)
+    unreachable: Mapping[int, datetime] = msgspec.field(default_factory=dict)
     """The seats whose players no letter reaches, and since when the transcript says so."""
-    nominated: Mapping[int, Nomination] = field(default_factory=dict)
+    nominated: Mapping[int, Nomination] = msgspec.field(default_factory=dict)
     """Who is to take a seat, by seat."""
     paused: str = ""
     """Why the match stands still, if it does: the operator's reason, or a restored backup."""
@@ -205,7 +204,7 @@ class Match:
     """The version of its bundles, see `BUNDLES`."""
     time: str = ""
     """That of the last entry: times never run backwards."""
-    said: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
     """The last revision of each sentence that a seat has said since the last letters: none is obeyed twice."""
 
     @property

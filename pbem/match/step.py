@@ -32,19 +32,18 @@ if TYPE_CHECKING:
 __all__ = ["Document", "Environment", "Notice", "Step", "again"]
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(msgspec.Struct, frozen=True):
     """What is handed in: the time, random bytes from the operating system, and the server's identity."""
 
     now: datetime
     random: Callable[[int], bytes]
     version: str
     server_key: str
-    calendar: Callable[[str], Calendar] = field(default=lambda _: Calendar())
+    calendar: Callable[[str], Calendar] = lambda _: Calendar()
     """The wall clock and the vacations of a player, by name."""
     heard: datetime | None = None
     """Up to when all letters are handled that were received; None: all are. What came in time is no miss."""
-    outages: Callable[[datetime], Sequence[Stop]] = field(default=lambda _: ())
+    outages: Callable[[datetime], Sequence[Stop]] = lambda _: ()
     """The times in which the server was out of reach, of those that ended after a moment."""
 
     @property
@@ -83,16 +82,15 @@ class Notice:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Step:
+class Step(msgspec.Struct):
     """The match after an event, and all results of the event, in order."""
 
     match: Match
     world: Environment
-    entries: list[Entry] = field(default_factory=list)
-    papers: list[Document] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-    submitted: list[tuple[int, int, int, Submission]] = field(default_factory=list)
+    entries: list[Entry] = msgspec.field(default_factory=list)
+    papers: list[Document] = msgspec.field(default_factory=list)
+    notices: list[Notice] = msgspec.field(default_factory=list)
+    submitted: list[tuple[int, int, int, Submission]] = msgspec.field(default_factory=list)
     """What came to stand by itself, without a letter: game, turn and seat, and the submission."""
 
     def demand_key(self, signed: Signed) -> None:

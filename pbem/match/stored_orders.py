@@ -7,8 +7,9 @@ and the keys of that moment. `advance_orders` has their sending and withdrawal. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
@@ -27,8 +28,7 @@ DEFAULT = 0
 """What stands for the number of the turn in default orders: they are for whichever turn is missed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TakenUp:
+class TakenUp(msgspec.Struct, frozen=True):
     """What became of orders in advance when their turn came: they count, or are unused because of these faults."""
 
     submission: Submission

@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.match.documents import NotADocument, Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex
 
@@ -63,8 +65,7 @@ def stem(paper: Receipt | Withdrawal) -> str:
     return f"game-{paper.game}-{what}-{kind}-seat-{paper.seat}-rev-{paper.rev}"
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True):
     """The list of what was set aside for a turn (0: for the setups), by path and hash."""
 
     server: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -63,8 +62,7 @@ class TranscriptError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)  # without slots: an entry remembers its head
-class Entry:
+class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it remembers its head
     """One entry: its number from 1, the head before it, its UTC time, its type and its (immutable) body."""
 
     seq: int

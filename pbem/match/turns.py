@@ -5,8 +5,9 @@ Implements design.md, "The rules interface": a state is the replay of its orders
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
+
+import msgspec
 
 from pbem.games import Report, Told
 
@@ -28,8 +29,7 @@ class Reports(tuple[Report, ...]):
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(msgspec.Struct, frozen=True):
     """A played turn: the head that letters had printed for it, the orders by seat, and its reports."""
 
     prev: str

@@ -12,10 +12,9 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from babel import Locale
+import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.i18n import ENGLISH, LANGUAGES
@@ -35,17 +34,15 @@ _LIST = "published.json"
 _OURS = re.compile(r"(?:[a-z-]+|m[1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html")
 
 
-@dataclass(slots=True)
-class Published:
+class Published(msgspec.Struct):
     """What publishing did to a folder."""
 
-    written: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
+    written: list[str] = msgspec.field(default_factory=list)
+    kept: list[str] = msgspec.field(default_factory=list)
+    removed: list[str] = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """A public match that is closed: its line on the server's page, and the data of its own page."""
 
     summary: Mapping[str, object]
@@ -72,6 +69,8 @@ def _begun() -> dict[str, object]:
 
 def _files(name: str) -> list[tuple[str, str, str | None]]:
     """A page in all languages: the tag, the file, and what the language calls itself."""
+    from babel import Locale
+
     return [(tag, page_file(name, tag), Locale.parse(tag).get_language_name(tag)) for tag in LANGUAGES]
 
 

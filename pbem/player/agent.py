@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
@@ -53,8 +54,7 @@ POINTS = ("secrets kept",)
 """Beside those of the correspondence, the points at which an agent may be stopped dead without harm."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """The state of a sealed game for its player: the view of the refereed game, and the reports of all turns told."""
 
     options: Options

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
@@ -63,8 +64,7 @@ class Commitment(NamedTuple):
         return f"pbem {self.program}" + (f", edition {self.edition}" if self.edition else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Who plays a match, at which level, by which chance: all that moves depend on, apart from the letters."""
 
     server: str
@@ -192,8 +192,7 @@ def _line(text: str) -> str:
     return f"“{'; '.join(text.splitlines())[:200]}”"
 
 
-@dataclass(frozen=True, slots=True)
-class _Seat:
+class _Seat(msgspec.Struct, frozen=True):
     """What a seat sent, in order, each with what its plan gives: entry, place, sent, given (None: nothing)."""
 
     proved: Proved

@@ -10,8 +10,9 @@ import base64
 import binascii
 import json
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from pbem.config.limits import Limits
 from pbem.identity import ed25519_points
@@ -43,8 +44,7 @@ class NotGenuine(Exception):
     """The letter is not the server's own, or not as the server wrote it; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(msgspec.Struct, frozen=True):
     """What a letter from the server says for programs."""
 
     key: str
@@ -54,9 +54,9 @@ class Heard:
     items: tuple[JsonObject, ...]
     files: Mapping[str, JsonObject]
     """The attached JSON files, by their names."""
-    texts: Mapping[str, bytes] = field(default_factory=dict)
+    texts: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     """The attached text files, by their names: what others signed in sealed matches."""
-    bundles: Mapping[str, bytes] = field(default_factory=dict)
+    bundles: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     """The attached bundles, by their names; they prove themselves."""
 
 

@@ -7,8 +7,6 @@ The bytes were fixed before, and are sent as they are. Nothing here decides whet
 from __future__ import annotations
 
 import shlex
-import smtplib
-import ssl
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +16,8 @@ from pbem import durable
 from pbem.mailbox.password import PasswordError, password, token
 
 if TYPE_CHECKING:
+    import smtplib
+
     from pbem.player.account import Account
     from pbem.player.memory import Sent
 
@@ -33,6 +33,8 @@ class NotSent(Exception):
 
 def send(account: Account, sent: Sent) -> str:
     """Hand a letter over; returns a sentence for the player about the result. Raises `NotSent`."""
+    import smtplib
+
     url = urlsplit(account.mail_out)
     try:
         match url.scheme:
@@ -60,6 +62,9 @@ def _why(error: Exception) -> str:
 
 
 def _submit(account: Account, sent: Sent) -> str:
+    import smtplib
+    import ssl
+
     url = urlsplit(account.mail_out)
     host = url.hostname or "localhost"
     port = url.port or {"smtps": 465, "submission": 587, "smtp": 25}[url.scheme]

@@ -7,13 +7,13 @@ Implements sealed.md 1.3 and 1.5, "Papers", from the player's side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, Step, sealed_rules
+from pbem.match.changed import replace
 from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper
 from pbem.match.signed import Section
 from pbem.match.transcript import canonical, sha256_hex
@@ -103,8 +103,7 @@ class SealedState(msgspec.Struct, frozen=True):
             raise Contradiction(f"what is told of the sealed game has no such form: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class NextLetter:
+class NextLetter(msgspec.Struct, frozen=True):
     """The sections of the next letter, and what must be on the disk before it leaves."""
 
     sections: tuple[Section, ...]
@@ -115,8 +114,7 @@ class NextLetter:
     """The turn whose orders are in it; 0 if none are."""
 
 
-@dataclass(frozen=True, slots=True)
-class OrdersAsked:
+class OrdersAsked(msgspec.Struct, frozen=True):
     """Orders are needed before anything can be sent; with the state for the player who decides on them."""
 
     own: Any
@@ -140,8 +138,7 @@ class _Papers(NamedTuple):
         return _Papers(turn, {**kept, (seat, step): value})
 
 
-@dataclass(frozen=True, slots=True)
-class ToldGame:
+class ToldGame(msgspec.Struct, frozen=True):
     """A sealed game: the table as it was told, with the hashes of this turn's papers."""
 
     rules: SealedRules
@@ -157,7 +154,7 @@ class ToldGame:
     papers: _Papers
     tables: tuple[Table, ...] = ()
     """As it was before each step."""
-    commits: Mapping[int, str] = field(default_factory=dict)
+    commits: Mapping[int, str] = msgspec.field(default_factory=dict)
     """By seat the hash of a paper of this turn that was not opened yet."""
 
     @classmethod

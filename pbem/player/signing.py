@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -32,8 +32,7 @@ class CannotSign(Exception):
     """The key cannot be used; the text says why, and what the player can do."""
 
 
-@dataclass(slots=True)
-class Key:
+class Key(msgspec.Struct):
     """An SSH key: its public line, and how it signs. The private half is opened when something is signed."""
 
     path: Path

@@ -13,8 +13,9 @@ import re
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from pbem.json_object import DEPTH, depth
 from pbem.match.transcript import Entry
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LIMITS", "BeyondLimits", "Bundle", "Limits", "NotABundle", "load", "read", "write"]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The most that is read of a bundle, and of the letters that are compared with it."""
 
     octets: int = 1 << 30
@@ -74,8 +74,7 @@ class BeyondLimits(NotABundle):
     """The file exceeds a limit: it may hold or not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(msgspec.Struct, frozen=True):
     """The entries, the server's signatures of their heads (64 bytes each), and the papers by path."""
 
     entries: Sequence[Entry]

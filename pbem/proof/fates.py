@@ -8,9 +8,10 @@ have been verified: its contents are believed here. Implements protocol.md, "Tra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
 
 from pbem.match import traces
 from pbem.match.documents import Opening, Receipt, Withdrawal
@@ -31,8 +32,7 @@ Sent = Opening | Receipt | Withdrawal
 Kind = TypeVar("Kind")
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
+class Fate(msgspec.Struct, frozen=True):
     """What became of something: `agrees` if the bundle accounts for it, `dropped` if it does not."""
 
     standing: Literal["agrees", "later", "open", "dropped"]
@@ -41,33 +41,25 @@ class Fate:
     seq: int | None = None
 
 
-@dataclass(slots=True)
 class Fates:
     """The fates in a bundle."""
 
-    found: Bundle
-    _aside: list[Receipt | Withdrawal] = field(init=False)
-    """All that was set aside, of revealed games."""
-    _hashes: set[str] = field(init=False)
-    _revealed: set[int] = field(init=False)
-    _places: dict[tuple[str, object, object], Entry] = field(init=False)
-    """The first entry of each type for each game, and for each turn."""
-    _missed: list[Entry] = field(init=False)
-    _changes: list[Entry] = field(init=False)
-    """Of those who sit there."""
-
-    def __post_init__(self) -> None:
-        paths = [path for path in self.found.papers if path.startswith("withdrawals/") or "-unused-" in path]
-        papers = [self.found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
+    def __init__(self, found: Bundle) -> None:
+        self.found = found
+        paths = [path for path in found.papers if path.startswith("withdrawals/") or "-unused-" in path]
+        papers = [found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
         self._aside = [traces.read(paper.decode()) for paper in papers]
+        """All that was set aside, of revealed games."""
         self._hashes = {sha256_hex(paper) for paper in papers}
-        entries = self.found.entries
+        entries = found.entries
         # Of a sealed game the receipts are open at once: there is nothing in them to keep secret.
         self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
         about = [entry for entry in entries if entry.type in {"commitments", "sealed", "turn", "ended"}]
         self._places = {(e.type, e.body["game"], e.body.get("turn")): e for e in reversed(about)}
+        """The first entry of each type for each game, and for each turn."""
         self._missed = [entry for entry in entries if entry.type == "missed"]
         self._changes = [entry for entry in entries if entry.type == "substituted"]
+        """Of those who sit there."""
 
     def of(self, paper: Sent, sha256: str) -> Fate:
         """The fate of what this paper, of this hash, acknowledges."""

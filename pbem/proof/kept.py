@@ -6,8 +6,9 @@ protocol.md, "Transcript".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Attached", "Kept", "Logged", "SignedHead", "SignedPaper"]
 
 
-@dataclass(frozen=True, slots=True)
-class SignedHead:
+class SignedHead(msgspec.Struct, frozen=True):
     """A head of a transcript as a letter shows it, with the server's signature and perhaps its key, in hex."""
 
     server: str
@@ -27,8 +27,7 @@ class SignedHead:
     key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SignedPaper:
+class SignedPaper(msgspec.Struct, frozen=True):
     """The hash of a paper as the letter that brought it shows it, with the server's signature, in hex."""
 
     server: str
@@ -38,8 +37,7 @@ class SignedPaper:
     key: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(msgspec.Struct, frozen=True):
     """The proof, from a letter's bulletin, that an entry of a match is in the server's log: see `pbem.tlog.proof`."""
 
     server: str
@@ -48,16 +46,14 @@ class Logged:
     proof: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attached:
+class Attached(msgspec.Struct, frozen=True):
     """An attachment: its name, and its bytes in each form in which they may have been sent."""
 
     name: str
     ways: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """What one kept letter tells about matches."""
 
     source: str

@@ -12,9 +12,10 @@ import binascii
 import html
 import json
 import re
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from pbem.config.limits import Limits
 from pbem.i18n import LANGUAGES, catalogue, template_folder
@@ -159,16 +160,15 @@ def _servers(letter: Letter) -> set[str]:
     return {name.lower() for name in (sender, named, *loops) if name}
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     """What is in a letter, and in those that it forwards."""
 
-    texts: list[str] = field(default_factory=list)
-    pages: list[str] = field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
+    pages: list[str] = msgspec.field(default_factory=list)
     """The texts of HTML that stands beside a plain text."""
-    attachments: list[Attached] = field(default_factory=list)
-    servers: set[str] = field(default_factory=set)
-    programs: list[SignedHead | Logged] = field(default_factory=list)
+    attachments: list[Attached] = msgspec.field(default_factory=list)
+    servers: set[str] = msgspec.field(default_factory=set)
+    programs: list[SignedHead | Logged] = msgspec.field(default_factory=list)
     """What bulletins say."""
 
 

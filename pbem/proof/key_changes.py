@@ -8,8 +8,9 @@ the player, the server, its own fingerprint and by which proof it comes. No stor
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.identity import BadKey, Key, parse_key
 from pbem.mail.commands import masked
@@ -95,8 +96,7 @@ def _plain(fingerprint: str) -> str:
     return fingerprint.lower().removeprefix("sha256:").replace(":", "").removesuffix("=")
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(msgspec.Struct, frozen=True):
     """A letter whose signature holds, and the commands in it."""
 
     letter: Letter

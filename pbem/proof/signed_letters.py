@@ -7,12 +7,13 @@ No store, no effect. Implements protocol.md, "Identity".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from pbem import identity
 from pbem.config.limits import Limits
@@ -86,15 +87,15 @@ def form(command: Command) -> SignedForm:
     )
 
 
-@dataclass(slots=True)
 class Letters:
     """The letters of a bundle as a source for a replay: each signature is checked, nothing is trusted."""
 
-    papers: Mapping[str, bytes]
-    _effects: set[tuple[object, ...]] = field(default_factory=set)
-    """What each letter has brought about so far."""
-    _tokens: dict[str, tuple[bytes, str, str]] = field(default_factory=dict)
-    """The letter that each reply address let count, what that was about, and when it came."""
+    def __init__(self, papers: Mapping[str, bytes]) -> None:
+        self.papers = papers
+        self._effects: set[tuple[object, ...]] = set()
+        """What each letter has brought about so far."""
+        self._tokens: dict[str, tuple[bytes, str, str]] = {}
+        """The letter that each reply address let count, what that was about, and when it came."""
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
@@ -374,8 +375,7 @@ def _one_form(verdict: Verdict, entity: Letter | None) -> str:
     return "\n".join(line.rstrip() for line in commands.clean(text).split("\n"))
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(msgspec.Struct, frozen=True):
     """A letter as it counts at receipt."""
 
     verdict: Verdict

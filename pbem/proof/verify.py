@@ -6,7 +6,6 @@ again from the letters and the rules. The reading of letters is handed in. Imple
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -42,14 +41,13 @@ class Check(msgspec.Struct, frozen=True):
     """Of an entry `turn`: who gave the orders, and how that is known."""
 
 
-@dataclass(slots=True)
-class Proved:
+class Proved(msgspec.Struct):
     """What a bundle proved, for later use: filled while its checks are made."""
 
     bundle: Bundle | None = None
     match: Match | None = None
     """The match after all entries that are open."""
-    told: list[Notice] = field(default_factory=list)
+    told: list[Notice] = msgspec.field(default_factory=list)
     telling: bool = True
     """Whether `told` is wanted: it holds the match as it was after each turn."""
     server_key: str | None = None

@@ -36,7 +36,6 @@ from pbem.server.desk_rest import Flood
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
-from pbem.server.metrics import Figures, Metrics
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Reader
     from pbem.server.desk_opening import OpenDesk
     from pbem.server.desk_place import DeskPlace, OpenPlace
+    from pbem.server.metrics import Figures, Metrics
     from pbem.smtp.asking import Asking
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
@@ -197,9 +197,8 @@ class Daemon:
         open_composer(config, 1)
         intake = self._intake()
         stack.push_async_callback(intake.close)
-        metrics = Metrics(self._figures, self._now)
-        stack.callback(metrics.close)
-        places = [*await self._listen(intake), *await self._give_figures(metrics)]
+        places = await self._listen(intake)
+        metrics = await self._give_figures(places, stack)
         self._flood = Flood(asyncio.get_running_loop().time)
         if Role.DESK in self._roles:
             self._desk = self._open_place(self._supplies, self._wake_others)
@@ -237,7 +236,8 @@ class Daemon:
             longest_wait=self._longest_wait,
         )
         await intake.open()
-        await metrics.open()
+        if metrics:
+            await metrics.open()
         await self._work(deliverer, self._askers(), intake, places)
 
     async def _locked(self, store: Path) -> Lock:
@@ -396,14 +396,20 @@ class Daemon:
             raise StartError("no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
         return places
 
-    async def _give_figures(self, metrics: Metrics) -> list[Place]:
+    async def _give_figures(self, places: list[Place], stack: AsyncExitStack) -> Metrics | None:
+        """Listen for whoever wants the figures, if the operator wants that; they are given once all is open."""
         place = self._config.metrics.listen
         if not place:
-            return []
+            return None
+        from pbem.server.metrics import Metrics
+
+        metrics = Metrics(self._figures, self._now)
+        stack.callback(metrics.close)
         try:
-            return [Place("metrics", host=place.host, port=await metrics.listen(place.host, place.port))]
+            places.append(Place("metrics", host=place.host, port=await metrics.listen(place.host, place.port)))
         except OSError as error:
             raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
+        return metrics
 
     def _wake_others(self) -> None:
         """Wake delivery and DNS: there may be letters to send, and names to look up."""
@@ -439,6 +445,8 @@ class Daemon:
             self._owners.leave(self._name)
 
     async def _figures(self) -> Figures:
+        from pbem.server.metrics import Figures
+
         return Figures(await self._post(survey, self._post_base), self._desk.deaths if self._desk else 0)
 
     def _intake(self) -> Intake:

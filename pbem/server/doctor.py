@@ -11,11 +11,12 @@ import os
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.desk.matches import MatchRepository
 from pbem.identity import BadKey, parse_key
@@ -82,8 +83,7 @@ SLOW = timedelta(days=1)
 """How long a letter may wait for the smarthost before the operator should know."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One check: whether all is well, and what was found."""
 
     well: bool

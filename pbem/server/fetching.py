@@ -12,10 +12,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
@@ -71,8 +71,7 @@ def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope
     return Envelope(sender(raw), ours or (address,))
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
+class Keeping(msgspec.Struct, frozen=True):
     """Keeps what a fetcher found; it is on disk when this returns. Raises if any of it fails."""
 
     letter: Callable[[bytes], Awaitable[None]]

@@ -13,11 +13,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
 import aiosmtplib
+import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
@@ -185,8 +185,7 @@ class Smarthost:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fate:
+class _Fate(msgspec.Struct, frozen=True):
     """The outcome of an attempt to send a letter."""
 
     row: OutboxRow

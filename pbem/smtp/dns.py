@@ -13,10 +13,6 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-import dns.asyncresolver
-import dns.exception
-import dns.name
-import dns.resolver
 import structlog
 
 from pbem.smtp.asking import Asking
@@ -26,6 +22,8 @@ from pbem.store.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
+
+    import dns.asyncresolver
 
     from pbem.smtp.delivery import Run
     from pbem.store.lookups import Lookup, Lookups
@@ -56,6 +54,11 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
 
     async def resolve(name: str) -> str:
         nonlocal asked
+        import dns.asyncresolver
+        import dns.exception
+        import dns.name
+        import dns.resolver
+
         try:
             if asked is None:  # not before it is needed: a machine without name servers may serve all the same
                 asked = dns.asyncresolver.Resolver()

@@ -12,8 +12,9 @@ import errno
 import os
 import socket
 import ssl
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.failpoints import Failpoints, passing
 from pbem.smtp.admission import Admission, AdmissionProtocol
@@ -37,8 +38,7 @@ WAITING = 1024  # connections that may wait to be looked at: many that come at o
 OURS = 0o660  # a Unix socket is for us and for the mail server, which is in our group
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a listener really listens: host and the port that was bound, or the path of a Unix socket."""
 
     protocol: str

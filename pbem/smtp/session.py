@@ -12,9 +12,9 @@ import asyncio
 import re
 from collections import Counter
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, AnyStr, NoReturn, Self, cast
 
+import msgspec
 from aiosmtpd.proxy_protocol import get_proxy
 from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
@@ -43,8 +43,7 @@ CONTROL = re.compile(rb"[\0-\x08\x0a-\x1f\x7f]")  # in no command (RFC 5321 4.1.
 COMMAND_TOO_LONG = "500 Command line too long"
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(msgspec.Struct, frozen=True):
     """What all sessions of one server have in common."""
 
     server: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ __all__ = ["Trouble"]
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True):
     """Makes the references."""
 
     reference: Callable[[], str]

@@ -7,8 +7,9 @@ reports carry what only one player may know. Every call is part of the caller's 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.store.database import from_db, to_db
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["DigestQueue", "WaitingLetter"]
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingLetter:
+class WaitingLetter(msgspec.Struct, frozen=True):
     """A waiting letter: its number, the match that it is about, and its content as it was given."""
 
     id: int

@@ -6,8 +6,9 @@ letter": the desk never waits on the network.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.store.database import from_db, to_db
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Lookup", "Lookups"]
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(msgspec.Struct, frozen=True):
     """A name whose TXT record is needed for a letter, and how many queries are left, this one included."""
 
     inbox: int

@@ -8,8 +8,9 @@ transaction. Implements protocol.md, "Transcript" and "Commitments".
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,8 +26,7 @@ class HeadMoved(Exception):
     """Somebody else appended to this transcript first; nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeatRow:
+class SeatRow(msgspec.Struct, frozen=True):
     """A seat of a match: its player, and whether it accepted."""
 
     seat: int
@@ -34,8 +34,7 @@ class SeatRow:
     accepted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MatchRow:
+class MatchRow(msgspec.Struct, frozen=True):
     """A match as its row says: number, phase, terms as a JSON object, head, when to resolve, and its seats."""
 
     number: int
@@ -55,8 +54,7 @@ class MatchRow:
         return next(row for row in self.seats if row.seat == seat)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRow:
+class EntryRow(msgspec.Struct, frozen=True):
     """A transcript entry: its canonical bytes, its head and the server's signature of the head."""
 
     seq: int
@@ -65,8 +63,7 @@ class EntryRow:
     signature: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SubmissionRow:
+class SubmissionRow(msgspec.Struct, frozen=True):
     """A submission of a game's turn (0: the setup) and seat: a JSON object, and the letter it came in."""
 
     game: int
@@ -76,8 +73,7 @@ class SubmissionRow:
     letter: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PressRow:
+class PressRow(msgspec.Struct, frozen=True):
     """What a player wrote to everybody, in a game while a turn was due (0: before the first)."""
 
     game: int

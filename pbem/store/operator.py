@@ -8,8 +8,9 @@ here. Implements reliability.md, cases 9 and 30.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
+
+import msgspec
 
 from pbem.store.database import to_db
 
@@ -40,8 +41,7 @@ class Busy(Exception):
     """The letter cannot be changed in its state, or does not exist; the message says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(msgspec.Struct, frozen=True):
     """An instruction to the desk: "pause", "resume", "end" a match and why, or "restored"."""
 
     id: int

@@ -8,9 +8,10 @@ Implements reliability.md, promise 3 and cases 28 and 29.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.store.database import from_db, to_db
 from pbem.store.vault import Sealed
@@ -35,8 +36,7 @@ _ARRIVED = (
 """A later letter arrived: it was accepted, and neither bounced nor is it still being tried elsewhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutboxRow:
+class OutboxRow(msgspec.Struct, frozen=True):
     """A letter that is being sent."""
 
     id: int
@@ -50,8 +50,7 @@ class OutboxRow:
     """Identifies its return path; it reveals nothing, not even how many letters there were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """A letter that was given up, or that bounced; the reply is the smarthost's last."""
 
     id: int
@@ -63,8 +62,7 @@ class Failure:
     reply: str
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(msgspec.Struct, frozen=True):
     """A letter that started a seat's clock: when it did, when it was written, and its fate."""
 
     id: int
@@ -78,8 +76,7 @@ class Watched:
     """Whether its delay was noted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """The outcome of an attempt: `delivered`, `failed` for good, or `waiting` until the time to try again."""
 
     id: int
@@ -89,8 +86,7 @@ class Sent:
     retry: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Leased:
+class Leased(msgspec.Struct, frozen=True):
     """The result of an exchange: letters to send, the longest due first."""
 
     rows: list[OutboxRow]

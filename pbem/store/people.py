@@ -6,8 +6,10 @@ Implements protocol.md, "Commands" (`join`, `observe`, `standings`, `stop`, `blo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from pbem.store.players import Players
 
@@ -24,16 +26,14 @@ Pool = Literal["people", "programs"]
 POOLS: tuple[Pool, ...] = ("people", "programs")
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+class Turns(msgspec.Struct, frozen=True):
     """How reliable a player is: how many setups and turns were requested in all games, and how many came in time."""
 
     asked: int = 0
     in_time: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """What a player has done in one game and pool: matches, and the rating's mean and deviation."""
 
     player: str

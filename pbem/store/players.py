@@ -6,8 +6,9 @@ Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from pbem.identity import Format
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(msgspec.Struct, frozen=True):
     """A public key as stored: its format, fingerprint and text; since when it is valid, and when it was revoked."""
 
     format: Format
@@ -27,8 +27,7 @@ class KeyRow:
     revoked: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlayerRow:
+class PlayerRow(msgspec.Struct, frozen=True):
     """A registered player: name, address of the first mailbox, and keys, oldest first."""
 
     name: str
@@ -50,8 +49,7 @@ class PlayerRow:
         return "key" if self.keys or self.former else "mailbox"
 
 
-@dataclass(frozen=True, slots=True)
-class VacationRow:
+class VacationRow(msgspec.Struct, frozen=True):
     """A vacation: its first and last day, and the moments between which clocks stand for it."""
 
     first: str
@@ -60,8 +58,7 @@ class VacationRow:
     ended: str
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(msgspec.Struct, frozen=True):
     """A registration that waits for its challenge to come back signed."""
 
     address: str
@@ -70,8 +67,7 @@ class Challenge:
     challenge: str
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingAddress:
+class WaitingAddress(msgspec.Struct, frozen=True):
     """One more address of a player that waits for its challenge to come back."""
 
     address: str
@@ -100,8 +96,7 @@ _EFFECT, _CHANGED = 1, 2
 """What came of a signed text, as the store adds it up."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandledRow:
+class HandledRow(msgspec.Struct, frozen=True):
     """A signed text that was handled before: when it was last, and what came of it."""
 
     time: str

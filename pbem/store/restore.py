@@ -10,8 +10,9 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.store import high_water, own_keys
 from pbem.store.database import Database
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Restored", "restore"]
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(msgspec.Struct, frozen=True):
     """The generation that begins, and where the former store was put, if there was one."""
 
     generation: int

@@ -7,8 +7,9 @@ caller's transaction. Implements docs/witnesses.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.store.database import from_db, to_db
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AskedRow", "CheckpointRow", "CosignedRow", "QueuedHead", "TransparencyLog"]
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedHead:
+class QueuedHead(msgspec.Struct, frozen=True):
     """A head that is not in the tree yet: its match and number, and what is signed."""
 
     match: int
@@ -30,8 +30,7 @@ class QueuedHead:
     head: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointRow:
+class CheckpointRow(msgspec.Struct, frozen=True):
     """A checkpoint of the tree at a size, with all signatures, and its time."""
 
     size: int
@@ -39,8 +38,7 @@ class CheckpointRow:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class AskedRow:
+class AskedRow(msgspec.Struct, frozen=True):
     """The size that a witness is believed to know, the size that it was last asked to cosign, and when."""
 
     size: int
@@ -48,8 +46,7 @@ class AskedRow:
     asked: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class CosignedRow:
+class CosignedRow(msgspec.Struct, frozen=True):
     """What is remembered of another server's log: its name, the last note that was cosigned here, and when."""
 
     origin: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,8 +29,7 @@ RANDOM = 12  # bytes: 20 letters and digits, so that the longest mailbox and mat
 TOKEN = re.compile(r"[a-z2-7]{20}")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """A token as stored: its hash, to whom it was mailed and what for, and the letter that used it up, if any."""
 
     hash: str

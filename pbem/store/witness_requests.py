@@ -7,8 +7,9 @@ docs/witnesses.md, "Witnesses by HTTP".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.store.database import from_db, to_db
 
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Answered", "WitnessRequest", "WitnessRequests"]
 
 
-@dataclass(frozen=True, slots=True)
-class WitnessRequest:
+class WitnessRequest(msgspec.Struct, frozen=True):
     """A request to a witness, by its name, and how often it was tried."""
 
     witness: str
@@ -29,8 +29,7 @@ class WitnessRequest:
     tries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """A request to a witness, and its answer: the HTTP status, and the beginning of the body."""
 
     witness: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from pbem.tlog.note import NotANote, Note
 
@@ -43,8 +44,7 @@ def size_of(text: str) -> int:
     return int(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """A log's tree at one size, given by its root."""
 
     origin: str
@@ -63,8 +63,7 @@ class Checkpoint:
         return f"{self.origin}\n{self.size}\n{hash_text(self.root)}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What a log sends to a witness: the size that the witness knows, the proof that the tree only grew, the note."""
 
     old: int

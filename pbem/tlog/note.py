@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.identity import ed25519_points
 from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
@@ -30,8 +31,7 @@ class NotANote(ValueError):
     """The text is not a signed note as C2SP defines it; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """A signature line: the name and id of its key, and the signature itself."""
 
     name: str
@@ -59,8 +59,7 @@ class Signature:
         return int.from_bytes(self.content[:8], "big")
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A text, which ends with a line end, and its signatures."""
 
     text: str

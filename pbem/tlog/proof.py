@@ -5,7 +5,7 @@ Implements C2SP tlog-proof. Which witnesses are trusted is decided elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from pbem.tlog.checkpoint import Checkpoint, hash_of, hash_text, size_of
 from pbem.tlog.note import NotANote, Note
@@ -17,8 +17,7 @@ _TITLE = "c2sp.org/tlog-proof@v1"
 _MOST = 63
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionProof:
+class InclusionProof(msgspec.Struct, frozen=True):
     """The place of a leaf, the hashes up to the root, and the note that names the root."""
 
     index: int

@@ -6,8 +6,9 @@ tlog-witness, add-checkpoint; words stand for its HTTP status codes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from pbem.tlog.checkpoint import Checkpoint
 from pbem.tlog.note import NotANote, Note, cosigned
@@ -27,8 +28,7 @@ REPEATED = 50
 """How many letters that show nothing new are answered a day: anybody who has a note of the log can write them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """What a witness remembers of a log: the last note that it cosigned."""
 
     note: Note
@@ -39,8 +39,7 @@ class Known:
         return Checkpoint.read(self.note.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What a witness says to a request.
 
     `cosigned`: `note` must be remembered, with the cosignature. `behind`: the log must start from the size that the

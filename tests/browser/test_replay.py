@@ -8,7 +8,6 @@ import json
 import quopri
 import re
 import zipfile
-from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from random_players import PLAYERS, sensible_orders
 from referee import ANN, BOB, Referee, attachment, form_in
 
 from pbem.desk.public import Public
+from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, canonical, sha256_hex, statement
 from pbem.pages import replay as pages
 from pbem.pages.replay import replay

@@ -6,7 +6,6 @@ import binascii
 import email.utils
 import json
 import re
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from pbem.config.server import HousePlayer, Identity
 from pbem.desk.daily_limits import DailyLimit
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
+from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters

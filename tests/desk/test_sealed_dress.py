@@ -6,7 +6,6 @@ answer, and its player would lose by the clock.
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import count
@@ -22,6 +21,7 @@ from owners import Owner, live, propose
 from referee import SERVER, Referee
 
 from pbem import identity
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.player import sealed
 from pbem.player.sealed_game import Contradiction, ToldGame
@@ -58,7 +58,7 @@ class Post(NamedTuple):
         shown = self.referee.desk.archive.matches.text(2, sha256_hex(raw))
         assert shown is not None
         told_ = msgspec.structs.replace(self.game.told, commitments={"1": commitment})
-        game = dataclasses.replace(self.game, place=dataclasses.replace(self.game.place, match="m2"), told=told_)
+        game = replace(self.game, place=replace(self.game.place, match="m2"), told=told_)
         check_seal(game, 1, shown.encode())
         return True
 

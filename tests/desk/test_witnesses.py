@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from pbem.cli.verify import verify
 from pbem.config.witness import Correspondent
 from pbem.config.witness import Witness as WitnessConfig
 from pbem.desk.public import Public
+from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
 from pbem.player import signing
 from pbem.player.witness import Settings, Witness

@@ -7,7 +7,6 @@ in many ways: what `judge` lets pass, `first_false` names, the seat, the turn an
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +21,7 @@ from pbem.games import GAMES, Refused, rules
 from pbem.games.sealed import COMMIT, Falsehood, SealedRules, Step, sealed_rules, settled
 from pbem.mail.commands.sections import SECTIONS
 from pbem.match import record
+from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

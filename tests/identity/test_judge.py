@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from material import SIGNED
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
 from pbem.mail.message import Letter, read
+from pbem.match.changed import replace
 from pbem.proof.signed_letters import VOCABULARY
 
 if TYPE_CHECKING:

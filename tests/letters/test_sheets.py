@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -15,6 +14,7 @@ from pbem.boards.sheet import sheet
 from pbem.games import GAMES, rules
 from pbem.games.squares import Square
 from pbem.letters.render import Templates
+from pbem.match.changed import replace
 
 SCRIPT = (
     "import sys; from pbem.boards import drawn; from pbem.boards.sheet import sheet; game = sys.argv[1];"

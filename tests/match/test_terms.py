@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.games import Refused
+from pbem.match.changed import replace
 from pbem.match.terms import OPTIONS, Terms, duration
 
 SETTLE = timedelta(minutes=10)

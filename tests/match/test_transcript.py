@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pbem.match.changed import replace
 from pbem.match.replay import _compare
 from pbem.match.transcript import (
     BEFORE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from sealed_seats import agreed, play
 from pbem.desk.public import Public
 from pbem.identity import ed25519_points
 from pbem.json_object import DEPTH
+from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical
 from pbem.pages import messages
 from pbem.pages.replay import _packed, replay, revealed
@@ -142,7 +142,7 @@ def test_an_entry_that_is_written_otherwise_is_none(way: str, verifier: Scripts)
         line = OTHERWISE[way](entry.canonical())
         assert line != entry.canonical()
         assert not is_entry(line)
-        entries = (*found.entries[:at], Written(line), *found.entries[at + 1 :])
+        entries = (*found.entries[:at], Written(1, "", "", "", {}, line), *found.entries[at + 1 :])
         said = fails(verifier, replace(found, entries=entries))
         assert said is not None
         assert re.match(
@@ -155,7 +155,7 @@ def test_an_entry_nested_too_deep_is_refused_in_the_same_words(deep: int, verifi
     """However deep an engine could read: whoever asks the page and `pbem verify` hears the same."""
     found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
     line = found.entries[2].canonical()[:-1] + b',"x":' + b"[" * (deep - 1) + b"]" * (deep - 1) + b"}"
-    changed = replace(found, entries=(*found.entries[:2], Written(line), *found.entries[3:]))
+    changed = replace(found, entries=(*found.entries[:2], Written(1, "", "", "", {}, line), *found.entries[3:]))
     try:
         bundle.read(bundle.write(changed))
         said = ""
@@ -173,15 +173,13 @@ def is_entry(line: bytes) -> bool:
     return True
 
 
-class Written(Entry):
+class Written(Entry, frozen=True):
     """An entry in a transcript as somebody wrote it."""
 
-    def __init__(self, line: bytes) -> None:
-        super().__init__(1, "", "", "", {})
-        object.__setattr__(self, "line", line)
+    line: bytes = b""
 
     def canonical(self) -> bytes:
-        return self.line  # type: ignore[attr-defined, no-any-return]  # set past the frozen class
+        return self.line
 
 
 @pytest.mark.parametrize("path", ["transcript.jsonl", "heads.txt"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import quopri
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from javascript import Scripts
 from pbem.cli.verify import _time
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
+from pbem.match.changed import replace
 from pbem.match.transcript import statement
 from pbem.pages import messages
 from pbem.pages.replay import _packed

@@ -24,6 +24,7 @@ from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
+from pbem.games import GAMES
 from pbem.identity import ssh
 from pbem.mailbox import Found as Lying
 from pbem.mailbox import Handle, LeftAlone, none_skipped
@@ -446,6 +447,14 @@ class TestAccounts:
 
 def msgspec_fields(found: Account) -> list[str]:
     return [getattr(found, name) for name in found.__struct_fields__]
+
+
+def test_a_command_waits_for_the_rules_of_no_game_and_for_no_agent() -> None:
+    program = "import sys; import pbem.cli.play.group; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "pbem.player.memory" in loaded
+    assert not loaded & {*GAMES.values(), "pbem.player.agent", "pbem.proof.verify", "smtplib"}
 
 
 def test_no_library_of_the_server_is_loaded() -> None:

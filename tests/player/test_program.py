@@ -6,7 +6,6 @@ import json
 import logging
 import re
 from collections import Counter, defaultdict
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from pbem.cli.opponent import _Lines
 from pbem.cli.verify import verify as verify_command
 from pbem.desk.strangers import EACH
 from pbem.examples import example_folder
+from pbem.match.changed import replace
 from pbem.player import blind
 from pbem.player.account import BadAccount
 from pbem.player.blind import Plan, comment, replayed, seeds

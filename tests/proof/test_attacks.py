@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import email.utils
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
 from pbem.desk.commands import proposals
 from pbem.games import Refused
 from pbem.match import advance_orders, submissions
+from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Receipt, Withdrawal
 from pbem.match.traces import SetAside, Trace
 from pbem.match.transcript import Entry, sha256_hex

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from pbem.cli.replay import replay
 from pbem.cli.verify import verify as verify_command
 from pbem.json_object import DEPTH, depth
 from pbem.mail.folders import letters
+from pbem.match.changed import replace
 from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
 from pbem.proof import bundle, signed_letters

@@ -8,11 +8,11 @@ import subprocess
 import time
 import tracemalloc
 import zipfile
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry
 from pbem.proof.bundle import Bundle, NotABundle, read, write
 

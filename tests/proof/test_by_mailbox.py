@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ from honest import accused
 from make_vectors import SETUPS, SMALL, VECTORS, asked, home, reply
 from referee import Mailbox, Referee, form_in, placed
 
+from pbem.match.changed import replace
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle

@@ -9,7 +9,7 @@ import mailbox
 import quopri
 import re
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.message import EmailMessage
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from referee import Referee, attachment, body
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
 from pbem.mail.folders import letters
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from forgers import SERVER_KEY, signed_again
 from make_vectors import VECTORS
 
+from pbem.match.changed import replace
 from pbem.match.transcript import Entry, statement
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against

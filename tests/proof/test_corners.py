@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pbem.desk import dispatch
 from pbem.games import Fault
 from pbem.identity import parse_key, ssh
 from pbem.match import advance_orders, stored_orders
+from pbem.match.changed import replace
 from pbem.match.traces import SetAside
 from pbem.match.transcript import Entry
 from pbem.pages.replay import revealed

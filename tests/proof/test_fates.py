@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from forgers import with_papers
 from make_vectors import VECTORS
 
+from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from make_vectors import VECTORS
 from mutations import rewritten
 from witnessed import KEY, proof, witness
 
+from pbem.match.changed import replace
 from pbem.match.transcript import Entry, sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
@@ -397,7 +397,7 @@ def owing(*what: str) -> Callable[[dict[str, Any]], None]:
 def test_what_a_position_tells_of_steps(change: Callable[[dict[str, Any]], None], standing: str) -> None:
     """Who told what, and that no reveal was asked for while the sealed game was on."""
     bench = against("sealed-running")
-    match = next(notice.match for notice in reversed(bench.told) if notice.kind == "step")
+    match = next(notice.match for notice in reversed(proved("sealed-running").told) if notice.kind == "step")
     assert match.sealed_game is not None
     names = ("turn", "seat", "step", "lines", "seq", "head")
     steps = [{name: getattr(step, name) for name in names} for step in match.sealed_game.steps]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from make_vectors import SETUPS, SMALL, VECTORS
 from mutations import rewritten
 
 from pbem.match import record, submissions
+from pbem.match.changed import replace
 from pbem.match.documents import Withdrawal
 from pbem.match.events import TYPES
 from pbem.match.traces import Trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from honest import accused
 from make_vectors import SETUPS, SMALL, VECTORS
 from referee import Referee, body
 
+from pbem.match.changed import replace
 from pbem.match.documents import Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex, voucher
 from pbem.proof import bundle

@@ -10,7 +10,6 @@ import base64
 import itertools
 import logging
 import random
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from signers import (
 )
 
 from pbem.identity import parse_key
+from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle

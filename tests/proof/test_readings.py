@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +17,7 @@ from referee import SERVER, Referee
 from pbem.identity import BadKey, Verdict, parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.message import read
+from pbem.match.changed import replace
 from pbem.match.keys import KeyChange, Player
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from forgers import fails, holds, index, proof, renamed, saying, signed_again, w
 from mutations import with_body
 from referee import Mailbox, Referee, attachment, body, whole_sentence
 
+from pbem.match.changed import replace
 from pbem.match.documents import Receipt
 from pbem.match.terms import Terms
 from pbem.match.traces import Trace

@@ -7,7 +7,6 @@ import json
 import logging
 import random
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from forgers import (
 from referee import Referee, attachment
 
 from pbem.identity import ssh
+from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.proof import bundle

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from forgers import fails, holds, index, signed_again, with_entry, with_papers
 from referee import Referee, attachment
 
 from pbem.mail.folders import letters
+from pbem.match.changed import replace
 from pbem.match.documents import NotADocument, Receipt
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from referee import SERVER, Referee, attachment
 
+from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from forgers import fails, holds, signed_again, with_entry
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_from, whole_sentence
 
 from pbem.identity import parse_key, ssh
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from forgers import fails, holds, signed_again, with_papers
 from referee import Referee, attachment, body, form_in
 
 from pbem.identity import parse_key, ssh
+from pbem.match.changed import replace
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against

@@ -264,6 +264,14 @@ def test_a_desk_begins_without_what_only_some_letters_need() -> None:
     assert not rare & set(loaded)
 
 
+def test_a_server_begins_without_what_only_some_need() -> None:
+    """The DNS before the first question, figures where nobody is to get them, languages' own names."""
+    code = "import sys, pbem.cli.serve; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
+    assert "pbem.server.daemon" in loaded
+    assert not {"babel", "dns", "prometheus_client"} & set(loaded)
+
+
 def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:
     """A letter wakes the desk, and its answer the post: neither waits for the minute at which they look again."""
 

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from simulation.invariants import Broken, check
 from simulation.world import Figures, Week, World
+
+from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

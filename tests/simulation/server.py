@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from pbem.config.mail import Listener
 from pbem.config.server import Config, Identity
 from pbem.config.values import Duration, Listen
 from pbem.desk.reading import InProcess
+from pbem.match.changed import replace
 from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_opening import opened
 from pbem.store.database import Database

@@ -9,7 +9,6 @@ import asyncio
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from simulation.server import LONGEST_WAIT, Desk
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, Week, World, logs
 
+from pbem.match.changed import replace
 from pbem.player.memory import Sent
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import click
 from pbem.cli.play.shown import DOUBTFUL, list_rows, show, title_of
 from pbem.cli.play.table import at_table, confirm, troubles, yes_option
 from pbem.cli.play.told import line_of
-from pbem.games import titles
+from pbem.games import GAMES
 
 if TYPE_CHECKING:
     from pbem.cli.play.table import Table
@@ -18,7 +18,7 @@ __all__ = ["COMMANDS"]
 
 
 @click.command()
-@click.argument("game", type=click.Choice(list(titles())))
+@click.argument("game", type=click.Choice(list(GAMES)))
 @click.argument("words", nargs=-1, metavar="[OPPONENT]... [OPTION: VALUE]...")
 @yes_option
 @at_table

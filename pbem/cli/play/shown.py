@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.told import clean, indented, line_of
-from pbem.games import titles
+from pbem.games import GAMES, rules
 from pbem.phrase import Span
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed import BadSecrets
@@ -72,7 +72,8 @@ def list_rows(table: Table, standings: Sequence[JsonObject]) -> None:
 
 def title_of(letters: Correspondence, standing: JsonObject) -> str:
     """Which game a match is of, and with whom."""
-    title, programs = titles().get(standing["rules"], standing["rules"]), letters.matches.programs
+    game, programs = standing["rules"], letters.matches.programs
+    title = rules(game).title if game in GAMES else game
     others = [
         f"{name} (a program)" if name in programs else name or "(free)"
         for seat, name in enumerate(standing["players"], start=1)
@@ -203,7 +204,7 @@ def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, st
     terms = letters.matches.terms(standing["match"])
     return {
         "id": standing["match"],
-        "title": titles()[terms.game],
+        "title": rules(terms.game).title,
         "terms": terms,
         "kind": terms.kind,
         "names": names,

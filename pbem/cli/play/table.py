@@ -24,7 +24,6 @@ from pbem.cli.play.told import about, clean, line_of
 from pbem.games import Refused
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount
-from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.exchange import fetch, flush
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.player.account import Places
+    from pbem.player.agent import Agent
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
 
@@ -93,6 +93,8 @@ class Table:
     @property
     def agent(self) -> Agent:
         """The agent that plays sealed matches."""
+        from pbem.player.agent import Agent  # few commands play sealed matches
+
         if self._agent is None:
             vault = Vault(self.secrets or self.folders.secrets(self.account.id))
             self._agent = Agent(self.letters, vault, os.urandom)

@@ -6,7 +6,6 @@ Implements protocol.md, "Commands" (`key add`, `key revoke`, `recover`, `address
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
+from pbem.match.changed import replace
 from pbem.match.clock import written
 from pbem.match.keys import HOW, KeyChange
 from pbem.phrase import Phrase

@@ -7,7 +7,6 @@ proposal like any other, and its hash can be accepted. Implements protocol.md, "
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin, unasked
@@ -19,6 +18,7 @@ from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
+from pbem.match.changed import replace
 from pbem.match.events import agreed
 from pbem.match.state import PHASES, RUNNING
 from pbem.match.step import Step

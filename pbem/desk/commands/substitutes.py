@@ -7,7 +7,6 @@ entry that hands over the seat comes everything that the seat knows. Implements 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk import unasked
@@ -18,6 +17,7 @@ from pbem.games import Fault, Refused
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
 from pbem.match import progress, state
+from pbem.match.changed import replace
 from pbem.match.events import nominated, substituted
 from pbem.match.step import Step
 from pbem.phrase import Phrase

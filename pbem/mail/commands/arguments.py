@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
+
+import msgspec
 
 from pbem.i18n import LANGUAGES
 from pbem.phrase import Phrase, either
@@ -441,8 +442,7 @@ def _address(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """One argument of a command: how help writes it, and how it is read."""
 
     usage: str

@@ -10,8 +10,9 @@ import base64
 import binascii
 import re
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.phrase import Phrase, either
 
@@ -33,8 +34,7 @@ _WORD = re.compile(r"\S+")
 _COMMENT = re.compile(r"#[^\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(msgspec.Struct, frozen=True):
     """What one section holds: its arguments in order, and whether lines follow up to `done`."""
 
     arguments: tuple[str, ...] = ()

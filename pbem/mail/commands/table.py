@@ -7,8 +7,9 @@ the same name in `pbem.desk.commands` does what the command does. No decisions. 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from pbem.mail.commands import arguments
 from pbem.mail.commands.arguments import SETTINGS, Slot
@@ -45,8 +46,7 @@ def _topic(words: Words, given: Arguments) -> Phrase | None:
 _TOPIC = Slot("[topic]", _topic)
 
 
-@dataclass(frozen=True, slots=True)
-class CommandSpec:
+class CommandSpec(msgspec.Struct, frozen=True):
     """One row of the table of commands."""
 
     name: str

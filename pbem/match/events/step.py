@@ -6,8 +6,9 @@ the turn's reports, merged from what both sides told. Implements docs/playing.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_steps
@@ -33,17 +34,16 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(msgspec.Struct, frozen=True):
     """The result of a letter with steps, for the letters that report it."""
 
     seat: int
     turn: int
     """That of its first step."""
     steps: tuple[Filed, ...] = ()
-    files: Mapping[int, Mapping[int, bytes]] = field(default_factory=dict)
+    files: Mapping[int, Mapping[int, bytes]] = msgspec.field(default_factory=dict)
     """By turn that it finished, and by seat, the file of the reports."""
-    reports: Mapping[int, Reports] = field(default_factory=dict)
+    reports: Mapping[int, Reports] = msgspec.field(default_factory=dict)
     """By turn that it finished."""
 
 

@@ -5,7 +5,6 @@ Implements protocol.md, "A match" and "Transcript".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -170,8 +169,7 @@ def _report_file(step: Step, turn: int, seat: int | None, reports: Sequence[Repo
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _NoOrders:
+class _NoOrders(msgspec.Struct, frozen=True):
     text: str = ""
 
 

@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from pbem.games import titles
+from pbem.games import GAMES
 from pbem.identity import ed25519_points
 from pbem.mail.message import ADDRESS
 from pbem.match.transcript import statement, written
@@ -159,7 +159,7 @@ class Belief:
             type(number) is int and 0 <= number < _AFTER for number in (game, turn)
         ):
             return
-        if kind != "reports" and (document.get("rules") != standing["rules"] or standing["rules"] not in titles()):
+        if kind != "reports" and (document.get("rules") != standing["rules"] or standing["rules"] not in GAMES):
             return
         if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
             return

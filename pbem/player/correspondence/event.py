@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from pbem.player.memory import Sent
@@ -26,8 +27,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """The outcome of a letter: its kind, the match that it is about, and what the player should know.
 
     `foreign`: not from this server; `unpinned`: it says so, but no key is known yet that would prove it; `forged`: it

@@ -5,8 +5,9 @@ The server may have sent anything: what cannot be read is said, and nothing is s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games import Refused, rules
 from pbem.player.correspondence.matches import Impossible
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Judge", "Judged", "meant"]
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """Legal orders or a legal setup: the canonical text, and what it leaves unused."""
 
     text: str

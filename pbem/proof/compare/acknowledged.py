@@ -5,7 +5,6 @@ A bundle accounts for each of these papers: `pbem.proof.fates`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
@@ -23,15 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["Acknowledged"]
 
 
-@dataclass(slots=True)
 class Acknowledged:
     """What became of openings, receipts and withdrawals, by a bundle."""
 
-    index: BundleIndex
-    _fates: Fates = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._fates = Fates(self.index.found)
+    def __init__(self, index: BundleIndex) -> None:
+        self.index = index
+        self._fates = Fates(index.found)
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
         """What an opening, a receipt or a withdrawal says about the bundle."""

@@ -6,7 +6,6 @@ Letters are compared with one another, too: two that show different signed heads
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.proof.compare import bundles, reports, text
@@ -31,30 +30,32 @@ if TYPE_CHECKING:
 __all__ = ["Against"]
 
 
-@dataclass(slots=True)
 class Against:
     """A verified bundle, and everything with which letters are compared; letters are compared with one another, too.
 
     `told` are the notices of the match as they follow from the letters and the rules, as far as it is revealed.
+    The cosignatures of `witnesses` in the server's log are believed.
     """
 
-    found: Bundle
-    match: Match
-    told: Sequence[Notice] = ()
-    witnesses: Sequence[VerifierKey] = ()
-    """Whose cosignatures of the server's log are believed."""
-    _index: BundleIndex = field(init=False)
-    _heads: Heads = field(init=False)
-    _log: Log = field(init=False)
-    _kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = field(init=False)
-    """The comparisons of each kind of paper."""
-
-    def __post_init__(self) -> None:
-        index = self._index = BundleIndex(self.found, self.match)
+    def __init__(
+        self,
+        found: Bundle,
+        match: Match,
+        told: Sequence[Notice] = (),
+        witnesses: Sequence[VerifierKey] = (),
+    ) -> None:
+        self.found = found
+        self.match = match
+        index = self._index = BundleIndex(found, match)
         self._heads = Heads(index)
-        self._log = Log(index, self.witnesses)
-        positions, acknowledged = reports.Positions(index, self.told), Acknowledged(index)
-        self._kinds = (reports.compare, positions.compare, acknowledged.compare, bundles.compare)
+        self._log = Log(index, witnesses)
+        positions, acknowledged = reports.Positions(index, told), Acknowledged(index)
+        self._kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = (
+            reports.compare,
+            positions.compare,
+            acknowledged.compare,
+            bundles.compare,
+        )
 
     @property
     def witnessed(self) -> dict[str, tuple[int, int]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from pbem.proof.kept import Kept
@@ -21,8 +22,7 @@ nobody else. `two stories`: the server signed both, which convinces everybody.""
 _ORDER: tuple[Standing, ...] = ("silent", "agrees", "later", "open", "broken", "contradicts", "two stories")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """One thing that a letter tells, and how it compares with the bundle; `seq` is the entry that it is about."""
 
     standing: Standing
@@ -31,8 +31,7 @@ class Finding:
     seq: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(msgspec.Struct, frozen=True):
     """A kept letter with its findings."""
 
     kept: Kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.proof.compare.difference import not_signed_by_the_server, two_stories
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Heads"]
 
 
-@dataclass(slots=True)
 class Heads:
     """The heads of a bundle, and of later entries those that letters showed first."""
 
-    index: BundleIndex
-    _seen: dict[int, str] = field(init=False, default_factory=dict)
-    """Signed heads of later entries that letters showed."""
+    def __init__(self, index: BundleIndex) -> None:
+        self.index = index
+        self._seen: dict[int, str] = {}
+        """Signed heads of later entries that letters showed."""
 
     def compare(self, letter: Shown) -> Iterator[Finding]:
         """What each head in a letter, for people or for programs, says about the bundle."""

@@ -6,7 +6,6 @@ The bundle's side of each comparison; nothing of a letter is known here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import canonical
@@ -21,31 +20,24 @@ if TYPE_CHECKING:
 __all__ = ["BundleIndex"]
 
 
-@dataclass(slots=True)
 class BundleIndex:
     """The entries of a verified bundle by what they are about, and the match that they tell of."""
 
-    found: Bundle
-    match: Match
-    heads: dict[int, str] = field(init=False)
-    """By entry."""
-    seqs: dict[str, int] = field(init=False)
-    """The entries by their heads."""
-    named: frozenset[str] = field(init=False)
-    """All hashes in the entries."""
-    restored: str = field(init=False)
-    """The entries that tell of a restored backup."""
-    _places: dict[tuple[str, object, object], Entry] = field(init=False)
-    """The first entry of each type for each game and turn."""
-
-    def __post_init__(self) -> None:
-        entries = self.found.entries
+    def __init__(self, found: Bundle, match: Match) -> None:
+        self.found = found
+        self.match = match
+        entries = found.entries
         self.heads = {entry.seq: entry.head for entry in entries}
+        """By entry."""
         self.seqs = {head: seq for seq, head in reversed(self.heads.items())}
+        """The entries by their heads."""
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in entries)
         self.named = frozenset(value for values in hashes for value in values)
+        """All hashes in the entries."""
         self.restored = ", ".join(str(entry.seq) for entry in entries if entry.type == "restored")
+        """The entries that tell of a restored backup."""
         self._places = {_place(entry): entry for entry in reversed(entries)}
+        """The first entry of each type for each game and turn."""
 
     @property
     def server(self) -> str:

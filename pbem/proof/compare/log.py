@@ -6,7 +6,6 @@ Implements docs/witnesses.md.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import statement
@@ -27,16 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["Log"]
 
 
-@dataclass(slots=True)
 class Log:
     """The server's log as letters show it, and the witnesses whose cosignatures of it are believed."""
 
-    index: BundleIndex
-    witnesses: Sequence[VerifierKey]
-    witnessed: dict[str, tuple[int, int]] = field(init=False, default_factory=dict)
-    """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
-    _roots: dict[int, bytes] = field(init=False, default_factory=dict)
-    """By size the root of the log that letters showed first, in a checkpoint that the server signed."""
+    def __init__(self, index: BundleIndex, witnesses: Sequence[VerifierKey]) -> None:
+        self.index = index
+        self.witnesses = witnesses
+        self.witnessed: dict[str, tuple[int, int]] = {}
+        """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
+        self._roots: dict[int, bytes] = {}
+        """By size the root of the log that letters showed first, in a checkpoint that the server signed."""
 
     @property
     def _own(self) -> VerifierKey:

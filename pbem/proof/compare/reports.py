@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.json_object import DEPTH, depth
@@ -50,18 +49,14 @@ def _of_no_turn(file: AttachedFile, what: str, game: object, turn: object) -> Fi
     return differs(index, what, f"the bundle has no {missing}", index.last.seq, is_signed=file.is_signed)
 
 
-@dataclass(slots=True)
 class Positions:
     """The positions that seats were shown, as the notices of the match tell them."""
 
-    index: BundleIndex
-    told: Sequence[Notice]
-    _positions: dict[tuple[int, int, str], Match] = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, index: BundleIndex, told: Sequence[Notice]) -> None:
+        self.index = index
         self._positions = {
             (notice.match.game, seat, notice.match.prev): notice.match
-            for notice in self.told
+            for notice in told
             if notice.kind in {"begin", "turn", "step", "reveals"}
             # What leads to a position is told to all; whoever told it has it in the answer to the letter.
             for seat in notice.match.seats

@@ -5,8 +5,9 @@ The letter's side of each comparison. A signature is verified once for each lett
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.identity import ed25519_points
 from pbem.match.transcript import sha256_hex, statement, voucher
@@ -29,22 +30,18 @@ def is_signature(key: str, signature: str, message: bytes) -> bool:
         return False
 
 
-@dataclass(slots=True)
 class Shown:
     """A kept letter that is compared with a bundle."""
 
-    kept: Kept
-    index: BundleIndex
-    ahead: bool = field(init=False)
-    """Whether it is of a later time than the bundle, as far as it shows that."""
-    vouched: set[str] = field(init=False)
-    """The hashes of the papers of this match for which it shows a signature by the bundle's key."""
-    _signers: dict[SignedHead | SignedPaper, str | None] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        heads, ours = self.kept.heads, len(self.index.heads)
+    def __init__(self, kept: Kept, index: BundleIndex) -> None:
+        self.kept = kept
+        self.index = index
+        self._signers: dict[SignedHead | SignedPaper, str | None] = {}
+        heads, ours = kept.heads, len(index.heads)
         self.ahead = not heads or any(head.seq > ours for head in heads if self.is_ours(head))
-        self.vouched = {paper.sha256 for paper in self.kept.papers if self.is_ours(paper) and self.is_signed(paper)}
+        """Whether it is of a later time than the bundle, as far as it shows that."""
+        self.vouched = {paper.sha256 for paper in kept.papers if self.is_ours(paper) and self.is_signed(paper)}
+        """The hashes of the papers of this match for which it shows a signature by the bundle's key."""
 
     def is_ours(self, signed: SignedHead | SignedPaper) -> bool:
         """Whether this is about the bundle's match."""
@@ -77,8 +74,7 @@ class Shown:
             yield AttachedFile(self, attached.name, way, is_signed)
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedFile:
+class AttachedFile(msgspec.Struct, frozen=True):
     """An attached file in one of its forms, with the letter that brought it."""
 
     letter: Shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from pbem.games import Options, Refused, State, rules
 from pbem.games.dueling_masters.board import NAMES, PATHS, destinations, reach
+from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
