@@ -124,16 +124,19 @@ def _short_reply(match: Match, seat: int, text: str) -> _Completed | None:
 
 
 def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, list[str]] | None:
-    """The whole form for a short answer to a letter about what is due, by a player without a key.
+    """The whole form for a short answer to a letter about a match, by a player without a key.
 
     It includes what was left out: mail programs break lines, but the second may not be an order. The reply
     address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
     """
     at = None if caller.standing.trust is Trust.STRANGER else answered_at(desk, caller)
-    if at is None or caller.answers != at.place:
+    if at is None:
         return None
     match, seat = at.match, at.seat
-    if (after := _after_consent(short)) is not None and (reply := _consented(at)) is not None:
+    older = [] if caller.answers == at.place else [_older(match)]
+    # A yes to an older letter may be one to anything.
+    after = None if older else _after_consent(short)
+    if after is not None and (reply := _consented(at)) is not None:
         return Command("accept", short[: len(short) - len(after)], "", 1), reply, after.split("\n")
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
@@ -142,15 +145,22 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
         text, left_out = first, rest
         found, wrong = _short_reply(match, seat, first), _nearly(match, seat, first)
     if found is not None:
-        told = [escaped(slip) for slip in found.slips]
+        told = [*older, *(escaped(slip) for slip in found.slips)]
         facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox"}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
-        facts = {"faults": [escaped(fault) for fault in wrong], "due": _due(match, seat)}
+        facts = {"faults": [*older, *(escaped(fault) for fault in wrong)], "due": _due(match, seat)}
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
     else:
         return None
     return Command("orders", text, "", 1), reply, left_out.split("\n")
+
+
+def _older(match: Match) -> Fault:
+    """The words about an answer to a letter that is about an earlier turn or game."""
+    if match.phase == "playing":
+        return Fault("turn", None, Phrase("you answered an older letter; turn {turn} is due now", turn=match.turn))
+    return Fault("game", None, Phrase("you answered an older letter; game {game} is due now", game=match.game))
 
 
 def _after_consent(text: str) -> str | None:

@@ -30,7 +30,11 @@ def escaped(fault: Fault) -> Fault:
     """A fault in which letters that merely look alike can be told apart."""
 
     def ascii_only(text: str) -> str:
-        return text.encode("ascii", "backslashreplace").decode()
+        # Latin letters such as the u with two dots look like no other, and are in people's names.
+        return "".join(
+            char if "\xc0" <= char <= "\xff" and char.isalpha() else char.encode("ascii", "backslashreplace").decode()
+            for char in text
+        )
 
     def told(phrase: Phrase) -> Phrase:
         return phrase.given(**{name: told_fact(fact) for name, fact in phrase.facts.items()})

@@ -36,6 +36,29 @@ def test_the_subject_asks_for_nothing_where_the_text_does(referee: Referee, eve:
     assert "spaceships" in text
 
 
+@pytest.mark.parametrize(
+    "text", ["Help!\n", "help?\n\nSent from my iPhone\n", "HELP.\n\nOn Sunday pbem wrote:\n> hello\n"]
+)
+def test_a_cry_for_help_is_heard(referee: Referee, eve: Mailbox, text: str) -> None:
+    found = ask(referee, eve, text)
+    assert "* orders m17 turn 5" in found
+    assert "Not understood" not in found
+
+
+@pytest.mark.parametrize("text", ["Unsubscribe\n", "UNSUBSCRIBE!\n\nSent from my iPhone\n"])
+def test_who_wants_no_mail_need_not_know_our_word_for_it(referee: Referee, eve: Mailbox, text: str) -> None:
+    assert "no more mail from play.example" in " ".join(ask(referee, eve, text).split())
+    bob = referee.registered("bob")
+    assert "no more mail from play.example" not in ask(referee, bob, f"status\n\n{text}")
+    assert "no more mail from play.example" in " ".join(ask(referee, bob, text).split())
+
+
+def test_a_line_of_ours_that_is_sent_as_it_stands_registers_nobody(referee: Referee, eve: Mailbox) -> None:
+    """A link on our pages writes it, and so it is in the invitation."""
+    assert "`NAME`: write a name of your choice in its place" in ask(referee, eve, "register NAME\n")
+    assert "`Jürgen`: `register`: give a name: a letter a to z" in ask(referee, eve, "register Jürgen\n")
+
+
 def test_a_letter_without_a_command_is_told_how_to_begin(referee: Referee, eve: Mailbox) -> None:
     text = ask(referee, eve, "Hi, I would like to play!\n")
     assert "Your letter has no command" in text
@@ -59,6 +82,12 @@ def test_a_command_in_the_subject_is_said_to_belong_into_the_text(
     referee: Referee, eve: Mailbox, subject: str
 ) -> None:
     assert "commands go into its text, not into the subject" in " ".join(ask(referee, eve, "", subject).split())
+
+
+def test_yes_to_another_letter_than_the_proposal_is_told_what_to_write(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "new spaceships with bob\nend\n")
+    assert "Your move: write `accept m1`, or `decline m1`." in ask(referee, bob, "Yes!\n")
 
 
 def test_the_status_of_a_proposal_has_what_agrees_to_it(referee: Referee) -> None:

@@ -56,6 +56,7 @@ class Phone:
     """Bob's phone, whose words are in one language."""
 
     marks = True
+    below = False  # whether it writes below the quote, as some people do
 
     def __init__(self, referee: Referee, bob: Mailbox, language: str, breaks: int = 1000) -> None:
         self.referee, self.bob, self.language = referee, bob, language
@@ -66,11 +67,13 @@ class Phone:
         """What is written above the quote of a letter, the latest by default."""
         self.replies += 1
         letter = letter or self.bob.last
-        to = email.utils.parseaddr(str(letter["Reply-To"]))[1]
+        to = email.utils.parseaddr(str(letter["Reply-To"] or letter["From"]))[1]
         says = WRITES[self.language].format(to)
         mark = "> " if self.marks else ""
         quoted = "\n".join(textwrap.fill(f"{mark}{line}", self.breaks) for line in body(letter).split("\n"))
         plain = f"{flowing(written)}\n\n{FOOT[self.language]}\n\n{says}\n\n{quoted}\n"
+        if self.below:
+            plain = f"{textwrap.fill(says, 44)}\n\n{quoted}\n\n{flowing(written)}\n"
         shown = html.escape(written).replace("\n", "<br>")
         page = (
             f'<html><body dir="auto">{shown}<br><div dir="ltr">{FOOT[self.language]}</div><div class="gmail_quote">'
@@ -180,6 +183,28 @@ def test_a_form_in_a_quote_without_marks_is_not_obeyed(referee: Referee) -> None
     assert not referee.match().orders.get(2)
     phone.reply(form_in(body(form), "orders"), form)
     assert standing(referee) == "Gx3"
+
+
+def test_an_answer_below_the_quote_is_understood(referee: Referee) -> None:
+    """A blank line stands between the quote and the words, broken perhaps, that say whose it is."""
+    _, phone = playing(referee)
+    phone.below = True
+    phone.says("Gx3", "orders")
+    assert standing(referee) == "Gx3"
+
+
+def test_orders_in_answer_to_an_older_letter_come_back_for_the_turn_that_is_due(referee: Referee) -> None:
+    ann, phone = playing(referee)
+    older = phone.bob.last
+    phone.says("Gx3", "orders")
+    referee.turn((ann, ""))
+    phone.reply("Yes!", older)
+    assert "no command that we know" in phone.bob.text
+    phone.reply("Gx4", older)
+    assert "you answered an older letter; turn 2 is due now" in phone.bob.text
+    assert not referee.match().orders.get(2)
+    phone.reply(form_in(phone.bob.text, "orders"))
+    assert standing(referee) == "Gx4"
 
 
 @pytest.mark.parametrize("foot", FEET)

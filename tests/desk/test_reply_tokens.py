@@ -858,7 +858,9 @@ def test_one_line_from_elsewhere_or_to_an_old_letter_is_no_order(post: Post) -> 
     assert post.referee.match().turn == 2
     for address in (used, old, "pbem@play.example", "pbem+m1@play.example"):
         post.reply(bob, "Gx4", to=address)
-        assert "This is the completed form" not in bob.text, address
+        assert not post.referee.match().orders.get(2), address
+        assert ("This is the completed form" in bob.text) is (address in {used, old}), address
+        assert ("you answered an older letter; turn 2 is due now" in bob.text) is (address in {used, old}), address
 
 
 @pytest.mark.parametrize("written", ["Hello Ann", "Gx3 Gy3 and so on", "Thank you, Gx3"])

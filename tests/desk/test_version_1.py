@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from referee import form_in
 
 from pbem.desk.public import Public
+from pbem.match.changed import replace
 from pbem.match.transcript import Entry
 from pbem.store.schema import VERSION_1
 

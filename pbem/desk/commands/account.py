@@ -57,6 +57,8 @@ def register(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(
             Fault("register", name, Phrase("your address is already registered as {name}", name=caller.player.name))
         )
+    if name == "name":  # copied from our own letters and pages as it stands there
+        raise Refused(Fault("register", "NAME", Phrase("write a name of your choice in its place")))
     if desk.players.by_name(name) or _is_reserved(desk, caller, name):
         raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
     given = command.arguments.get("key") or _attached_key(caller.letter)

@@ -45,6 +45,7 @@ _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
 _LAST_END = re.compile(r"(?<!\S)(end)\s*\Z", re.I)
 _LINE_OF_END = re.compile(r"^ *(end) *$", re.I | re.M)
 _PARAGRAPH_END = re.compile(r"\n *\n")
+_CLOCK = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 _COMMENT = re.compile(r"#[^\n]*")
 _SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
 
@@ -108,7 +109,8 @@ class Reading(msgspec.Struct, frozen=True):
     ignored: list[str]
     """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
     optout: bool = False
-    """`stop` was the very first word: the sender wants no more mail, except about running matches."""
+    """`stop` was the very first word, or `unsubscribe` was all: the sender wants no more mail, except about running
+    matches."""
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
     short: str = ""
@@ -118,10 +120,15 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def asked_by_subject(subject: str) -> list[Command]:
-    """The command that a subject alone gives, if it does."""
-    word = subject.strip(" .!?").lower()
+    """The command that a subject alone gives, if it does; so do these words alone in a text: `Help!`."""
+    word = _alone(subject)
     spec = COMMANDS.get(word)
     return parse(word).commands if spec is not None and spec.by_subject else []
+
+
+def _alone(text: str) -> str:
+    """A word without the punctuation that people put behind one that stands alone."""
+    return text.strip(" .!?").lower()
 
 
 def asked_by_nothing() -> Command:
@@ -150,9 +157,14 @@ def parse(text: str, most: int | None = None) -> Reading:
         skipped.append((words.line(start), words.text[start : words.passed]))
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
+    first = _first_paragraph(kept)
+    if not commands and not optout:  # beside a command, what a proof may read stays as it is
+        optout = _alone(first) == "unsubscribe"
+        commands = asked_by_subject(first)
+        skipped = [(line, run) for line, run in skipped if not commands or run != first]
     skipped.sort(key=lambda found: found[0])
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
-    short = "" if optout or any(one.match or not one.faults for one in commands) else _first_paragraph(kept)
+    short = "" if optout or any(one.match or not one.faults for one in commands) else first
     return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
 
 
@@ -166,16 +178,24 @@ def without_effect(reading: Reading) -> Reading:
 def _first_paragraph(kept: list[tuple[int, str]]) -> str:
     """The first lines that are not blank, up to a blank one; without the line that says who is quoted."""
     lines: list[str] = []
-    before = 0
+    before, ended = 0, False
     for number, line in kept:
         quoted = number != before + 1
         if quoted and lines and lines[-1].endswith(":"):
-            lines.pop()
-        if lines and (quoted or not line.strip()):
+            lines = _unattributed(lines)
+            ended = False
+        if lines and (quoted or (ended and line.strip())):
             break
+        ended = not line.strip()
         lines += filter(None, [line.strip()])
         before = number
     return masked("\n".join(lines))
+
+
+def _unattributed(lines: list[str]) -> list[str]:
+    """The lines above a quote without the one that says who is quoted and when, which may be broken in three."""
+    begins = (count for count, line in enumerate(reversed(lines[-3:]), start=1) if _CLOCK.search(line))
+    return lines[: -next(begins, 1)]
 
 
 def _place_of_stop(words: Words) -> dict[str, str]:
