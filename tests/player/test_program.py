@@ -221,6 +221,14 @@ class TestLimits:
         assert referee.match().phase == "declined"
         assert reason in read(bob)
 
+    def test_a_fleet_for_which_it_finds_room_by_luck_alone_is_declined(
+        self, referee: Referee, house: Machine, bob: Mailbox
+    ) -> None:
+        """A trial with another seed found one; its own found none when it was due, and it lost by the clock."""
+        propose(referee, house, bob, f"{STANDARD}\nfleet: cost:375\nkind: scored\ngames: 9")
+        assert referee.match().phase == "declined"
+        assert "I find no setup for these options" in read(bob)
+
     def test_so_many_at_once_with_one_person(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         house.live()
         for number in (1, 2, 3):
