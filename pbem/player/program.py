@@ -12,7 +12,7 @@ import logging
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pbem.games import rules
+from pbem.games import Result, rules
 from pbem.match.terms import Terms
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.matches import Impossible
@@ -39,6 +39,9 @@ _LOOKS = timedelta(hours=1)
 
 _GAMES = 20
 """For how many games of a match it looks for setups before it agrees."""
+
+_MOST_SCORE = 1000
+"""More than any game leaves to a seat."""
 
 _REFUSALS = 3
 """After so many at one place it waits, even if the match went on since."""
@@ -208,9 +211,12 @@ class Program:
         An opponent may propose fleets for which there is hardly room: who agreed and finds none loses by the clock.
         """
         plan, games = self._planned(standing), min(terms.games or _GAMES, _GAMES)
+        options = terms.first_options()
         try:
             for number in range(1, games + 1):
-                plan.setup(number, terms.first_options(), standing["seat"])
+                plan.setup(number, options, standing["seat"])
+                if terms.kind == "continued":  # whoever gives up a game leaves the other all ships
+                    options = rules(terms.game).carry(options, Result(0, (_MOST_SCORE,) * len(terms.players)))
         except ValueError:
             return False
         return True
