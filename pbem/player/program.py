@@ -12,7 +12,7 @@ import logging
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from pbem.games import rules
+from pbem.games import Result, rules
 from pbem.match.terms import Terms
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.matches import Impossible
@@ -36,6 +36,12 @@ log = logging.getLogger(__name__)
 
 _LOOKS = timedelta(hours=1)
 """How often it looks at the open list."""
+
+_GAMES = 20
+"""For how many games of a match it looks for setups before it agrees."""
+
+_MOST_SCORE = 1000
+"""More than any game leaves to a seat."""
 
 _REFUSALS = 3
 """After so many at one place it waits, even if the match went on since."""
@@ -182,6 +188,8 @@ class Program:
         terms = self.letters.matches.terms(match)
         others = [one for one in self.letters.matches.standings if one["match"] != match]
         reasons = list(self.settings.faults(terms, standing, others))
+        if not reasons and not self._sent("accept", match) and not self._has_setups(standing, terms):
+            reasons.append("setup")
         if reasons:
             with self.memory.transaction():
                 text = self._words("decline", reasons=reasons, limits=self.settings.play, games=self.settings.games)
@@ -192,13 +200,31 @@ class Program:
         accepted = self._sent("accept", match)
         if not accepted or (accepted[-1].state == "refused" and may_repeat(accepted, now)):
             with self.memory.transaction():
-                plan = self._plan(standing) or self._planned(standing)
+                plan = self._planned(standing)
                 self.letters.accept(match, now, comment(plan.commitment))
             log.info("%s: accepted: %s", match, terms.game)
         return bool(accepted) and accepted[-1].state == "refused"
 
+    def _has_setups(self, standing: JsonObject, terms: Terms) -> bool:
+        """Return whether the plan has a setup for each game, or the first ones of many.
+
+        An opponent may propose fleets for which there is hardly room: who agreed and finds none loses by the clock.
+        """
+        plan, games = self._planned(standing), min(terms.games or _GAMES, _GAMES)
+        options = terms.first_options()
+        try:
+            for number in range(1, games + 1):
+                plan.setup(number, options, standing["seat"])
+                if terms.kind == "continued":  # whoever gives up a game leaves the other all ships
+                    options = rules(terms.game).carry(options, Result(0, (_MOST_SCORE,) * len(terms.players)))
+        except ValueError:
+            return False
+        return True
+
     def _planned(self, standing: JsonObject) -> Plan:
-        """A new plan, which is kept from now on."""
+        """The plan for this match, or a new one, which is kept from now on."""
+        if (plan := self._plan(standing)) is not None:
+            return plan
         level = self.settings.games[standing["rules"]].level
         promised = f"{edition(standing['rules'])} {PROGRAM}"
         self.memory.know(f"plan {standing['match']}", f"{level} {self._random(OCTETS).hex()} {promised}")

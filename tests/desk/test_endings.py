@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import random_players
 import second_verifier
-from referee import Mailbox, Referee, attachment, body, form_in
+from referee import ANN, Mailbox, Referee, attachment, body, form_in, placed
 from sealed_seats import SealedSeat, agreed, play
 
 from pbem.proof.signed_letters import Letters
@@ -322,3 +322,15 @@ def test_one_winner_sealed(
     if table.referee.match().revealing:
         reveals(own=True, other=True)(table, 1)
     check(table)
+
+
+def test_who_gives_up_a_game_leaves_the_other_a_legal_setup(referee: Referee) -> None:
+    """In a continued match. Whoever cannot set up loses it, and no ships that are allowed here cost what is left."""
+    ann, bob = referee.begun("kind: continued\ntarget: 60\nadditional_allowed: {LG = 9, AG = 4}")
+    place = f"{placed(bob)}turn 1\nprev {referee.match().prev}\nrev 1\n"
+    referee.send(bob, f"resign m1 game 1\n{place}end\n")
+    assert referee.match().totals == (23, 22)
+    more = "AG1 Rv1 Rv2\nAG2 Rw1 Rw2\nAG3 Rx1 Rx2\nAG4 Ry1 Ry2\nLG1 Rv3\nLG2 Rw3\nLG3 Rx3\nLG4 Ry3\n"
+    more += "LG5 Rv4\nLG6 Rw4\nLG7 Rx4\nLG8 Ry4\nLG9 Rv5"
+    referee.send(ann, ann.filled("setup", f"{ANN}\n{more}"))
+    assert "Your setup stands" in ann.text, ann.text

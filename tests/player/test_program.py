@@ -221,6 +221,26 @@ class TestLimits:
         assert referee.match().phase == "declined"
         assert reason in read(bob)
 
+    @pytest.mark.parametrize(
+        "options", ["fleet: cost:375\nkind: scored\ngames: 9", "fleet: cost:240\nkind: continued\ngames: 9"]
+    )
+    def test_a_fleet_for_which_it_finds_room_by_luck_alone_is_declined(
+        self, referee: Referee, house: Machine, bob: Mailbox, options: str
+    ) -> None:
+        """A trial with another seed found one; its own found none when it was due, and it lost by the clock.
+
+        Who gives up the first game of a continued match leaves the other twice as many ships.
+        """
+        propose(referee, house, bob, f"{STANDARD}\n{options}")
+        assert referee.match().phase == "declined"
+        assert "I find no setup for these options" in read(bob)
+
+    def test_a_continued_match_of_standard_fleets_is_accepted(
+        self, referee: Referee, house: Machine, bob: Mailbox
+    ) -> None:
+        propose(referee, house, bob, f"{STANDARD}\nkind: continued\ntarget: 60")
+        assert referee.match().phase == "setup"
+
     def test_so_many_at_once_with_one_person(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         house.live()
         for number in (1, 2, 3):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from pbem.games import faults
 from pbem.games.spaceships import fleet, knowledge, notation, turn
-from pbem.games.spaceships.fleet import Options, Setup
+from pbem.games.spaceships.fleet import Options, Setup, spendable
 from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.turn import State
 
@@ -88,7 +88,8 @@ class Spaceships:
 
     def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match: each seat's remaining materiel buys additional ships."""
-        return cast("Options", options)._replace(additional=result.scores)
+        agreed = cast("Options", options)
+        return agreed._replace(additional=tuple(spendable(agreed, score) for score in result.scores))
 
 
 RULES: Final = Spaceships()

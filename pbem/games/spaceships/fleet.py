@@ -28,6 +28,9 @@ _COST_FLEET: Final = re.compile(r"cost:([1-9][0-9]{0,8})")
 Allowed = tuple[tuple[str, int], ...]
 """A restriction: allowed types with their greatest numbers, in fleet order."""
 
+MOST_COST: Final = 3 * len(NAMES)
+"""No fleet that has room costs more: a light scout is a cell for three."""
+
 STANDARD_FLEETS: Final = tuple(
     Counter(("DS", "KC", four, "MD", scout)) for four, scout in product(("FS", "PC"), ("LS", "HS"))
 )
@@ -146,6 +149,37 @@ _READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "allowed": _allowed,
     "additional_allowed": _allowed,
 }
+
+
+def spendable(agreed: Options, materiel: int) -> int:
+    """The most of a seat's materiel for which there are additional ships, with room beside some base fleet.
+
+    A player who gives up a game must not leave the other without a legal setup for the next one.
+    """
+    if agreed.cost is None:
+        base: int | None = min(sum(TYPES[code].size for code in fleet) for fleet in STANDARD_FLEETS)
+    else:
+        base = _least_cells(min(agreed.cost, MOST_COST), agreed.allowed)[-1]
+    more = _least_cells(min(materiel, len(NAMES)), agreed.additional_allowed)
+    room = len(NAMES) - (base or 0)
+    return max((cost for cost, needed in enumerate(more) if needed is not None and needed <= room), default=0)
+
+
+def _least_cells(most: int, allowed: Allowed | None) -> list[int | None]:
+    """For each cost up to this, the fewest cells of allowed ships that cost it; None if there are none."""
+    least: list[int | None] = [0, *([None] * most)]
+    for code, ship in TYPES.items():
+        for _ in range(_most(allowed, code, min(len(NAMES), most // ship.cost))):
+            before = least
+            with_one = [None] * ship.cost + [None if had is None else had + ship.size for had in before]
+            least = [_fewer(one, other) for one, other in zip(before, with_one, strict=False)]
+            if least == before:
+                break
+    return least
+
+
+def _fewer(one: int | None, other: int | None) -> int | None:
+    return min((cells for cells in (one, other) if cells is not None), default=None)
 
 
 def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:

@@ -10,7 +10,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pbem.games.spaceships.fleet import STANDARD_FLEETS
+from pbem.games.spaceships.fleet import MOST_COST, STANDARD_FLEETS
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import NAMES, cells, mask_of
 
@@ -42,8 +42,6 @@ CERTAIN: Final = 1 << 20
 """The worth of a cell in which a ship is known to be: whole numbers stand for chances."""
 SPACE: Final = len(NAMES)
 """How many cells there are."""
-_MOST_COST: Final = 3 * SPACE
-"""No fleet costs more: a light scout is a cell for three."""
 _EXPLAINED: Final = 30
 """How much likelier a placement is for each struck cell that it explains."""
 BURN_IN: Final = 8
@@ -127,7 +125,7 @@ def _listed(ships: Counter[str]) -> list[str]:
 
 def _filled(chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None) -> Counter[str] | None:
     """Ships of exactly this cost; None if there are none."""
-    if cost > _MOST_COST:
+    if cost > MOST_COST:
         return None
     most = {code: min(SPACE, cost // TYPES[code].cost) for code in TYPES}
     if allowed is not None:

@@ -112,6 +112,23 @@ def test_survivors_carry_over() -> None:
     assert carried.changed == {"fleet": "cost:30", "first": "1", "additional": [12, 0]}
 
 
+@pytest.mark.parametrize(
+    ("agreed", "scores", "additional"),
+    [
+        ({"additional_allowed": {"LG": 9, "AG": 4}}, (23, 12), [17, 12]),
+        ({"additional_allowed": {"KC": 3}}, (23, 17), [18, 12]),
+        ({"additional_allowed": {}}, (5, 1), [0, 0]),
+        ({"fleet": "cost:330"}, (110, 9), [45, 9]),
+        ({"fleet": "cost:300", "allowed": {"LS": 100}, "additional_allowed": {"DS": 9}}, (40, 8), [24, 8]),
+    ],
+)
+def test_survivors_for_whom_there_are_no_ships_do_not_return(
+    agreed: dict[str, object], scores: tuple[int, int], additional: list[int]
+) -> None:
+    carried = RULES.carry(RULES.options(agreed, 2), Result(1, scores))
+    assert list(carried.additional) == additional
+
+
 def every_split(ships: Counter[str], options: Options, seat: int) -> bool:
     """The ruling read aloud: try all splits."""
     codes = list(ships)
