@@ -217,8 +217,8 @@ def _head(paper: _Paper) -> str:
     return "".join([f"{name} {value}\n" for name, value in given if value or name not in _OPTIONAL])
 
 
-def _form(kind: str, version: int, paper: type[_Paper]) -> Callable[[str], re.Match[str] | None]:
-    """The match of the lines of a paper, and the setup of an opening, exactly as they are written."""
+def _form(kind: str, version: int, paper: type[_Paper]) -> str:
+    """The regular expression for the lines of a paper, and the setup of an opening, exactly as they are written."""
     lines = [f"pbem {kind} {version}\n"]
     for name in _NAMES[paper]:
         value = _VALUES.get(name, "0|[1-9][0-9]{0,8}" if name in _NUMBERS else ".*")
@@ -227,7 +227,7 @@ def _form(kind: str, version: int, paper: type[_Paper]) -> Callable[[str], re.Ma
         lines.append(f"(?:{name} (?P<{name}>{value})\n){'?' if name in _OPTIONAL else ''}")
     if paper is Opening:
         lines.append(r"setup\n(?P<setup>(?s:.*))\nend\n")
-    return re.compile("".join(lines)).fullmatch
+    return "".join(lines)
 
 
 _VALUES = {
@@ -240,19 +240,19 @@ _VALUES = {
 }
 """The values of lines that hold no number and not just any text."""
 
-_FORMS: Mapping[str, tuple[int, type[_Paper]]] = {
-    "opening": (2, Opening),
-    "receipt": (2, Receipt),
-    "withdrawal": (1, Withdrawal),
-    "evidence": (2, Evidence),
-    "mailbox": (2, NamedMailbox),
+_FORMS: Mapping[str, Callable[[], Callable[[str], re.Match[str] | None]]] = {
+    "opening": lambda: re.compile(_form("opening", 2, Opening)).fullmatch,
+    "receipt": lambda: re.compile(_form("receipt", 2, Receipt)).fullmatch,
+    "withdrawal": lambda: re.compile(_form("withdrawal", 1, Withdrawal)).fullmatch,
+    "evidence": lambda: re.compile(_form("evidence", 2, Evidence)).fullmatch,
+    "mailbox": lambda: re.compile(_form("mailbox", 2, NamedMailbox)).fullmatch,
 }
 
 
 @cache
 def _fits(kind: str) -> Callable[[str], re.Match[str] | None]:
     """The match of a kind of paper, compiled when its first one is read: few programs read all kinds."""
-    return _form(kind, *_FORMS[kind])
+    return _FORMS[kind]()
 
 
 def _values(kind: str, text: str) -> dict[str, Any]:

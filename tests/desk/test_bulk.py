@@ -132,8 +132,11 @@ def test_what_is_hidden_in_few_lines_is_read(referee: Referee) -> None:
     assert referee.inbox.outcome(1) == ("done", "commands: help")
 
 
-def test_a_bundle_that_an_opponent_makes_large_comes_in_a_letter_of_its_own(referee: Referee) -> None:
+def test_a_bundle_that_an_opponent_makes_large_comes_in_a_letter_of_its_own(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Many mail servers refuse large letters: the request for the next setup must not be in one."""
+    monkeypatch.setattr("pbem.desk.match_letters._BESIDE", 1 << 19)
     ann, bob = referee.begun("kind: scored\ngames: 2")
     place = f"{placed(ann)}turn 1\nprev {referee.match().prev}\n"
     padding = "\n-- \n" + f"{'x' * 75}\n" * 3000
@@ -142,7 +145,7 @@ def test_a_bundle_that_an_opponent_makes_large_comes_in_a_letter_of_its_own(refe
         referee.send(ann, f"clear m1\n{place}rev {rev + 1}\nend\n{padding}")
     referee.send(ann, f"resign m1 game 1\n{place}rev 1\nend\n")
     *_, proof, end = bob.letters.came
-    assert len(end) < 200_000 < 1 << 20 < len(proof)
+    assert len(end) < 200_000 < 1 << 19 < len(proof)
     assert bob.form("setup")
     assert "which is so large that it comes in a letter of its own" in " ".join(bob.text.split())
     assert all(check.holds for check in verify(attachment(bob.letters[-2], ".pbem.zip"), Letters))

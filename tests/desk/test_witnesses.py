@@ -481,7 +481,7 @@ def test_a_proof_that_was_altered_shows_nothing(
         (replace(logged, proof=text + text[at:] * 20), "too many signatures"),
     ):
         letter = replace(found, logged=(changed,))
-        monkeypatch.setattr("pbem.cli.verify.kept", lambda _source, _raw, letter=letter: letter)
+        monkeypatch.setattr("pbem.proof.kept_letters.kept", lambda _source, _raw, letter=letter: letter)
         done = CliRunner().invoke(verify, [*words, str(tmp_path / "letter.eml")])
         assert said in done.output
         assert done.exit_code == (0 if changed == logged else 3)

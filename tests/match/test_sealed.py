@@ -466,7 +466,7 @@ def test_who_resigned_does_not_win_because_the_other_is_silent(kind: str) -> Non
 def test_matches_that_began_before_end_as_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
     """The game was won by who had resigned, and the match by the other."""
     monkeypatch.setattr(agreed, "SEALED_BUNDLE", 2)
-    table = resigned_and_silent()
+    table = resigned_and_silent(unreachable="stands")
     assert table.entries[0].body["bundle"] == 2
     assert (table.match.games[0].winner, table.match.games[0].reason) == (2, "not revealed")
     assert table.match.outcome == {"winner": 1, "scores": [0, 0], "reason": "resignation"}
