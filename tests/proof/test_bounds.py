@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cProfile
 import errno
 import gc
 import json
@@ -19,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from forgers import checked, saying, signed_again, with_entry
 from hostile_inputs import agreement, bundles, kept_letters, keys, positions, records
+from profiled import calls
 from referee import Referee, attachment
 from sealed_match import SealedMatch
 
@@ -283,17 +283,6 @@ def test_what_has_no_bytes_is_no_page(match: Bundle, tmp_path: Path) -> None:
 
 
 # What it costs
-
-
-def calls(work: Callable[[], object]) -> int:
-    """How many functions a piece of work calls, which does not depend on the machine."""
-    counted = cProfile.Profile()
-    counted.enable()
-    try:
-        work()
-    finally:
-        counted.disable()
-    return sum(entry.callcount for entry in counted.getstats())
 
 
 def judged(content: bytes) -> list[Any]:
