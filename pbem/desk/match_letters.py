@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["MatchLetters"]
 
 _ROOM = 6 * 1024 * 1024
-"""How many octets a letter with a bundle may have: mail servers take ten million, a third of them base64.
+"""Octets of the largest bundle that is mailed: mail servers take ten million, a third of them base64.
 
 Players decide how long their letters in it are.
 """
@@ -454,16 +454,13 @@ class MatchLetters:
         name = f"{match.id}-game-{match.game}.pbem.zip"
         write, _ = self.bundle(match, row, None)
         content = write()
-        apart = len(content) > _BESIDE
-        to = out if not apart else self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
-        to.attachments.append((name, "application/zip", content))
-        if apart:  # before the letter that tells of the end: if it bounces, a later one arrived
-            m = self.facts(match, row, seat, latest)
-            to.room = _ROOM
-            to.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name)
-            self._writer.post_alone(row, seat, to, now)
+        apart = self.proof(match, row, seat, latest, (name, content))
+        if apart is not None:  # before the letter that tells of the end: if it bounces, a later one arrived
+            self._writer.post_alone(row, seat, apart, now)
+        else:
+            out.attachments.append((name, "application/zip", content))
         return {
-            "apart": apart,
+            "apart": apart is not None,
             "outcome": outcome_of_game(match, notice.facts["ended"]),
             "setups": setups_of(match),
             "levels": levels_of(match),
@@ -472,6 +469,21 @@ class MatchLetters:
             "view": view,
             "boards": None if game is None else game.truth(truth, seat) if truth else game.boards(view or {}),
         }
+
+    def proof(
+        self, match: Match, row: MatchRow, seat: int, latest: Match, bundle: tuple[str, bytes]
+    ) -> OutgoingLetter | None:
+        """The letter of its own for a large bundle, or to tell that no letter can bring it; None for a small one."""
+        name, content = bundle
+        if len(content) <= _BESIDE:
+            return None
+        out = self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
+        fits = len(content) <= _ROOM
+        if fits:
+            out.attachments.append((name, "application/zip", content))
+        m = self.facts(match, row, seat, latest)
+        out.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
+        return out
 
     def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
         """The bundle of a match: its finished games, and what this seat may see of the running one."""
