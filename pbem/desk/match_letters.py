@@ -7,7 +7,7 @@ cannot say more than the game lets its reader know. Implements protocol.md, "Add
 from __future__ import annotations
 
 import json
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
@@ -158,16 +158,23 @@ class MatchLetters:
     ) -> None:
         observers = self._people.observers(row.number)
         text = write() if observers else None
+        # Hundreds may watch, while the store is locked: what is the same for many is put into words once.
+        in_words = cache(partial(self._for_observers, text)) if text else None
         subject = subjects.about(match.id, match.rules.title, subject)
         for name in observers:
             player = self._players.by_name(name)
-            if text and player is not None and not self._people.opted_out(player.address):
-                m: Any = text.facts["m"]
-                own = {"m": m | {"in_words": self._writer.setting(name, "format") == "words"}}
-                out = OutgoingLetter(subject, replace(text, facts={**text.facts, **own}))
+            if in_words and player is not None and not self._people.opted_out(player.address):
+                out = OutgoingLetter(
+                    subject, in_words(self._writer.setting(name, "format"), self._writer.language_of(player))
+                )
                 out.references = [self._composer.message_id(f"{match.id}.thread")]
                 out.mailing = mailing_lists.observers_of(match.id)
                 self._writer.send(player.address, out, now)
+
+    def _for_observers(self, text: TemplateText, wanted: str, language: str) -> str:
+        m: Any = text.facts["m"]
+        own = {"m": m | {"in_words": wanted == "words"}}
+        return self._writer.write(replace(text, facts={**text.facts, **own}), language)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
