@@ -52,7 +52,7 @@ def packets(data: bytes) -> Iterator[tuple[int, bytes]]:
         if not first & 0x80:
             raise ValueError("no packet")
         if first & 0x40:
-            tag, (size, start) = first & 0x3F, _length(data, at + 1)
+            tag, (size, start) = first & 0x3F, _length(data, at + 1, 224)
         else:
             tag, width = first >> 2 & 0x0F, (1, 2, 4, 0)[first & 3]
             if not width:
@@ -65,11 +65,12 @@ def packets(data: bytes) -> Iterator[tuple[int, bytes]]:
         at = start + size
 
 
-def _length(data: bytes, at: int) -> tuple[int, int]:
+def _length(data: bytes, at: int, partial: int = 255) -> tuple[int, int]:
+    """A length, and where what has it begins; from `partial` on, the first octet stands for a part's alone."""
     first = data[at] if at < len(data) else 255
     if first < 192:
         return first, at + 1
-    if first < 224:
+    if first < partial:
         return (first - 192 << 8) + int.from_bytes(data[at + 1 : at + 2], "big") + 192, at + 2
     if first < 255:
         raise ValueError("partial length")
@@ -172,21 +173,11 @@ class SignatureBody(msgspec.Struct, frozen=True):
 def _subpackets(area: bytes) -> Iterator[_Subpacket]:
     at = 0
     while at < len(area):
-        size, start = _sub_length(area, at)
+        size, start = _length(area, at)  # never a partial one (RFC 9580 5.2.3.7)
         if not size or start + size > len(area):
             raise ValueError("cut off")
         yield _Subpacket(area[start] & 0x7F, bool(area[start] & 0x80), area[start + 1 : start + size])
         at = start + size
-
-
-def _sub_length(area: bytes, at: int) -> tuple[int, int]:
-    """A length as in packets, without partial lengths (RFC 9580 5.2.3.7)."""
-    first = area[at]
-    if first < 192:
-        return first, at + 1
-    if first < 255:
-        return (first - 192 << 8) + int.from_bytes(area[at + 1 : at + 2], "big") + 192, at + 2
-    return int.from_bytes(area[at + 1 : at + 5], "big"), at + 5
 
 
 def _points(body: bytes, algorithm: int, at: int) -> bytes | None:

@@ -42,6 +42,7 @@ _DIGESTS: dict[str, hashes.HashAlgorithm] = {
 }
 _LABEL, _POLICY = "1.2.840.113549.1.9.16.2.2", "1.2.840.113549.1.9.16.2.15"
 """Attributes by which a signer says who may use a signature, or how to judge it (RFC 2634 3, RFC 5126 5.8)."""
+_DAMAGED = Phrase("The S/MIME signature is damaged.")
 # What asn1crypto may raise on hostile bytes.
 _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
@@ -77,8 +78,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         _check_certificate(certificate, octets, at)
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise BadKey(Phrase("This certificate is not meant for signatures."))
-    digest = hashlib.sha256(octets).hexdigest().upper()
-    fingerprint = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
+    fingerprint = hashlib.sha256(octets).digest().hex(":").upper()
     pem = certificate.public_bytes(Encoding.PEM).decode()
     return Key("smime", fingerprint, pem, comment, _standing(certificate, at))
 
@@ -171,7 +171,7 @@ class Signature(msgspec.Struct, frozen=True):
             try:
                 self._lasts(at)
             except _BROKEN as error:
-                raise _refusal(error) from error
+                raise BadSignature(_DAMAGED, "bad") from error
         return message, _standing(certificate, at)
 
     def _lasts(self, at: datetime) -> None:
@@ -237,14 +237,7 @@ def read(data: bytes) -> Signature:
             )
         return _taken_apart(info["content"])
     except _BROKEN as error:
-        raise _refusal(error) from error
-
-
-def _refusal(error: Exception) -> BadSignature:
-    """A deliberate refusal, or else the damage that asn1crypto found."""
-    return (
-        error if isinstance(error, BadSignature) else BadSignature(Phrase("The S/MIME signature is damaged."), "bad")
-    )
+        raise BadSignature(_DAMAGED, "bad") from error
 
 
 def _taken_apart(signed: cms.SignedData) -> Signature:
