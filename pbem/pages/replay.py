@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import base64
 import re
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import rules
 from pbem.i18n import ENGLISH
-from pbem.pages import page, page_file
+from pbem.pages import deflated, page, page_file
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -74,7 +73,7 @@ def replay(
     )
     data = {
         "title": rules(game).title,
-        "bundle": _packed(bundle.write(revealed(found))),
+        "bundle": base64.b64encode(deflated(bundle.write(revealed(found)))).decode(),
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
@@ -109,8 +108,3 @@ def revealed(found: Bundle) -> Bundle:
 
     papers = {path: content for path, content in found.papers.items() if open_by_now(path)}
     return Bundle(found.entries, found.signatures, papers)
-
-
-def _packed(content: bytes) -> str:
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return base64.b64encode(packer.compress(content) + packer.flush()).decode()
