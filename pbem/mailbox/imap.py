@@ -220,12 +220,10 @@ class Imap:
 
     def close(self) -> None:
         """Log out."""
-        box, self._box = self._box, None
-        if box is not None:
+        if self._box is not None:
             with contextlib.suppress(Exception):
-                box.logout()
-            with contextlib.suppress(Exception):
-                box.client.shutdown()
+                self._box.logout()
+        self._drop()
 
     def _do(self, call: Callable[[imap_tools.BaseMailBox], Result]) -> Result:
         """Do something on the connection, which is opened if need be, and dropped if this fails."""

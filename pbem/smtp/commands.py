@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["LmtpSession", "SmtpSession"]
 
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
-HTTP = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE")
 
 # The plain paths that nearly all clients send; whatever looks otherwise is read by aiosmtpd, twenty times as slowly.
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -103,6 +102,14 @@ class SmtpSession(Session):
         """BDAT, which is not offered: the letter that follows must not be read as commands."""
         del arg
         self._hang_up("421 4.7.0 no chunks here")
+
+    async def smtp_GET(self, arg: str | None) -> None:
+        """HTTP: a browser can be made to post SMTP commands to us, and its first line ends it."""
+        del arg
+        self._shared.admission.turned_away("connection ended: HTTP", self.address)
+        self._hang_up("421 4.7.0 this is a mail server")
+
+    smtp_POST = smtp_PUT = smtp_HEAD = smtp_OPTIONS = smtp_CONNECT = smtp_DELETE = smtp_GET
 
     async def smtp_STARTTLS(self, arg: str | None) -> None:
         """STARTTLS (RFC 3207): what was said before it is forgotten, and what came too early is dropped."""
@@ -230,17 +237,6 @@ class SmtpSession(Session):
             self.brought = self.loop.time()
             if self.transport is not None:
                 self._reset_timeout()
-
-
-async def _drop(self: SmtpSession, arg: str | None) -> None:
-    del arg
-    self._shared.admission.turned_away("connection ended: HTTP", self.address)
-    self._hang_up("421 4.7.0 this is a mail server")
-
-
-for _method in HTTP:
-    # A browser can be made to post SMTP commands to us: the first line ends it.
-    setattr(SmtpSession, f"smtp_{_method}", _drop)
 
 
 class LmtpSession(SmtpSession, LMTP):

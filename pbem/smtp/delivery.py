@@ -125,7 +125,8 @@ class Smarthost:
             if kept is not None:
                 with contextlib.suppress(_Ended):
                     return _clean(await self._carry(kept, sender, recipient, raw))
-            return _clean(await self._carry(self._conversation(), sender, recipient, raw))
+            line = SmtpClient(self._client(), self._config.timeout.total_seconds())
+            return _clean(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -165,9 +166,6 @@ class Smarthost:
             else:
                 await line.end()
         return reply
-
-    def _conversation(self) -> SmtpClient:
-        return SmtpClient(self._client(), self._config.timeout.total_seconds())
 
     def _client(self) -> aiosmtplib.SMTP:
         config = self._config
