@@ -70,7 +70,7 @@ class _Entity(msgspec.Struct, frozen=True):
 class Composer:
     """Builds the letters of one server, all from and to one mailbox; `sign` signs the finished bytes."""
 
-    def __init__(  # noqa: PLR0913 - what a server is called, all of it from the configuration
+    def __init__(
         self,
         server: str,
         mailbox: str,
@@ -78,7 +78,6 @@ class Composer:
         *,
         address: str = "",
         delimiter: str = "+",
-        name: str = "pbem",
         generation: int = 1,
         sign: Callable[[bytes, datetime], bytes] | None = None,
     ) -> None:
@@ -89,7 +88,7 @@ class Composer:
         # A store that was restored from a backup says so, lest its letters be taken for those it has forgotten.
         self._mark = [f"X-Pbem-Generation: {generation}"] if generation > 1 else []
         self._sign = sign
-        self._from = f"{name} <{self.address}>"
+        self._from = f"pbem <{self.address}>"
 
     def sub_address(self, detail: str) -> str:
         """The sub-address with this detail, such as "m17.token", if there are any; raises ValueError."""

@@ -348,7 +348,7 @@ def _part(raw: bytes) -> Part:
     """The entity of these octets, not cut yet."""
     start = _body_start(raw)
     headers = tuple(_fields(raw[:start]))
-    first = _first(headers)
+    first = dict(reversed(headers))  # of each name
     kind, parameters = _parametrised(first.get("content-type", ""))
     disposition, details = _parametrised(first.get("content-disposition", ""))
     filename = details.get("filename") or parameters.get("name")
@@ -372,7 +372,7 @@ def _letter(root: Part) -> Letter:
     addressed = [value for name, value in root.headers if name in _ADDRESSED]
     recipients = [address for value in addressed for address in ADDRESSES.findall(value)]
     plain = _plain(root)
-    first = _first(root.headers)
+    first = dict(reversed(root.headers))
     ids = MESSAGE_ID.findall(first.get("message-id", ""))
     return Letter(
         raw=root.raw,
@@ -395,11 +395,6 @@ def _shown(root: Part) -> Iterator[Part]:
 
 def _plain(root: Part) -> Part | None:
     return next((part for part in _shown(root) if part.content_type == "text/plain"), None)
-
-
-def _first(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """The first header of each name."""
-    return dict(reversed(headers))
 
 
 _WORD_END = re.compile(r"[;(\s]")

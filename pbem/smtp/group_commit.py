@@ -55,16 +55,13 @@ class GroupCommit(Generic[Item, Outcome]):
     def _worth_waiting(self) -> bool:
         return len(self._waiting) < self._most and self._more()
 
-    async def _wait_a_moment(self) -> None:
-        self._enough.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(MOMENT):
-                await self._enough.wait()
-
     async def _work_off(self) -> None:
         while self._waiting:
             if self._worth_waiting():
-                await self._wait_a_moment()
+                self._enough.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(MOMENT):
+                        await self._enough.wait()
             batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             try:
                 outcomes = await self._carry_out([item for item, _ in batch])
