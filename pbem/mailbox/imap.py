@@ -234,9 +234,6 @@ class Imap:
                 self._open()
             assert self._box is not None
             return call(self._box)
-        except imap_tools.MailboxLoginError as error:
-            self._drop()
-            raise Denied(f"{self._host} does not accept this user and {self._secret}") from error
         except Unreachable:
             self._drop()
             raise
@@ -268,16 +265,13 @@ class Imap:
             login(self._user, password, initial_folder=None)
         except imaplib.IMAP4.abort:
             raise
-        except imaplib.IMAP4.error as error:
-            raise Denied(f"{self._host} does not accept this user and {self._secret}") from error
+        except (imaplib.IMAP4.error, imap_tools.MailboxLoginError) as error:
+            secret = "access token" if self._xoauth2 else "password"
+            raise Denied(f"{self._host} does not accept this user and {secret}") from error
         # Many servers tell only those who logged in that they can MOVE.
         _, told = box.client.capability()
         box.client.capabilities = tuple(b" ".join(told).decode("ascii", "replace").upper().split())
         self._find_folders(box)
-
-    @property
-    def _secret(self) -> str:
-        return "access token" if self._xoauth2 else "password"
 
     def _connected(self) -> imap_tools.BaseMailBox:
         if self._tls == "implicit":
