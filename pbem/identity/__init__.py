@@ -39,17 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
-__all__ = [
-    "STATES",
-    "BadKey",
-    "Format",
-    "Key",
-    "Verdict",
-    "Vocabulary",
-    "judge",
-    "parse_key",
-    "readings",
-]
+__all__ = ["STATES", "BadKey", "Format", "Key", "Verdict", "Vocabulary", "judge", "parse_key", "readings"]
 
 _STARTS = 6
 """How many lines that look like the start of a signed form are tried."""
@@ -228,12 +218,8 @@ def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
         entity = block.way in {"entity", "opaque"}
         pasted = "" if entity else _pasted(block, message)
         return Verdict("valid", _signed_by(key.fingerprint), key.format, key.fingerprint, message, entity, pasted)
-    return Verdict(
-        state,
-        Phrase("The key {fingerprint} is {state}.", fingerprint=key.fingerprint, state=STATES[state]),
-        key.format,
-        key.fingerprint,
-    )
+    reason = Phrase("The key {fingerprint} is {state}.", fingerprint=key.fingerprint, state=STATES[state])
+    return Verdict(state, reason, key.format, key.fingerprint)
 
 
 def _pasted(block: _Block, message: bytes) -> str:
@@ -412,14 +398,12 @@ def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | byte
     name = signature.rpartition(".")[0]
     named = [other for other in parts if name and other.filename == name]
     if len(named) != 1:
-        return _Block(
-            kind,
-            fault=Phrase(
-                "{signature} must have exactly one attachment {name} beside it.",
-                signature=ascii(signature),
-                name=ascii(name),
-            ),
+        missing = Phrase(
+            "{signature} must have exactly one attachment {name} beside it.",
+            signature=ascii(signature),
+            name=ascii(name),
         )
+        return _Block(kind, fault=missing)
     return _Block(kind, armor, named[0].content, way="attached")
 
 

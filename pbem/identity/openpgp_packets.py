@@ -15,15 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "DSA",
-    "ELGAMAL",
-    "RSA",
-    "PublicKey",
-    "SignatureBody",
-    "Tag",
-    "packets",
-]
+__all__ = ["DSA", "ELGAMAL", "RSA", "PublicKey", "SignatureBody", "Tag", "packets"]
 
 
 class Tag(IntEnum):

@@ -192,17 +192,14 @@ def read(armor: str) -> Signature:
 
     Raises BadSignature, of kind "bad" if it is damaged and "refused" if its kind is never accepted.
     """
+    body = armor.strip()
     try:
-        return _taken_apart(_blob(armor.strip()))
+        if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
+            raise ValueError("no armor")
+        return _taken_apart(binascii.a2b_base64("".join(body[len(BEGIN) : -len(END)].split()), strict_mode=True))
     except ValueError as error:
         damaged = Phrase("The SSH signature is damaged: paste it whole, with its first and last line.")
         raise BadSignature(damaged, "bad") from error
-
-
-def _blob(body: str) -> bytes:
-    if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
-        raise ValueError("no armor")
-    return binascii.a2b_base64("".join(body[len(BEGIN) : -len(END)].split()), strict_mode=True)
 
 
 def _taken_apart(blob: bytes) -> Signature:
@@ -233,13 +230,12 @@ def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> N
     except BadKey as error:
         raise BadSignature(error.reason) from error
     if algorithm not in _ALGORITHMS[kind]:
-        raise BadSignature(
-            Phrase(
-                "Signatures of the kind {algorithm} are not accepted for a {kind} key.",
-                algorithm=ascii(algorithm),
-                kind=kind,
-            )
+        unfit = Phrase(
+            "Signatures of the kind {algorithm} are not accepted for a {kind} key.",
+            algorithm=ascii(algorithm),
+            kind=kind,
         )
+        raise BadSignature(unfit)
     if hash_algorithm not in _HASHES:
         raise BadSignature(Phrase("SSH signatures are accepted over SHA-256 and SHA-512 only."))
 
@@ -254,22 +250,20 @@ def _to_be_signed(message: bytes, namespace: str, hash_algorithm: str) -> bytes:
 def verify(signature: Signature, key: Key, message: bytes) -> bool:
     """Say whether this key made this signature over exactly these bytes; the namespace is the caller's to judge."""
     kind, text = key.public.split()[:2]
-    blob = base64.b64decode(text)
-    if blob != signature.publickey:
+    if base64.b64decode(text) != signature.publickey:
         return False
     data = _to_be_signed(message, signature.namespace, signature.hash_algorithm)
     try:
-        _verify(_public(blob, kind), signature, data)
+        return _holds(_public(signature.publickey, kind), signature, data)
     except (InvalidSignature, ValueError):
         return False
-    return True
 
 
-def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
+def _holds(key: PublicKey, signature: Signature, data: bytes) -> bool:
+    """Whether a key made a signature; raises InvalidSignature and ValueError if not, too."""
     if isinstance(key, ed25519.Ed25519PublicKey):
-        if not holds(key.public_bytes_raw(), signature.signature, data):
-            raise InvalidSignature
-    elif isinstance(key, ec.EllipticCurvePublicKey):
+        return holds(key.public_bytes_raw(), signature.signature, data)
+    if isinstance(key, ec.EllipticCurvePublicKey):
         r, rest = _take_mpint(signature.signature)
         s, rest = _take_mpint(rest)
         if rest:
@@ -277,6 +271,7 @@ def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
         key.verify(encode_dss_signature(r, s), data, ec.ECDSA(_DIGESTS[signature.algorithm]))
     else:
         key.verify(signature.signature, data, padding.PKCS1v15(), _DIGESTS[signature.algorithm])
+    return True
 
 
 class UnusableKey(ValueError):
