@@ -109,18 +109,15 @@ class PublicKey(msgspec.Struct, frozen=True):
         return cls(version, algorithm, point=body[at : at + 32] if algorithm == _ED25519 else None)
 
 
-class _Subpacket(msgspec.Struct, frozen=True):
-    """One statement that a signature makes beside the text."""
-
-    type: int
-    critical: bool
-    body: bytes
-
-
 class SignatureBody(msgspec.Struct, frozen=True):
     """What a signature packet says about itself."""
 
-    said: tuple[_Subpacket, ...]
+    created: datetime
+    """The time at which it says it was made; the latest if it names several."""
+    expires: bool
+    """Whether it says that it will expire."""
+    demands: bool
+    """Whether it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
     ed25519: bytes | None
     """R and S, where it was made by an Ed25519 key."""
 
@@ -130,7 +127,7 @@ class SignatureBody(msgspec.Struct, frozen=True):
         if len(body) < 4:
             raise ValueError("cut off")
         width = 4 if body[0] == 6 else 2
-        said: list[_Subpacket] = []
+        said: list[tuple[int, bool, bytes]] = []
         at = 4
         for _ in ("hashed", "unhashed"):
             end = at + width + int.from_bytes(body[at : at + width], "big")
@@ -141,34 +138,23 @@ class SignatureBody(msgspec.Struct, frozen=True):
         at += 2  # of the digest
         if body[0] == 6:
             at += 1 + body[at]  # salt
-        return cls(tuple(said), _points(body, body[2], at))
-
-    @property
-    def created(self) -> datetime:
-        """The time at which it says it was made; the latest if it names several."""
-        return datetime.fromtimestamp(self._seconds(_CREATED), UTC)
-
-    @property
-    def expires(self) -> bool:
-        """Whether it says that it will expire."""
-        return self._seconds(_EXPIRES) > 0
-
-    @property
-    def demands(self) -> bool:
-        """Whether it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
-        return any(one.critical and one.type not in _PLAIN for one in self.said)
-
-    def _seconds(self, kind: int) -> int:
-        return max((int.from_bytes(one.body[:4], "big") for one in self.said if one.type == kind), default=0)
+        latest = {_CREATED: 0, _EXPIRES: 0}
+        for kind, _, what in said:
+            if kind in latest:
+                latest[kind] = max(latest[kind], int.from_bytes(what[:4], "big"))
+        demands = any(is_critical and kind not in _PLAIN for kind, is_critical, _ in said)
+        created = datetime.fromtimestamp(latest[_CREATED], UTC)
+        return cls(created, latest[_EXPIRES] > 0, demands, _points(body, body[2], at))
 
 
-def _subpackets(area: bytes) -> Iterator[_Subpacket]:
+def _subpackets(area: bytes) -> Iterator[tuple[int, bool, bytes]]:
+    """What a signature says beside the text: the kind of each, whether it is critical, and its body."""
     at = 0
     while at < len(area):
         size, start = _length(area, at)  # never a partial one (RFC 9580 5.2.3.7)
         if not size or start + size > len(area):
             raise ValueError("cut off")
-        yield _Subpacket(area[start] & 0x7F, bool(area[start] & 0x80), area[start + 1 : start + size])
+        yield (area[start] & 0x7F, bool(area[start] & 0x80), area[start + 1 : start + size])
         at = start + size
 
 
