@@ -73,7 +73,7 @@ def replay(
     )
     data = {
         "title": rules(game).title,
-        "bundle": base64.b64encode(deflated(bundle.write(revealed(found)))).decode(),
+        "bundle": _packed(bundle.write(revealed(found))),
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
@@ -108,3 +108,7 @@ def revealed(found: Bundle) -> Bundle:
 
     papers = {path: content for path, content in found.papers.items() if open_by_now(path)}
     return Bundle(found.entries, found.signatures, papers)
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(deflated(content)).decode()
