@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from pbem.identity.dkim import Received, Signature
+    from pbem.identity.dkim import Signature
+    from pbem.mail.message import Letter
 
 __all__ = ["Voucher", "vouch"]
 
@@ -47,7 +48,7 @@ _WANTING = frozenset({"bad", "revoked", "expired"})
 """The verdicts that no other server's word can mend."""
 
 
-def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+def vouch(letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
     """Say who vouches for From; never raises.
 
     `records` are the key records by name: "" if the DNS has none, None if it could not be asked. `authserv_id`
@@ -75,7 +76,7 @@ def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str,
     return Voucher(verdict, name, wanted, told, sent, marks, _addressed(letter, holding))
 
 
-def _addressed(letter: Received, holding: Sequence[Signature]) -> tuple[str, ...]:
+def _addressed(letter: Letter, holding: Sequence[Signature]) -> tuple[str, ...]:
     """The recipient headers that the author's domain signed, if it signed any."""
     signed = [signature.headers for signature in holding]
     if not any(b"to" in names or b"cc" in names for names in signed):
