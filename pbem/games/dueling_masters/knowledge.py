@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
-from pbem.games.audience import EVERYBODY, Audience, audience, cut
+from pbem.games.audience import Audience, audience, cut, everybody
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
@@ -28,29 +28,14 @@ if TYPE_CHECKING:
     from pbem.games.dueling_masters.view import Able, Heard, Known, Own, View
 
 SHOWN: Final[Shown] = {
-    "check": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "piece": EVERYBODY,
-        "from": EVERYBODY,
-        "to": frozenset({Audience.OWNER}),
-    },
+    "check": {**everybody("seat", "kind", "piece", "from"), "to": frozenset({Audience.OWNER})},
     "collision": {
-        "kind": EVERYBODY,
-        "square": EVERYBODY,
-        "pieces": {"1": EVERYBODY, "2": EVERYBODY},
-        "destroyed": {"1": EVERYBODY, "2": EVERYBODY},
+        **everybody("kind", "square"),
+        "pieces": everybody("1", "2"),
+        "destroyed": everybody("1", "2"),
     },
-    "departure": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "piece": EVERYBODY,
-        "square": EVERYBODY,
-    },
-    "pass": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-    },
+    "departure": everybody("seat", "kind", "piece", "square"),
+    "pass": everybody("seat", "kind"),
 }
 """Who may read what of each kind of report (ruling 33). What is not in this table is not sent to anybody."""
 

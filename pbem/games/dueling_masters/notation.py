@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
 from pbem.games.dueling_masters.board import (
@@ -27,11 +27,12 @@ from pbem.games.dueling_masters.board import (
     names,
     pieces,
 )
+from pbem.games.options import Readers, read_options
 from pbem.games.slips import plain
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 SEATS: Final = 2
 MAX_TURNS: Final = 400
@@ -68,18 +69,8 @@ class Options:
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
-    faults = []
-    if type(seats) is not int or seats != SEATS:
-        faults.append(Fault("seats", None, Phrase("Dueling Masters is a game for two")))
-    agreed: dict[str, Any] = {}
-    for name, value in raw.items():
-        if name not in _READERS:
-            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
-            continue
-        try:
-            agreed[name] = _READERS[name](value)
-        except ValueError as error:
-            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    otherwise = Phrase("Dueling Masters is a game for two")
+    agreed, faults = read_options(raw, _READERS, seats, (SEATS,), otherwise)
     if faults:
         raise Refused(*faults)
     return Options(**agreed)
@@ -103,7 +94,7 @@ def _max_turns(value: object) -> int:
     return value
 
 
-_READERS: Final[Mapping[str, Callable[[object], object]]] = {
+_READERS: Final[Readers] = {
     "homes": _homes,
     "mobile_home": _mobile_home,
     "max_turns": _max_turns,
@@ -131,9 +122,9 @@ Placed = tuple[int, Fault]
 """A fault and where it stands in the text; what is missing stands behind everything."""
 
 
-def read_setup(agreed: Options, seat: int, text: str) -> Setup:
+def read_setup(options: Options, seat: int, text: str) -> Setup:
     """Judge a setup; raises `Refused` with all faults."""
-    return _Reading(agreed, seat, text).setup()
+    return _Reading(options, seat, text).setup()
 
 
 class _Reading:

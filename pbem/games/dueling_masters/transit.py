@@ -14,6 +14,8 @@ from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES,
 from pbem.games.dueling_masters.notation import PASS, Standing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pbem.games import Report
     from pbem.games.dueling_masters.notation import Options, Orders, Setup
 
@@ -91,7 +93,7 @@ def moves(turn: int) -> int:
     return 2 - turn % 2
 
 
-def begin(options: Options, setups: tuple[Setup, Setup]) -> State:
+def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     resting = (_RESTING,) * len(options.pieces)
     one, two = (Side(setup, setup.asteroids, setup.squares, resting) for setup in setups)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused
+from pbem.games import Refused
+from pbem.games.options import Readers, read_options
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 SEATS: Final = (2, 3, 4)
 LETTERS: Final = "ABCDEFGHIJKL"
@@ -118,22 +119,11 @@ class Options(NamedTuple):
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
-    faults = []
-    if type(seats) is not int or seats not in SEATS:
-        faults.append(Fault("seats", None, Phrase("Shoot 'em up Spaceships is a game for two, three or four")))
-    agreed: dict[str, Any] = {}
-    for name, value in raw.items():
-        if name not in _READERS:
-            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
-            continue
-        field, read = _READERS[name]
-        try:
-            agreed[field] = read(value)
-        except ValueError as error:
-            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    otherwise = Phrase("Shoot 'em up Spaceships is a game for two, three or four")
+    agreed, faults = read_options(raw, _READERS, seats, SEATS, otherwise)
     if faults:
         raise Refused(*faults)
-    return Options(seats, **agreed)
+    return Options(seats, agreed.get("board", _SIZE), agreed.get("max_turns", _MOST_TURNS))
 
 
 def _size(value: object) -> tuple[int, int]:
@@ -150,7 +140,4 @@ def _max_turns(value: object) -> int:
     return value
 
 
-_READERS: Final[Mapping[str, tuple[str, Callable[[object], object]]]] = {
-    "board": ("size", _size),
-    "max_turns": ("max_turns", _max_turns),
-}
+_READERS: Final[Readers] = {"board": _size, "max_turns": _max_turns}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
-from pbem.games.audience import ANY, EVERYBODY, audience, cut
+from pbem.games.audience import ANY, audience, cut, everybody
 from pbem.games.memory import remember, remembered
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS, Options, Ship
@@ -23,20 +23,8 @@ if TYPE_CHECKING:
     from pbem.games.shoot_em_up.view import Destroyed, View
 
 SHOWN: Final[Shown] = {
-    "hit": {
-        "action": EVERYBODY,
-        "kind": EVERYBODY,
-        "ship": EVERYBODY,
-        "where": EVERYBODY,
-        "by": EVERYBODY,
-        "shields": EVERYBODY,
-        "destroyed": EVERYBODY,
-    },
-    "state": {
-        "action": EVERYBODY,
-        "kind": EVERYBODY,
-        "ships": {ANY: EVERYBODY},
-    },
+    "hit": everybody("action", "kind", "ship", "where", "by", "shields", "destroyed"),
+    "state": {**everybody("action", "kind"), "ships": everybody(ANY)},
 }
 """Who may read what of each kind of report. What is not in this table is not sent to anybody.
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 
 from pbem.games import Fault, Refused
+from pbem.games.options import Readers, read_options
 from pbem.games.spaceships.ships import TYPES
 from pbem.games.spaceships.space import NAMES, cells, names
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from pbem.games.spaceships.ships import Ship
 
@@ -90,18 +91,7 @@ class Options(NamedTuple):
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
-    faults = []
-    if type(seats) is not int or seats != SEATS:
-        faults.append(Fault("seats", None, Phrase("Spaceships is a game for two")))
-    agreed: dict[str, Any] = {}
-    for name, value in raw.items():
-        if name not in _READERS:
-            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
-            continue
-        try:
-            agreed[name] = _READERS[name](value)
-        except ValueError as error:
-            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    agreed, faults = read_options(raw, _READERS, seats, (SEATS,), Phrase("Spaceships is a game for two"))
     if agreed.get("allowed") is not None and agreed.get("fleet", "standard") == "standard":
         faults.append(Fault("allowed", "allowed", Phrase("the option allowed works only with a cost fleet")))
     if faults:
@@ -142,7 +132,7 @@ def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0  # bool is an int to Python, not to the players
 
 
-_READERS: Final[Mapping[str, Callable[[object], object]]] = {
+_READERS: Final[Readers] = {
     "fleet": _fleet,
     "first": _first,
     "additional": _additional,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
-from pbem.games.audience import EVERYBODY, audience, cut
+from pbem.games.audience import audience, cut, everybody
 from pbem.games.memory import remember, remembered
 from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
@@ -23,31 +23,16 @@ if TYPE_CHECKING:
     from pbem.games.audience import Fields, Shown
     from pbem.games.spaceships.view import Beam, Entitled, Known, OwnCells, OwnSpace, ShipCells, Strikes, View
 
-_STRIKE: Final[Fields] = {
-    "seat": EVERYBODY,
-    "kind": EVERYBODY,
-    "cell": EVERYBODY,
-    "result": EVERYBODY,
-    "explosions": EVERYBODY,
-    "destroyed": {"ship": EVERYBODY, "cells": EVERYBODY},
-    "flashcube": {"cell": EVERYBODY, "ship": EVERYBODY, "destroyed": EVERYBODY},
+_LOSS: Final[Fields] = {
+    "destroyed": everybody("ship", "cells"),
+    "flashcube": everybody("cell", "ship", "destroyed"),
 }
+_STRIKE: Final[Fields] = {**everybody("seat", "kind", "cell", "result", "explosions"), **_LOSS}
 SHOWN: Final[Shown] = {
     "beam": _STRIKE,
     "strike": _STRIKE,
-    "scan": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "cell": EVERYBODY,
-        "result": EVERYBODY,
-    },
-    "kamikaze death": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "cell": EVERYBODY,
-        "destroyed": {"ship": EVERYBODY, "cells": EVERYBODY},
-        "flashcube": {"cell": EVERYBODY, "ship": EVERYBODY, "destroyed": EVERYBODY},
-    },
+    "scan": everybody("seat", "kind", "cell", "result"),
+    "kamikaze death": {**everybody("seat", "kind", "cell"), **_LOSS},
 }
 """Who may read what of each kind of report. What is not in this table is not sent to anybody.
 

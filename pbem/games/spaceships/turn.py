@@ -14,7 +14,7 @@ from pbem.games.spaceships.ships import lines_of_fire, pairs
 from pbem.games.spaceships.space import ADJACENT, NAMES, cells, names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.spaceships.fleet import Options, Setup
@@ -62,7 +62,7 @@ class State(NamedTuple):
         return self.sides[0].score, self.sides[1].score
 
 
-def begin(options: Options, setups: tuple[Setup, Setup]) -> State:
+def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     one, two = (Side(setup, 0, 0, 0, entitle(setup, setup.cells, 0, 0, 1)) for setup in setups)
     return State(options, 1, (one, two))

@@ -11,8 +11,8 @@ import random_players
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.games import Fault, Options, Refused, State
-from pbem.games.spaceships import RULES
+from pbem.games import Fault, Refused
+from pbem.games.spaceships import RULES, Options, State
 from pbem.games.spaceships.notation import Entitled, Orders, _refuse, unused
 from pbem.games.spaceships.space import CELLS, NAMES
 from pbem.phrase import Phrase
