@@ -11,7 +11,7 @@ in the turn in which it first held. Two passes in a row end the game at once: no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused, Result, Told
 from pbem.games.dueling_masters import knowledge, notation, transit
@@ -25,19 +25,17 @@ from pbem.games.dueling_masters.board import (
     PATHS,
     SQUARES,
 )
-from pbem.games.dueling_masters.notation import PASS, Orders, Setup
+from pbem.games.dueling_masters.notation import PASS, Options, Orders, Setup
 from pbem.games.dueling_masters.transit import Field, Side, State, depart, moves
-from pbem.games.sealed import Paper, first_belied
+from pbem.games.sealed import Answering, Paper, orders_of
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pbem import games
     from pbem.games import Report
-    from pbem.games.dueling_masters.notation import Options
     from pbem.games.dueling_masters.view import View
-    from pbem.games.sealed import Falsehood, Step
+    from pbem.games.sealed import Step
 
 __all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
 
@@ -426,10 +424,7 @@ class Own(NamedTuple):
     @property
     def orders(self) -> Orders:
         """The order of the turn; raises `Refused` if it is not known."""
-        found = self.given.get(self.turn)
-        if found is None:
-            raise Refused(Fault("8", None, Phrase("the orders of turn {turn} are missing", turn=self.turn)))
-        return found
+        return orders_of(self.given, self.turn, "8")
 
     @property
     def departure(self) -> str:
@@ -463,10 +458,6 @@ class Own(NamedTuple):
         return self._replace(turn=self.turn if over else self.turn + 1, side=field.side())
 
 
-def _begun(options: Options, seat: int, setup: Setup) -> Own:
-    return Own(options, seat, 1, transit.begin(options, (setup, setup)).sides[0])
-
-
 def _nobody(pieces: Pieces) -> Side:
     """A stand-in for a side whose secrets are unknown: as many home planets, and nothing else."""
     homes = len(pieces.squares) - FIRST_HOME
@@ -475,102 +466,73 @@ def _nobody(pieces: Pieces) -> Side:
     return Side(Setup("", 0, where), 0, where, (-1,) * len(where))
 
 
-class SealedDuelingMasters:
+class SealedDuelingMasters(Answering[Options, Table, Own]):
     """The rules of Dueling Masters as played sealed; stateless."""
 
     papers: Mapping[str, Paper] = {
         "departs": Paper("departs", ("after", "orders")),
         "answers": Paper("answers", ("to",), to=("departs", "answers")),
     }
-    reveals: bool = True
+    reveals = True
 
-    def begin(self, options: games.Options) -> Table:
+    def begin(self, options: Options) -> Table:
         """The table before turn 1."""
-        agreed = cast("Options", options)
-        untold = Pieces((_UNTOLD,) * len(agreed.pieces))
-        return Table(agreed, (untold, untold))
+        untold = Pieces((_UNTOLD,) * len(options.pieces))
+        return Table(options, (untold, untold))
 
-    def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
+    def begun(self, options: Options, seat: int, setup: str) -> Own:
+        """The player's own side as the game begins; raises `Refused`."""
+        judged = notation.read_setup(options, seat, setup)
+        return Own(options, seat, 1, transit.begin(options, (judged, judged)).sides[0])
+
+    def ruling(self, step: Step, _honest: tuple[str, ...]) -> str:
+        """What stands on a path was told falsely, or what departs."""
+        return "15" if step.step == "answers" else "9"
+
+    def owed(self, table: Table, seat: int) -> tuple[str, ...]:
         """The steps that a seat owes: answers on the path of the other's piece, and its own departure."""
-        position = cast("Table", table)
-        if position.result or _due(position) != seat:
+        if table.result or _due(table) != seat:
             return ()
-        if not position.asked:
+        if not table.asked:
             return ("departs",)
-        ends = position.turn >= position.options.max_turns
-        return ("answers",) if ends or moves(position.turn) == seat else ("answers", "departs")
+        ends = table.turn >= table.options.max_turns
+        return ("answers",) if ends or moves(table.turn) == seat else ("answers", "departs")
 
-    def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
+    def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
         """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
-        position, lines = cast("Table", table), _lines(step, text)
+        lines = _lines(step, text)
         if step == "departs":
-            _judge_departure(position, seat, lines[0])
+            _judge_departure(table, seat, lines[0])
         else:
-            _judge_answers(position, seat, lines)
+            _judge_answers(table, seat, lines)
         return tuple(lines)
 
-    def enter(self, table: games.State, seat: int, step: str, lines: Iterable[str]) -> Table:
+    def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""
-        position = cast("Table", table)
-        position = _looked(position, seat, lines) if step == "answers" else _announced(position, seat, *lines)
-        return position if position.asked else _finished(position)
+        table = _looked(table, seat, lines) if step == "answers" else _announced(table, seat, *lines)
+        return table if table.asked else _finished(table)
 
-    def view(self, table: games.State, seat: int | None) -> View:
+    def view(self, table: Table, seat: int | None) -> View:
         """What everybody knows of both sides."""
         del seat
-        position = cast("Table", table)
-        one, two = (_nobody(pieces) for pieces in position.pieces)
-        state = State(position.options, position.turn, (one, two), position.result)
-        return knowledge.view(state, None, position.played)
-
-    def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
-        """One's own side at the start of the turn that is due; raises `Refused`."""
-        agreed, position = cast("Options", options), cast("Table", table)
-        own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
-        for number, reports in enumerate(position.played, start=1):
-            last = number == len(position.played)
-            own = own.ordered(orders).after(reports, over=last and position.result is not None)
-        return own if position.result else own.ordered(orders)
-
-    def asks(self, own: Own, table: games.State) -> bool:
-        """Whether the player has to decide on an order."""
-        return own.turn not in own.given and self.owed(table, own.seat)[:1] == ("departs",)
+        one, two = (_nobody(pieces) for pieces in table.pieces)
+        return knowledge.view(State(table.options, table.turn, (one, two), table.result), None, table.played)
 
     def order(self, own: Own, text: str) -> str:
         """The canonical text of an order for the turn; raises `Refused` with all faults."""
         return notation.read_orders(own.options, own.side.standing, text).text
 
-    def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
+    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
-        position = cast("Table", table)
         if step == "departs":
             return (own.departure,)
-        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in position.asked)
+        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in table.asked)
 
-    def orders(self, own: Own, turn: int) -> str:
-        """The canonical text of the order of a turn; raises KeyError."""
-        return own.given[turn].text
-
-    def own_view(self, own: Own, table: games.State) -> View:
+    def own_view(self, own: Own, table: Table) -> View:
         """Everything that this player knows, as in the refereed game."""
-        position = cast("Table", table)
-        other = _nobody(position.pieces[2 - own.seat])
+        other = _nobody(table.pieces[2 - own.seat])
         sides = (own.side, other) if own.seat == 1 else (other, own.side)
-        return knowledge.view(State(own.options, own.turn, sides, position.result), own.seat, position.played)
-
-    def first_false(
-        self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
-    ) -> Falsehood | None:
-        """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat."""
-        agreed = cast("Options", options)
-        return first_belied(
-            self,
-            lambda: _begun(agreed, seat, notation.read_setup(agreed, seat, setup)),
-            self.begin(options),
-            orders,
-            steps,
-            lambda step, _honest: "15" if step.step == "answers" else "9",
-        )
+        return knowledge.view(State(own.options, own.turn, sides, table.result), own.seat, table.played)
 
 
 def _announced(table: Table, seat: int, line: str) -> Table:
