@@ -9,7 +9,6 @@ Canonical setups are in kinds alone, one a line, asteroids in the order of squar
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -29,6 +28,7 @@ from pbem.games.dueling_masters.board import (
 )
 from pbem.games.options import Readers, read_options
 from pbem.games.slips import plain
+from pbem.games.text import WORDS, Text, without_comments
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -112,14 +112,8 @@ class Setup:
     squares: tuple[int, ...]
 
 
-_COMMENT: Final = re.compile(r"#[^\n\r]*")
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
-_WORDS: Final = re.compile(r"[^\s,;]+")
 _NUMBERED: Final = re.compile(r"([WBXYZH])([1-9][0-9]{0,2})")
 _KINDS: Final = frozenset("*WBXYZH")
-
-Placed = tuple[int, Fault]
-"""A fault and where it stands in the text; what is missing stands behind everything."""
 
 
 def read_setup(options: Options, seat: int, text: str) -> Setup:
@@ -130,15 +124,13 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
 class _Reading:
     """The reading of one setup: what is placed so far, and the faults found."""
 
-    __slots__ = ("asteroids", "faults", "line_ends", "names", "placed", "seat", "slots", "squares", "taken", "text")
+    __slots__ = ("asteroids", "names", "placed", "read", "seat", "slots", "squares", "taken")
 
     def __init__(self, agreed: Options, seat: int, text: str) -> None:
-        self.text = _COMMENT.sub(lambda found: " " * len(found[0]), text)
+        self.read = Text(without_comments(text))
         self.seat = seat
         self.names = agreed.pieces
         self.slots = _slots(self.names)
-        self.line_ends = [end.end() for end in _LINE_END.finditer(self.text)]
-        self.faults: list[Placed] = []
         self.placed: set[str] = set()
         self.squares = [-1] * len(self.names)
         self.asteroids = 0
@@ -149,41 +141,32 @@ class _Reading:
         piece = ""
         left: list[int] | None = None  # slots that wait for a square; None when it does not matter any more
         whole = True
-        for found in _WORDS.finditer(self.text):
+        for found in WORDS.finditer(self.read.text):
             word, at = found[0], found.start()
-            if word in _KINDS or (word in self.slots and self._begins_line(at)):
+            if word in _KINDS or (word in self.slots and not self.read.before(at).strip(" \t,;")):
                 piece, left = word, self._claim(word, at)
             elif word in SQUARES and piece:
                 self._put(word, at, piece, left)
             elif word in SQUARES:
-                self._blame("34", word, Phrase("{word} comes before the first piece", word=word), at)
+                self.read.blame("34", word, Phrase("{word} comes before the first piece", word=word), at)
             else:
                 rule, message = self._why_no_word(word)
-                self._blame(rule, word, message, at)
+                self.read.blame(rule, word, message, at)
                 piece, left, whole = word, None, False
         if whole:
-            self.faults.extend(self._missing())
-        if self.faults:
-            raise Refused(*(fault for _, fault in sorted(self.faults, key=lambda placed: placed[0])))
+            self._blame_what_is_missing()
+        self.read.refuse_faults()
         return setup_of(self.names, self.asteroids, tuple(self.squares))
-
-    def _blame(self, rule: str, token: str | None, message: Phrase, at: int) -> None:
-        self.faults.append((at, Fault(rule, token, message, bisect_right(self.line_ends, at) + 1)))
 
     def _claim(self, word: str, at: int) -> list[int] | None:
         """The slots that a piece or kind asks squares for; None for what is there already."""
         slots = list(self.slots.get(word, ()))
         for slot in slots:
             if self.names[slot] in self.placed:
-                self._blame("34", word, Phrase("{name} is placed twice", name=self.names[slot]), at)
+                self.read.blame("34", word, Phrase("{name} is placed twice", name=self.names[slot]), at)
                 return None
         self.placed.update(self.names[slot] for slot in slots)
         return slots
-
-    def _begins_line(self, at: int) -> bool:
-        place = bisect_right(self.line_ends, at)
-        start = self.line_ends[place - 1] if place else 0
-        return not self.text[start:at].strip(" \t,;")
 
     def _why_no_word(self, word: str) -> tuple[str, Phrase]:
         if word in self.slots:
@@ -197,38 +180,31 @@ class _Reading:
         bit = 1 << square
         alone = piece[0] in (ASTEROID, HOME)
         if not bit & HALVES[self.seat - 1]:
-            self._blame("2", word, Phrase("{word} is not in your half", word=word), at)
+            self.read.blame("2", word, Phrase("{word} is not in your half", word=word), at)
         elif bit & self.taken[0 if alone else 1]:
-            self._blame("3", word, Phrase("{word}: asteroids and home planets must stand alone", word=word), at)
+            self.read.blame("3", word, Phrase("{word}: asteroids and home planets must stand alone", word=word), at)
         self.taken[0] |= bit
         self.taken[1] |= bit if alone else 0
         if piece == ASTEROID:
             self.asteroids |= bit
             if self.asteroids.bit_count() == ASTEROIDS + 1:
-                self._blame(
-                    "2",
-                    word,
-                    Phrase("{word}: there are only {asteroids} asteroids", word=word, asteroids=ASTEROIDS),
-                    at,
-                )
+                message = Phrase("{word}: there are only {asteroids} asteroids", word=word, asteroids=ASTEROIDS)
+                self.read.blame("2", word, message, at)
         elif left:
             self.squares[left.pop(0)] = square
         elif left is not None:
-            self._blame("2", word, Phrase("{word} is one square too many for {piece}", word=word, piece=piece), at)
+            self.read.blame(
+                "2", word, Phrase("{word} is one square too many for {piece}", word=word, piece=piece), at
+            )
 
-    def _missing(self) -> Iterator[Placed]:
-        behind = len(self.text) + 1
+    def _blame_what_is_missing(self) -> None:
         count = self.asteroids.bit_count()
         if count < ASTEROIDS:
-            yield (
-                behind,
-                Fault(
-                    "2", None, Phrase("place {asteroids} asteroids, not {count}", asteroids=ASTEROIDS, count=count)
-                ),
-            )
+            message = Phrase("place {asteroids} asteroids, not {count}", asteroids=ASTEROIDS, count=count)
+            self.read.blame("2", None, message)
         for name, square in zip(self.names, self.squares, strict=True):
             if square < 0:
-                yield behind, Fault("2", None, Phrase("{name} is not placed", name=name))
+                self.read.blame("2", None, Phrase("{name} is not placed", name=name))
 
 
 def _slots(names_: tuple[str, ...]) -> dict[str, list[int]]:
@@ -300,7 +276,7 @@ _SLOTS: Final = {homes: {word: slots[0] for word, slots in _slots(pieces(homes))
 
 def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
     """Judge the order of one turn; raises `Refused` with all faults."""
-    order = (_COMMENT.sub(" ", text) if "#" in text else text).strip(_EDGES)
+    order = without_comments(text, " ").strip(_EDGES)
     if not order:
         if standing.can_move(agreed):
             raise Refused(Fault("25", None, Phrase("a player with a legal move may not pass")))
@@ -329,7 +305,7 @@ def meant(text: str) -> str:
 
 
 def _why_no_order(order: str) -> tuple[str, str, Phrase]:
-    words = len(_WORDS.findall(order))
+    words = len(WORDS.findall(order))
     if words > 2 and _ORDER.match(order):
         return "8", order, Phrase("a turn is one order")
     return "37", order, Phrase("`{order}` is not an order; write for example Z2 A1-C3", order=order)
