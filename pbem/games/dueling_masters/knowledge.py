@@ -17,6 +17,7 @@ from pbem.games.audience import Audience, audience, cut, everybody
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
+from pbem.games.masks import mask_of
 from pbem.games.memory import remember, remembered
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def recalled(view: View, seat: int) -> State:
         slot = options.pieces.index(piece["piece"])
         squares[slot] = SQUARES[piece["square"]]
         starts[slot] = SQUARES[piece["from"]] if piece["from"] else -1
-    asteroids = sum(1 << SQUARES[square] for square in own["asteroids"])
+    asteroids = mask_of(SQUARES[square] for square in own["asteroids"])
     nowhere = (-1,) * len(options.pieces)
     own_side = Side(Setup("", asteroids, tuple(squares)), asteroids, tuple(squares), tuple(starts))
     other = Side(Setup("", 0, nowhere), 0, nowhere, nowhere)

@@ -18,7 +18,6 @@ from pbem.games.dueling_masters import knowledge, notation, transit
 from pbem.games.dueling_masters.board import (
     ASTEROID,
     ASTEROIDS,
-    BEATS,
     FIRST_HOME,
     HALVES,
     NAMES,
@@ -26,7 +25,8 @@ from pbem.games.dueling_masters.board import (
     SQUARES,
 )
 from pbem.games.dueling_masters.notation import PASS, Options, Orders, Setup
-from pbem.games.dueling_masters.transit import Field, Side, State, depart, moves
+from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, Side, State, check, collision, depart, moves
+from pbem.games.masks import mask_of
 from pbem.games.sealed import Answering, Paper, orders_of
 from pbem.phrase import Phrase
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
 
 _UNTOLD: Final = -1
-_AN_ASTEROID: Final = -1
 
 # The table
 
@@ -63,6 +62,27 @@ class Pieces(NamedTuple):
     def homes(self) -> int:
         """How many home planets are left."""
         return len(self.squares) - FIRST_HOME - (self.destroyed >> FIRST_HOME).bit_count()
+
+    def resting(self, slot: int, square: int) -> Pieces:
+        """The same once a piece is known to rest on a square."""
+        return self._replace(squares=self._placed(slot, square), transit=self.transit & ~(1 << slot))
+
+    def leaving(self, slot: int, square: int) -> Pieces:
+        """The same once a piece has departed from a square."""
+        return self._replace(squares=self._placed(slot, square), transit=self.transit | 1 << slot)
+
+    def losing(self, slot: int, square: int) -> Pieces:
+        """The same without a piece, or the asteroid of a square."""
+        if slot == AN_ASTEROID:
+            return self._replace(asteroids=self.asteroids | 1 << square)
+        return self._replace(destroyed=self.destroyed | 1 << slot, transit=self.transit & ~(1 << slot))
+
+    def looked_along(self, path: Iterable[int]) -> Pieces:
+        """The same once these squares were checked."""
+        return self._replace(checked=self.checked | mask_of(path))
+
+    def _placed(self, slot: int, square: int) -> tuple[int, ...]:
+        return (*self.squares[:slot], square, *self.squares[slot + 1 :])
 
 
 class Transit(NamedTuple):
@@ -149,7 +169,7 @@ def _may_stand(table: Table, seat: int, slot: int, square: int) -> bool:
     """Whether what everybody knows lets a piece, or an asteroid, count as standing on a square."""
     pieces = table.pieces[seat - 1]
     unheard = (HALVES[seat - 1] & ~pieces.checked) >> square & 1
-    if slot == _AN_ASTEROID:
+    if slot == AN_ASTEROID:
         return bool(unheard) and pieces.asteroids.bit_count() < ASTEROIDS
     if pieces.destroyed >> slot & 1:
         return False
@@ -183,7 +203,7 @@ def _met(options: Options, line: str) -> Met:
     if not pairs:
         raise ValueError(line)
     return tuple(
-        (SQUARES[square], _AN_ASTEROID if piece == ASTEROID else options.pieces.index(piece))
+        (SQUARES[square], AN_ASTEROID if piece == ASTEROID else options.pieces.index(piece))
         for square, piece in pairs
     )
 
@@ -191,7 +211,7 @@ def _met(options: Options, line: str) -> Met:
 def _met_text(options: Options, checked: Transit, met: Met) -> str:
     named = options.pieces
     said = [
-        word for square, slot in met for word in (NAMES[square], ASTEROID if slot == _AN_ASTEROID else named[slot])
+        word for square, slot in met for word in (NAMES[square], ASTEROID if slot == AN_ASTEROID else named[slot])
     ]
     return " ".join(["check", named[checked.slot], *(said or ["none"])])
 
@@ -264,12 +284,12 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
                 slot
                 for slot in here
                 if not _may_stand(table, seat, slot, square)
-                or (slot != _AN_ASTEROID and places.setdefault(slot, square) != square)
+                or (slot != AN_ASTEROID and places.setdefault(slot, square) != square)
             ]
             if missing or odd or told.setdefault(square, here) != here:
                 what = NAMES[square]
                 yield Fault("15", line, Phrase("{cell}: something else was told of it before", cell=what))
-    asteroids = sum(_AN_ASTEROID in here for here in told.values())
+    asteroids = sum(AN_ASTEROID in here for here in told.values())
     if asteroids > ASTEROIDS - table.pieces[seat - 1].asteroids.bit_count():
         yield Fault(
             "2", None, Phrase("{word}: there are only {asteroids} asteroids", word=ASTEROID, asteroids=ASTEROIDS)
@@ -291,7 +311,7 @@ def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
     pieces, queue = table.pieces[seat - 1], list(table.queue)
     found = tuple(_met(table.options, line) for line in lines)
     for square, slot in (each for met in found for each in met):
-        in_transit = slot != _AN_ASTEROID and pieces.transit >> slot & 1
+        in_transit = slot != AN_ASTEROID and pieces.transit >> slot & 1
         if in_transit and all((seat, slot) != checked[:2] for checked in queue):
             queue.append(Transit(seat, slot, pieces.squares[slot], square))
     return table._replace(queue=tuple(queue), met=(*table.met, *found))
@@ -300,89 +320,30 @@ def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
 def _finished(table: Table) -> Table:
     """The table of the next turn: all collisions are judged, survivors rest, and the piece departs or does not."""
     options, seat = table.options, moves(table.turn)
-    reports = Told(_check_report(options, checked) for checked in table.queue)
-    told = [_Told(pieces) for pieces in table.pieces]
-    for collision in table.collisions:
-        reports.append(_collision_report(options, *collision))
-        _judge(options, told, *collision)
+    reports = Told(check(options.pieces, *checked) for checked in table.queue)
+    told = list(table.pieces)
+    for square, *slots in table.collisions:
+        report = collision(options.pieces, square, *slots)
+        reports.append(report)
+        for side, (slot, lost) in enumerate(zip(slots, report["destroyed"].values(), strict=True)):
+            # What stood still rests there (rulings 19-21); no asteroid survives.
+            told[side] = told[side].losing(slot, square) if lost else told[side].resting(slot, square)
     for checked in table.queue:  # where it rests is its destination, whatever it met on the way
-        told[checked.seat - 1].rest(checked.slot, checked.end)
-        told[2 - checked.seat].checked |= sum(1 << square for square in checked.path(options.pieces))
+        own, other = checked.seat - 1, 2 - checked.seat
+        told[own] = told[own].resting(checked.slot, checked.end)
+        told[other] = told[other].looked_along(checked.path(options.pieces))
     if table.departing is None:
         reports.append({"seat": seat, "kind": "pass"})
-    elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(side.pieces().homes for side in told):
+    elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(pieces.homes for pieces in told):
         slot, square = table.departing
-        told[seat - 1].leave(slot, square)
-        report = {"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]}
-        reports.append(report)
-    one, two = (side.pieces() for side in told)
+        told[seat - 1] = told[seat - 1].leaving(slot, square)
+        reports.append({"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]})
+    one, two = told
     played = (*table.played, reports)
     result = _result(options, table.turn, (one, two))
     if not result and [turn[0]["kind"] for turn in played[-2:]] == ["pass", "pass"]:
         result = Result(0, (one.homes, two.homes))
     return Table(options, (one, two), table.turn + (result is None), played=played, result=result)
-
-
-class _Told:
-    """What is told about a side while a turn is finished."""
-
-    def __init__(self, pieces: Pieces) -> None:
-        self.squares = list(pieces.squares)
-        self.transit, self.destroyed = pieces.transit, pieces.destroyed
-        self.asteroids, self.checked = pieces.asteroids, pieces.checked
-
-    def rest(self, slot: int, square: int) -> None:
-        self.squares[slot] = square
-        self.transit &= ~(1 << slot)
-
-    def leave(self, slot: int, square: int) -> None:
-        self.squares[slot] = square
-        self.transit |= 1 << slot
-
-    def lose(self, slot: int, square: int) -> None:
-        if slot == _AN_ASTEROID:
-            self.asteroids |= 1 << square
-        else:
-            self.destroyed |= 1 << slot
-            self.transit &= ~(1 << slot)
-
-    def pieces(self) -> Pieces:
-        return Pieces(tuple(self.squares), self.transit, self.destroyed, self.asteroids, self.checked)
-
-
-def _name(options: Options, slot: int) -> str:
-    return ASTEROID if slot == _AN_ASTEROID else options.pieces[slot]
-
-
-def _judge(options: Options, told: list[_Told], square: int, *slots: int) -> None:
-    """What one collision leaves on the board; what stood still rests there (rulings 19-21)."""
-    one, two = (_name(options, slot)[0] for slot in slots)
-    for side, slot, lost in zip(told, slots, BEATS[one, two], strict=True):
-        if lost:
-            side.lose(slot, square)
-        else:  # no asteroid survives
-            side.rest(slot, square)
-
-
-def _check_report(options: Options, checked: Transit) -> Report:
-    return {
-        "seat": checked.seat,
-        "kind": "check",
-        "piece": options.pieces[checked.slot],
-        "from": NAMES[checked.start],
-        "to": NAMES[checked.end],
-    }
-
-
-def _collision_report(options: Options, square: int, *slots: int) -> Report:
-    one, two = (_name(options, slot) for slot in slots)
-    lost = BEATS[one[0], two[0]]
-    return {
-        "kind": "collision",
-        "square": NAMES[square],
-        "pieces": {"1": one, "2": two},
-        "destroyed": {"1": lost[0], "2": lost[1]},
-    }
 
 
 def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Result | None:
@@ -438,7 +399,7 @@ class Own(NamedTuple):
         found: list[tuple[int, int]] = []
         for square in checked.path(self.options.pieces):
             if side.asteroids >> square & 1:
-                found.append((square, _AN_ASTEROID))
+                found.append((square, AN_ASTEROID))
             found += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
         return tuple(found)
 
@@ -449,7 +410,7 @@ class Own(NamedTuple):
         for report in reports:
             if report["kind"] == "collision" and report["destroyed"][seat]:
                 piece = report["pieces"][seat]
-                slot = _AN_ASTEROID if piece == ASTEROID else named.index(piece)
+                slot = AN_ASTEROID if piece == ASTEROID else named.index(piece)
                 field.destroy(slot, SQUARES[report["square"]])
             elif report.get("seat") == self.seat and report["kind"] == "check":
                 field.starts[named.index(report["piece"])] = -1

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _RESTING = -1
 _DESTROYED = -1
-_AN_ASTEROID = -1
+AN_ASTEROID = -1
+"""In the place of a slot: the asteroid of a square."""
 
 
 class Side(NamedTuple):
@@ -123,7 +124,7 @@ class Field:
 
     def destroy(self, slot: int, square: int) -> None:
         """Take a piece off the board, or the asteroid of a square."""
-        if slot == _AN_ASTEROID:
+        if slot == AN_ASTEROID:
             self.asteroids &= ~(1 << square)
         else:
             self.squares[slot] = _DESTROYED
@@ -154,7 +155,7 @@ def depart(name: str, own: Field, orders: Orders, reports: list[Report]) -> None
     reports.append({"seat": own.seat, "kind": "departure", "piece": name, "square": NAMES[own.squares[slot]]})
     if own.asteroids >> to & 1:
         own.destroy(slot, to)
-        own.destroy(_AN_ASTEROID, to)
+        own.destroy(AN_ASTEROID, to)
     else:
         own.starts[slot] = own.squares[slot]
         own.squares[slot] = to
@@ -189,12 +190,11 @@ class _Check:
         """Look along one transit, square by square, and put the transits met at the end of the queue."""
         own, other = self.fields[seat - 1], self.fields[2 - seat]
         start, end, name = own.starts[slot], own.squares[slot], self.names[slot]
-        report = {"seat": seat, "kind": "check", "piece": name, "from": NAMES[start], "to": NAMES[end]}
-        self.reports.append(report)
+        self.reports.append(check(self.names, seat, slot, start, end))
         squares = other.squares
         for square in PATHS[name[0]][start, end]:
             if other.asteroids >> square & 1:
-                self._meet(seat, square, slot, _AN_ASTEROID)
+                self._meet(seat, square, slot, AN_ASTEROID)
             if square not in squares:
                 continue
             for piece, stands in enumerate(squares):
@@ -208,17 +208,27 @@ class _Check:
 
     def _judge(self, square: int, *slots: int) -> list[tuple[int, int, int]]:
         """Report one collision: seat, slot and square of what it destroys."""
-        one, two = (ASTEROID if slot == _AN_ASTEROID else self.names[slot] for slot in slots)
-        lost = BEATS[one[0], two[0]]
-        self.reports.append(
-            {
-                "kind": "collision",
-                "square": NAMES[square],
-                "pieces": {"1": one, "2": two},
-                "destroyed": {"1": lost[0], "2": lost[1]},
-            }
-        )
+        report = collision(self.names, square, *slots)
+        self.reports.append(report)
+        lost = report["destroyed"].values()
         return [(seat, slot, square) for seat, slot, gone in zip((1, 2), slots, lost, strict=True) if gone]
+
+
+def check(names: Sequence[str], seat: int, slot: int, start: int, end: int) -> Report:
+    """The report that a transit is checked."""
+    return {"seat": seat, "kind": "check", "piece": names[slot], "from": NAMES[start], "to": NAMES[end]}
+
+
+def collision(names: Sequence[str], square: int, *slots: int) -> Report:
+    """The report of two pieces that meet, by slot, that of seat 1 first; strength decides (ruling 19)."""
+    one, two = (ASTEROID if slot == AN_ASTEROID else names[slot] for slot in slots)
+    lost = BEATS[one[0], two[0]]
+    return {
+        "kind": "collision",
+        "square": NAMES[square],
+        "pieces": {"1": one, "2": two},
+        "destroyed": {"1": lost[0], "2": lost[1]},
+    }
 
 
 def _result(options: Options, turn: int, sides: tuple[Side, Side]) -> Result | None:

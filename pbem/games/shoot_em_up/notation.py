@@ -130,7 +130,7 @@ def read_orders(ships: Sequence[Ship], seat: int, text: str) -> Orders:
     living = [ship.letter for ship in ships if ship.letter in own]
     lines = text.split("\n")
     given = dict(filter(None, map(_USUAL.get, lines)))
-    if len(lines) != len(living) or list(given) != living:
+    if len(lines) != len(living) or given.keys() != {*living}:
         given = _read_lines(living, seat, text)
     actions = tuple([(ship, given[ship]) for ship in living])
     return Orders("\n".join([f"{LETTERS[ship]}: {three}" for ship, three in actions]), actions)

@@ -12,6 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 
 from pbem.games import Fault, Refused
+from pbem.games.masks import union
 from pbem.games.options import Readers, read_options
 from pbem.games.spaceships.ships import TYPES
 from pbem.games.spaceships.space import NAMES, cells, names
@@ -198,15 +199,8 @@ def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
         least = number - _most(agreed.additional_allowed, code, number)
         most = _most(agreed.allowed, code, number)
         costs = (TYPES[code].cost * base for base in range(least, most + 1))
-        reached = _any_of(reached << cost for cost in costs)
+        reached = union(reached << cost for cost in costs)
     return bool(reached >> wanted & 1)
-
-
-def _any_of(masks: Iterable[int]) -> int:
-    found = 0
-    for mask in masks:
-        found |= mask
-    return found
 
 
 def _most(allowed: Allowed | None, code: str, number: int) -> int:
