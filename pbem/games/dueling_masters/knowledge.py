@@ -18,7 +18,7 @@ from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, 
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
 from pbem.games.masks import mask_of
-from pbem.games.memory import remember, remembered
+from pbem.games.memory import Picture, copies, followed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def show(report: Report, seat: int | None) -> Report | None:
     return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
 
 
-class _Picture:
+class _Picture(Picture):
     """What reports have told of one seat's pieces."""
 
     def __init__(self) -> None:
@@ -56,12 +56,6 @@ class _Picture:
         """The turn in which the asteroid of a square was destroyed."""
         self.empty: dict[str, int] = {}
         """The last turn in which a check proved a square empty of this seat's pieces."""
-
-    def copy(self) -> _Picture:
-        """A copy of the picture, to be changed."""
-        made = _Picture()
-        made.pieces, made.asteroids, made.empty = dict(self.pieces), dict(self.asteroids), dict(self.empty)
-        return made
 
     def heard(self, piece: str, what: Literal["in transit", "resting", "destroyed"], square: str, turn: int) -> None:
         if piece == ASTEROID:
@@ -86,24 +80,19 @@ def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
     return {square: turns[square] for square in sorted(turns, key=SQUARES.__getitem__)}
 
 
-def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
-    done, known = remembered(turns)
-    pictures = _copies(known or {1: _Picture(), 2: _Picture()})
-    for turn, reports in enumerate(turns[done:], start=done + 1):
-        checks = [report for report in reports if report["kind"] == "check"]
-        collisions = [report for report in reports if report["kind"] == "collision"]
-        _meet(pictures, checks, collisions, turn)
-        for check in checks:
-            _follow(pictures, check, reports, turn)
-        for report in reports:
-            if report["kind"] == "departure":
-                pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
-    remember(turns, done, _copies(pictures))
-    return pictures
+def _begun() -> dict[int, _Picture]:
+    return {1: _Picture(), 2: _Picture()}
 
 
-def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
-    return {seat: picture.copy() for seat, picture in pictures.items()}
+def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], turn: int) -> None:
+    checks = [report for report in reports if report["kind"] == "check"]
+    collisions = [report for report in reports if report["kind"] == "collision"]
+    _meet(pictures, checks, collisions, turn)
+    for check in checks:
+        _arrive(pictures, check, reports, turn)
+    for report in reports:
+        if report["kind"] == "departure":
+            pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
 
 
 def _meet(
@@ -122,7 +111,7 @@ def _meet(
                 picture.heard(piece, "resting", report["square"], turn)
 
 
-def _follow(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
+def _arrive(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
     """Where a checked transit ended, if that can be known, and which squares it proved empty on its way."""
     seat, piece, start = check["seat"], check["piece"], check["from"]
     met = [
@@ -164,7 +153,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
     `entitled` (null for the public, and when it is not one's move): `{piece, square, to, rams}` for each piece
     that can move, `to` and `rams` being its legal destinations.
     """
-    pictures = _pictures(turns)
+    pictures = followed(turns, _begun, copies, _follow)
     side = None if seat is None else state.sides[seat - 1]
     over = state.result is not None
     options = state.options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
 from pbem.games.audience import ANY, audience, cut, everybody
-from pbem.games.memory import remember, remembered
+from pbem.games.memory import followed
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS, Options, Ship
 
@@ -91,17 +91,7 @@ def recalled(view: View) -> State:
 
 
 def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[Destroyed]:
-    done, known = remembered(turns)
-    ends: list[tuple[int, Report]] = [
-        *(known or ()),
-        *(
-            (turn, hit)
-            for turn, reports in enumerate(turns[done:], start=done + 1)
-            for hit in reports
-            if _is_end(hit)
-        ),
-    ]
-    remember(turns, done, tuple(ends))
+    ends: list[tuple[int, Report]] = followed(turns, list, list.copy, _add_ends)
     for turn, report in ends:
         yield {
             "ship": report["ship"],
@@ -113,5 +103,5 @@ def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[Destroyed]:
         }
 
 
-def _is_end(report: Report) -> bool:
-    return report["kind"] == "hit" and bool(report["destroyed"])
+def _add_ends(ends: list[tuple[int, Report]], reports: Sequence[Report], turn: int) -> None:
+    ends.extend((turn, report) for report in reports if report["kind"] == "hit" and report["destroyed"])

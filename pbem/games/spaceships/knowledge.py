@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
 from pbem.games.audience import audience, cut, everybody
-from pbem.games.memory import remember, remembered
+from pbem.games.memory import Picture, copies, followed
 from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
 from pbem.games.spaceships.turn import Side, State, entitle, first_to_report, launch_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Fields, Shown
@@ -48,7 +48,7 @@ def show(report: Report, seat: int | None) -> Report | None:
 _SEATS: Final = range(1, SEATS + 1)
 
 
-class _Picture:
+class _Picture(Picture):
     """What reports have told of one seat's space."""
 
     def __init__(self) -> None:
@@ -60,14 +60,6 @@ class _Picture:
         self.struck: set[str] = set()
         self.learned: set[str] = set()
         """Struck and learned: in the last turn played."""
-
-    def copy(self) -> _Picture:
-        """A copy of the picture, to be changed."""
-        made = _Picture()
-        made.cells, made.named = dict(self.cells), dict(self.named)
-        made.ships = list(self.ships)
-        made.misses, made.struck, made.learned = set(self.misses), set(self.struck), set(self.learned)
-        return made
 
     def forget_what_is_fresh(self) -> None:
         self.struck.clear()
@@ -129,36 +121,31 @@ def _sorted(wanted: Iterable[str]) -> list[str]:
     return sorted(wanted, key=CELLS.__getitem__)
 
 
-def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
-    done, known = remembered(turns)
-    pictures = _copies(known or {1: _Picture(), 2: _Picture()})
-    for reports in turns[done:]:
-        for picture in pictures.values():
-            picture.forget_what_is_fresh()
-        for report in reports:
-            own, other = pictures[report["seat"]], pictures[3 - report["seat"]]
-            kind = report["kind"]
-            if kind == "kamikaze death":
-                own.died_at(report)
-                own, other = other, own  # the opponent gives the flashcube data
-            elif kind == "scan":
-                other.scanned_at(report)
-            else:
-                other.struck_at(report)
-            if "destroyed" in report:
-                other.lost(report["destroyed"])
-                own.flashed(report.get("flashcube", ()))
-    remember(turns, done, _copies(pictures))
-    return pictures
+def _begun() -> dict[int, _Picture]:
+    return {1: _Picture(), 2: _Picture()}
 
 
-def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
-    return {seat: picture.copy() for seat, picture in pictures.items()}
+def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int) -> None:
+    for picture in pictures.values():
+        picture.forget_what_is_fresh()
+    for report in reports:
+        own, other = pictures[report["seat"]], pictures[3 - report["seat"]]
+        kind = report["kind"]
+        if kind == "kamikaze death":
+            own.died_at(report)
+            own, other = other, own  # the opponent gives the flashcube data
+        elif kind == "scan":
+            other.scanned_at(report)
+        else:
+            other.struck_at(report)
+        if "destroyed" in report:
+            other.lost(report["destroyed"])
+            own.flashed(report.get("flashcube", ()))
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
-    pictures = _pictures(turns)
+    pictures = followed(turns, _begun, copies, _follow)
     side = None if seat is None else state.sides[seat - 1]
     return {
         "turn": state.turn,
