@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from pbem.games import GAMES, Fault, Options, Orders, Refused, State, TheOrders
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pbem.games import Report, Result, Rules
 
@@ -31,6 +32,7 @@ __all__ = [
     "Settled",
     "Step",
     "Table",
+    "misplaced",
     "orders_of",
     "sealed_rules",
     "settled",
@@ -262,6 +264,23 @@ class Answering(SealedGame[Options_contra, TheTable, TheAnsweringOwn], Protocol)
             if len(table.played) > played:
                 own = own.after(table.played[-1], over=table.result is not None)
         return None
+
+
+def misplaced(lines: Sequence[str], wanted: Sequence[str], end: str, is_answer: Callable[[str], bool]) -> list[Fault]:
+    """The faults in the form of answers, of which each is to begin with the words wanted, and others with `end`.
+
+    Raises `Refused` where a line is about something else: what follows would be, too.
+    """
+    faults = []
+    for line, what in zip_longest(lines, wanted, fillvalue=None):
+        due = Phrase("a line about {what} is due here", what=what or end)
+        if line is None:
+            faults.append(Fault("sealed", None, due))
+        elif not f"{line} ".startswith(f"{what or end} "):
+            raise Refused(Fault("sealed", line, due))
+        elif not is_answer(line):
+            faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
+    return faults
 
 
 def orders_of(given: Mapping[int, TheOrders], turn: int, rule: str) -> TheOrders:

@@ -27,7 +27,7 @@ from pbem.games.dueling_masters.board import (
 from pbem.games.dueling_masters.notation import PASS, Options, Orders, Setup
 from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, Side, State, check, collision, depart, moves
 from pbem.games.masks import mask_of
-from pbem.games.sealed import Answering, Paper, orders_of
+from pbem.games.sealed import Answering, Paper, misplaced, orders_of
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -248,23 +248,22 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     """Judge whether each transit is answered, and nothing contradicts what was told; raises `Refused`."""
     named = table.options.pieces
     asked = table.asked
-    faults = []
-    found: list[tuple[str, Transit, Met]] = []
-    for place, line in enumerate(lines):
-        what = f"check {named[asked[place].slot]}" if place < len(asked) else "end"
-        if not f"{line} ".startswith(f"{what} "):
-            raise Refused(Fault("sealed", line, Phrase("a line about {what} is due here", what=what)))
-        try:
-            found.append((line, asked[place], _met(table.options, line)))
-        except (ValueError, LookupError):
-            faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
-    for checked in asked[len(lines) :]:
-        what = f"check {named[checked.slot]}"
-        faults.append(Fault("sealed", None, Phrase("a line about {what} is due here", what=what)))
+    wanted = [f"check {named[checked.slot]}" for checked in asked]
+    faults = misplaced(lines, wanted, "end", lambda line: _is_answer(table.options, line))
     if not faults:
+        found = [(line, checked, _met(table.options, line)) for line, checked in zip(lines, asked, strict=True)]
         faults = list(_contradictions(table, seat, found))
     if faults:
         raise Refused(*faults)
+
+
+def _is_answer(options: Options, line: str) -> bool:
+    """Whether a line can be read."""
+    try:
+        _met(options, line)
+    except (ValueError, LookupError):
+        return False
+    return line.startswith("check ")
 
 
 def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met]]) -> Iterator[Fault]:

@@ -38,6 +38,16 @@ STANDARD_FLEETS: Final = tuple(
 )
 
 
+def cost_of(ships: Counter[str]) -> int:
+    """The cost of ships, counted by type."""
+    return sum(TYPES[code].cost * number for code, number in ships.items())
+
+
+def most_of(allowed: Allowed | None, code: str, number: int) -> int:
+    """How many ships of one type a restriction allows, of a given number."""
+    return number if allowed is None else min(number, dict(allowed).get(code, 0))
+
+
 class Agreed(TypedDict, total=False):
     """The options that were agreed otherwise than default, as TOML values."""
 
@@ -67,6 +77,10 @@ class Options(NamedTuple):
         """The cost of a base fleet, None for the standard fleet."""
         found = _COST_FLEET.fullmatch(self.fleet)
         return int(found[1]) if found else None
+
+    def whole_cost(self, seat: int) -> int:
+        """The cost of all ships of a seat."""
+        return (cost_of(STANDARD_FLEETS[0]) if self.cost is None else self.cost) + self.additional[seat - 1]
 
     @property
     def unrestricted(self) -> Options:
@@ -160,7 +174,7 @@ def _least_cells(most: int, allowed: Allowed | None) -> list[int | None]:
     """For each cost up to this, the fewest cells of allowed ships that cost it; None if there are none."""
     least: list[int | None] = [0, *([None] * most)]
     for code, ship in TYPES.items():
-        for _ in range(_most(allowed, code, min(len(NAMES), most // ship.cost))):
+        for _ in range(most_of(allowed, code, min(len(NAMES), most // ship.cost))):
             before = least
             with_one = [None] * ship.cost + [None if had is None else had + ship.size for had in before]
             least = [_fewer(one, other) for one, other in zip(before, with_one, strict=False)]
@@ -179,16 +193,12 @@ def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:
     extra = agreed.additional[seat - 1]
     if agreed.cost is None:
         return any(_adds(ships - base, extra, agreed) for base in STANDARD_FLEETS if base <= ships)
-    return _cost(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
-
-
-def _cost(ships: Counter[str]) -> int:
-    return sum(TYPES[code].cost * number for code, number in ships.items())
+    return cost_of(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
 
 
 def _adds(rest: Counter[str], extra: int, agreed: Options) -> bool:
-    return _cost(rest) == extra and all(
-        number <= _most(agreed.additional_allowed, code, number) for code, number in rest.items()
+    return cost_of(rest) == extra and all(
+        number <= most_of(agreed.additional_allowed, code, number) for code, number in rest.items()
     )
 
 
@@ -196,16 +206,11 @@ def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
     """Whether some base fleet of the right cost leaves only allowed additional ships."""
     reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
     for code, number in ships.items():
-        least = number - _most(agreed.additional_allowed, code, number)
-        most = _most(agreed.allowed, code, number)
+        least = number - most_of(agreed.additional_allowed, code, number)
+        most = most_of(agreed.allowed, code, number)
         costs = (TYPES[code].cost * base for base in range(least, most + 1))
         reached = union(reached << cost for cost in costs)
     return bool(reached >> wanted & 1)
-
-
-def _most(allowed: Allowed | None, code: str, number: int) -> int:
-    """How many ships of one type a restriction allows, of a given number."""
-    return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
 class Setup(NamedTuple):

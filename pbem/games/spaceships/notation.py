@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.slips import plain
-from pbem.games.spaceships.fleet import Setup, is_agreed, setup_of
+from pbem.games.spaceships.fleet import Setup, cost_of, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
 from pbem.games.text import WORDS, Text, without_comments
@@ -217,7 +217,7 @@ def _why_not_agreed(options: Options, seat: int, ships: list[_Named]) -> tuple[s
     base = Phrase("the standard fleet")
     if options.cost is not None:
         base = Phrase("a fleet of cost {cost}", cost=options.cost)
-    total = sum(TYPES[ship.code].cost for ship in ships)
+    total = cost_of(Counter(ship.code for ship in ships))
     if not extra:
         return "7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base)
     message = Phrase(
@@ -294,22 +294,6 @@ def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
 class _Reading:
     """The reading of one text of orders: what is claimed so far, and the faults found."""
 
-    __slots__ = (
-        "beams",
-        "burning",
-        "entitled",
-        "faults",
-        "fired",
-        "firing",
-        "launches",
-        "launching",
-        "scans",
-        "setup",
-        "strikes",
-        "text",
-        "words",
-    )
-
     def __init__(self, setup: Setup, entitled: Entitled, text: str) -> None:
         self.setup = setup
         self.entitled = entitled
@@ -380,20 +364,8 @@ class _Reading:
             return None
         self.strikes.append(CELLS[cell])
         matching = fitting & self.entitled.missiles
-        if not part:
-            self._blame(
-                place,
-                "37",
-                Phrase("which missile? Name at least one of its letters and digits, even if only one is left"),
-            )
-        elif not matching:
-            self._blame(place, "37", Phrase("you have no unfired missile at {part}", part=part))
-        elif matching & (matching - 1):
-            self._blame(
-                place,
-                "37",
-                Phrase("{count} of your unfired missiles match {part}", count=matching.bit_count(), part=part),
-            )
+        if (count := matching.bit_count()) != 1:
+            self._blame(place, "37", _why_no_missile(part, count))
         else:
             ship = self.setup.owner[matching.bit_length() - 1]
             if self.firing >> ship & 1:
@@ -436,11 +408,8 @@ class _Reading:
         first, last, name = found.groups()
         line = LINES.get(first + last)
         if line is None:
-            self._blame(
-                place,
-                "3",
-                Phrase("{first} and {last} are not the ends of a line of three cells", first=first, last=last),
-            )
+            ends = Phrase("{first} and {last} are not the ends of a line of three cells", first=first, last=last)
+            self._blame(place, "3", ends)
             return word
         targets, direction = line
         able = [ship for ship, directions in self.entitled.beams if directions >> direction & 1]
@@ -473,6 +442,14 @@ _READERS: Final[Mapping[str, Callable[[_Reading, int, str], str | None]]] = {
 """By the letter that an order begins with, what reads it."""
 
 
+def _why_no_missile(part: str, count: int) -> Phrase:
+    if not part:
+        return Phrase("which missile? Name at least one of its letters and digits, even if only one is left")
+    if not count:
+        return Phrase("you have no unfired missile at {part}", part=part)
+    return Phrase("{count} of your unfired missiles match {part}", count=count, part=part)
+
+
 def _why_no_beam(able: list[int], name: str | None) -> tuple[str, Phrase]:
     if able:
         return "38", Phrase("{count} of your death stars could fire along this line: name one", count=len(able))
@@ -492,8 +469,6 @@ def _strikes(number: int) -> Phrase:
 def _scans(number: int) -> Phrase:
     if not number:
         return Phrase("you have no scan this turn")
-    return (
-        Phrase("that is one too many: you have one scan this turn")
-        if number == 1
-        else Phrase("that is one too many: you have {number} scans this turn", number=number)
-    )
+    if number == 1:
+        return Phrase("that is one too many: you have one scan this turn")
+    return Phrase("that is one too many: you have {number} scans this turn", number=number)

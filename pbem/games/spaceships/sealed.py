@@ -12,7 +12,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused, Result, Told
-from pbem.games.sealed import COMMIT, Answering, Paper, orders_of
+from pbem.games.sealed import COMMIT, Answering, Paper, misplaced, orders_of
 from pbem.games.spaceships import knowledge, notation, turn
 from pbem.games.spaceships.fleet import Options, setup_of
 from pbem.games.spaceships.notation import Orders
@@ -232,21 +232,12 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     """Judge whether the answers are complete, and agree with what was told; raises `Refused`."""
     told, flashed = _asked(table, seat)
     wanted = [f"{kind} {NAMES[cell]}" for kind, cell in told + flashed]
-    faults = []
-    for place, line in enumerate(lines):
-        start = wanted[place] if place < len(wanted) else "over"
-        if f"{line} ".startswith(f"{start} "):
-            if not _is_answer(line, started=seat in table.answered):
-                faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
-        else:
-            raise Refused(Fault("sealed", line, Phrase("a line about {what} is due here", what=start)))
-    faults += [Fault("sealed", None, Phrase("a line about {what} is due here", what=s)) for s in wanted[len(lines) :]]
+    started = seat in table.answered
+    faults = misplaced(lines, wanted, "over", lambda line: _is_answer(line, started=started))
     if len(lines) > len(wanted) + 1:
         faults.append(Fault("sealed", lines[-1], Phrase("this is no line of an answer")))
     if not faults:
-        answered = (
-            table if seat in table.answered else table._replace(answered={**table.answered, seat: tuple(lines)})
-        )
+        answered = table if started else table._replace(answered={**table.answered, seat: tuple(lines)})
         faults = _entered(answered, seat, _answers(lines).flashes).faults
     if faults:
         raise Refused(*faults)
@@ -308,13 +299,12 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
 def _merged(first: int, answers: Mapping[int, Answers], flashes: Mapping[int, Iterable[Report]]) -> list[Report]:
     """The reports of a turn from both sides' answers and flashcube data, in the order of ruling 21."""
     given = {seat: iter(found) for seat, found in flashes.items()}
-    told: dict[int, dict[bool, list[Report]]] = {1: {True: [], False: []}, 2: {True: [], False: []}}
+    told = Told()
     for owner, answered in answers.items():
         for line in answered.lines:
-            died = line.kind == "death"
-            seat = owner if died else 3 - owner
-            told[seat][died].append(_report(seat, line, given[3 - owner]))
-    return Told(report for seat in (first, 3 - first) for died in (False, True) for report in told[seat][died])
+            told.append(_report(owner if line.kind == "death" else 3 - owner, line, given[3 - owner]))
+    told.sort(key=lambda report: (report["seat"] != first, report["kind"] == "kamikaze death"))
+    return told
 
 
 def _report(seat: int, line: Line, flashes: Iterator[Report]) -> Report:

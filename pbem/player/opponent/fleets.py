@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games.masks import union
-from pbem.games.spaceships.fleet import MOST_COST, STANDARD_FLEETS
+from pbem.games.spaceships.fleet import MOST_COST, STANDARD_FLEETS, cost_of
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import NAMES, cells, mask_of
 
@@ -315,7 +315,7 @@ def _together(options: Options) -> tuple[tuple[str, int], ...] | None:
 def _drawn(
     chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None, wanted: Counter[str]
 ) -> Counter[str]:
-    left = max(0, cost - sum(TYPES[code].cost * number for code, number in wanted.items()))
+    left = max(0, cost - cost_of(wanted))
     if allowed is not None:
         allowed = tuple((code, max(0, number - wanted[code])) for code, number in allowed)
     return wanted + (_filled(chance, left, allowed) or Counter())
