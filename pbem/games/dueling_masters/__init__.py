@@ -42,7 +42,7 @@ class DuelingMasters(Game[Options, Setup, Orders, State, View]):
 
     def order(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's order; raises `Refused` with all faults."""
-        return notation.read_orders(state.options, state.sides[seat - 1].standing, text)
+        return notation.read_orders(state.options, state.sides[seat - 1], text)
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """What is wrong with one seat's order for a later turn, wherever the pieces will stand then."""

@@ -206,11 +206,8 @@ def _own(named: Sequence[str], side: Side, picture: _Picture) -> Own:
 
 def _entitled(state: State, side: Side) -> list[Able]:
     found: list[Able] = []
-    mobile = state.options.mobile_home
-    standing = side.standing
     for slot, piece in enumerate(state.options.pieces):
-        ends = standing.destinations(state.options.pieces, slot, mobile_home=mobile)
-        if ends:
+        if ends := side.destinations(state.options, slot):
             rams = ends & side.asteroids
             square = NAMES[side.squares[slot]]
             found.append({"piece": piece, "square": square, "to": names(ends & ~rams), "rams": names(rams)})

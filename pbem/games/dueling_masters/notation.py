@@ -1,6 +1,6 @@
 """Text of setups and orders to what they mean, and back to canonical text; the agreed options.
 
-Here live the words of the notation and the faults in them. Where a piece stands comes in as a `Standing`. Implements
+Here live the words of the notation and the faults in them. Where a piece stands comes in as a `Side`. Implements
 rulings 1-11, 25 and 34-37 of Dueling Masters, rules/dueling-masters.md "Setup notation" and "Options".
 
 Canonical setups are in kinds alone, one a line, asteroids in the order of squares; canonical orders are `Z2 A1-C3`.
@@ -22,7 +22,6 @@ from pbem.games.dueling_masters.board import (
     NAMES,
     PATHS,
     SQUARES,
-    destinations,
     names,
     pieces,
 )
@@ -33,6 +32,8 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from pbem.games.dueling_masters.transit import Side
 
 SEATS: Final = 2
 MAX_TURNS: Final = 400
@@ -247,38 +248,17 @@ class Orders(NamedTuple):
 PASS: Final = Orders("")
 
 
-class Standing(NamedTuple):
-    """Where one side's pieces stand at the start of a turn."""
-
-    asteroids: int
-    squares: tuple[int, ...]
-    """By slot: where a piece rests or, in transit, its destination; -1 when it is destroyed."""
-    homes: int
-
-    def destinations(self, names_: tuple[str, ...], slot: int, *, mobile_home: bool) -> int:
-        """The legal destinations of a piece, rams included."""
-        square = self.squares[slot]
-        if square < 0 or (slot >= FIRST_HOME and not mobile_home):
-            return 0
-        return destinations(names_[slot][0], square, self.asteroids, self.homes)
-
-    def can_move(self, agreed: Options) -> bool:
-        """Whether there is any legal move."""
-        named, mobile = agreed.pieces, agreed.mobile_home
-        return any(self.destinations(named, slot, mobile_home=mobile) for slot in range(len(named)))
-
-
 _ORDER: Final = re.compile(r"(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))")
 _NEARLY: Final = re.compile(r"\s*+([A-Z][1-9]?):?\s++([A-J](?:10|[1-9]))(?:\s*+-)?+\s*+([A-J](?:10|[1-9]))\s*+")
 _EDGES: Final = " \t\r\n\f\v,;"
 _SLOTS: Final = {homes: {word: slots[0] for word, slots in _slots(pieces(homes)).items()} for homes in (1, 3)}
 
 
-def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
+def read_orders(agreed: Options, side: Side, text: str) -> Orders:
     """Judge the order of one turn; raises `Refused` with all faults."""
     order = without_comments(text, " ").strip(_EDGES)
     if not order:
-        if standing.can_move(agreed):
+        if side.can_move(agreed):
             raise Refused(Fault("25", None, Phrase("a player with a legal move may not pass")))
         return PASS
     found = _ORDER.fullmatch(order)
@@ -291,7 +271,7 @@ def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
         raise Refused(Fault("4", order, Phrase("asteroids do not move")))
     if slot < 0 or len(word) < len(named[slot]):
         raise Refused(Fault("36", order, Phrase("there is no piece `{word}`", word=word)))
-    faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, standing, slot, start, end))
+    faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, side, slot, start, end))
     if faults:
         raise Refused(*faults)
     return Orders(f"{named[slot]} {start}-{end}", slot, SQUARES[end])
@@ -311,9 +291,9 @@ def _why_no_order(order: str) -> tuple[str, str, Phrase]:
     return "37", order, Phrase("`{order}` is not an order; write for example Z2 A1-C3", order=order)
 
 
-def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str) -> Iterator[tuple[str, Phrase]]:
+def _faults(agreed: Options, side: Side, slot: int, start: str, end: str) -> Iterator[tuple[str, Phrase]]:
     name = agreed.pieces[slot]
-    stands = standing.squares[slot]
+    stands = side.squares[slot]
     if stands < 0:
         yield "10", Phrase("{name} is destroyed", name=name)
         return
@@ -327,9 +307,9 @@ def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str
         yield "4", Phrase("{name} does not move from {start} to {end}", name=name, start=start, end=end)
         return
     for square in path:
-        if standing.homes >> square & 1:
+        if side.homes >> square & 1:
             yield "5", Phrase("{square}: no move passes over or ends on your own home planet", square=NAMES[square])
-        if standing.asteroids >> square & 1:
+        if side.asteroids >> square & 1:
             if square != path[-1]:
                 yield "6", Phrase("{square}: no move passes over your own asteroid", square=NAMES[square])
             elif slot >= FIRST_HOME:

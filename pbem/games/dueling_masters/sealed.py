@@ -370,12 +370,11 @@ class Own(NamedTuple):
 
     def ordered(self, orders: Mapping[int, str]) -> Own:
         """The same with the turn's order, if it is the player's and known, or a forced pass; raises `Refused`."""
-        standing = self.side.standing
         if moves(self.turn) != self.seat:
             return self
         if self.turn in orders:
-            judged = notation.read_orders(self.options, standing, orders[self.turn])
-        elif standing.can_move(self.options):
+            judged = notation.read_orders(self.options, self.side, orders[self.turn])
+        elif self.side.can_move(self.options):
             return self
         else:
             judged = PASS
@@ -480,7 +479,7 @@ class SealedDuelingMasters(Answering[Options, Table, Own]):
 
     def order(self, own: Own, text: str) -> str:
         """The canonical text of an order for the turn; raises `Refused` with all faults."""
-        return notation.read_orders(own.options, own.side.standing, text).text
+        return notation.read_orders(own.options, own.side, text).text
 
     def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Result
-from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, reach
-from pbem.games.dueling_masters.notation import PASS, Standing
+from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, destinations, reach
+from pbem.games.dueling_masters.notation import PASS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,10 +50,16 @@ class Side(NamedTuple):
         homes = self.squares[FIRST_HOME:]
         return len(homes) - homes.count(_DESTROYED)
 
-    @property
-    def standing(self) -> Standing:
-        """What orders are judged by."""
-        return Standing(self.asteroids, self.squares, self.homes)
+    def destinations(self, options: Options, slot: int) -> int:
+        """The legal destinations of a piece, rams included."""
+        square = self.squares[slot]
+        if square < 0 or (slot >= FIRST_HOME and not options.mobile_home):
+            return 0
+        return destinations(options.pieces[slot][0], square, self.asteroids, self.homes)
+
+    def can_move(self, options: Options) -> bool:
+        """Whether there is any legal move."""
+        return any(self.destinations(options, slot) for slot in range(len(self.squares)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class State:
         if self.result:
             return {}
         seat = self.seat
-        return {seat: None if self.sides[seat - 1].standing.can_move(self.options) else PASS}
+        return {seat: None if self.sides[seat - 1].can_move(self.options) else PASS}
 
     @property
     def remaining(self) -> tuple[int, int]:

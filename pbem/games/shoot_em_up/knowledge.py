@@ -16,7 +16,7 @@ from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS, Options, Ship
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Shown
@@ -69,7 +69,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
             }
             for ship in state.ships
         ],
-        "destroyed": list(_destroyed(turns)),
+        "destroyed": followed(turns, list, list.copy, _add_ends),
         "last": {"turn": len(turns), "orders": orders} if orders else None,
         "entitled": None if seat is None or state.result else own,
     }
@@ -90,18 +90,16 @@ def recalled(view: View) -> State:
     return State(options, view["turn"], ships, last, Result(0, tuple(view["scores"])) if view["over"] else None)
 
 
-def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[Destroyed]:
-    ends: list[tuple[int, Report]] = followed(turns, list, list.copy, _add_ends)
-    for turn, report in ends:
-        yield {
-            "ship": report["ship"],
-            "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
-            "turn": turn,
-            "action": report["action"],
-            "where": report["where"],
-            "by": list(report["by"]),
-        }
+def _add_ends(ends: list[Destroyed], reports: Sequence[Report], turn: int) -> None:
+    ends += [_end(report, turn) for report in reports if report["kind"] == "hit" and report["destroyed"]]
 
 
-def _add_ends(ends: list[tuple[int, Report]], reports: Sequence[Report], turn: int) -> None:
-    ends.extend((turn, report) for report in reports if report["kind"] == "hit" and report["destroyed"])
+def _end(report: Report, turn: int) -> Destroyed:
+    return {
+        "ship": report["ship"],
+        "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
+        "turn": turn,
+        "action": report["action"],
+        "where": report["where"],
+        "by": list(report["by"]),
+    }

@@ -14,14 +14,14 @@ from pbem.games.memory import Picture, copies, followed
 from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
-from pbem.games.spaceships.turn import Side, State, entitle, first_to_report, launch_cells
+from pbem.games.spaceships.turn import Side, State, entitle, first_to_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Fields, Shown
-    from pbem.games.spaceships.view import Beam, Entitled, Known, OwnCells, OwnSpace, ShipCells, Strikes, View
+    from pbem.games.spaceships.view import Entitled, Known, OwnCells, OwnSpace, ShipCells, View
 
 _LOSS: Final[Fields] = {
     "destroyed": everybody("ship", "cells"),
@@ -194,28 +194,19 @@ def _own(side: Side, picture: _Picture) -> OwnSpace:
 
 
 def _entitled(side: Side) -> Entitled:
-    conventional: list[Strikes] = []
-    missiles: list[ShipCells] = []
-    kamikazes: list[ShipCells] = []
-    entitled = side.entitled
-    for ship in side.setup.ships:
-        given = strikes(ship.code, ship.mask & ~side.destroyed)
-        missile_cells, kamikaze_cells = launch_cells(ship, entitled)
-        if given:
-            conventional.append({"ship": ship.name, "strikes": given})
-        if missile_cells:
-            missiles.append({"ship": ship.name, "cells": missile_cells})
-        if kamikaze_cells:
-            kamikazes.append({"ship": ship.name, "cells": kamikaze_cells})
-    beams: list[Beam] = [
-        {"ship": side.setup.ships[place].name, "directions": able.bit_count()}
-        for place, able in entitled.beams
-        if able
-    ]
+    ships, entitled = side.setup.ships, side.entitled
+    given = {ship.name: strikes(ship.code, ship.mask & ~side.destroyed) for ship in ships}
     return {
-        "conventional": conventional,
-        "missiles": missiles,
-        "kamikazes": kamikazes,
-        "beams": beams,
+        "conventional": [{"ship": name, "strikes": number} for name, number in given.items() if number],
+        "missiles": _cells_of(ships, entitled.missiles),
+        "kamikazes": _cells_of(ships, entitled.kamikazes),
+        "beams": [
+            {"ship": ships[place].name, "directions": able.bit_count()} for place, able in entitled.beams if able
+        ],
         "scans": entitled.scans,
     }
+
+
+def _cells_of(ships: Iterable[Ship], mask: int) -> list[ShipCells]:
+    """The ships that have any of these cells, each with those it has."""
+    return [{"ship": ship.name, "cells": names(ship.mask & mask)} for ship in ships if ship.mask & mask]

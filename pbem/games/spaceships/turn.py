@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.spaceships.fleet import Options, Setup
     from pbem.games.spaceships.notation import Orders
-    from pbem.games.spaceships.ships import Ship
 
 
 class Side(NamedTuple):
@@ -235,8 +234,3 @@ def gives_up(entitled: Entitled, orders: Orders) -> bool:
     """Whether a player who cannot strike orders nothing but scans (ruling 31)."""
     could_strike = entitled.conventional or entitled.missiles
     return not could_strike and not orders.beams and not orders.strikes
-
-
-def launch_cells(ship: Ship, entitled: Entitled) -> tuple[list[str], list[str]]:
-    """The cells of a ship that can be launched as missiles and as kamikazes, named."""
-    return names(ship.mask & entitled.missiles), names(ship.mask & entitled.kamikazes)
