@@ -66,6 +66,12 @@ class Result(NamedTuple):
     scores: tuple[int, ...]
     reason: str = "rules"
 
+    @staticmethod
+    def of(scores: tuple[int, ...]) -> Result:
+        """The result of these scores: who alone has the highest has won."""
+        best = max(scores)
+        return Result(scores.index(best) + 1 if scores.count(best) == 1 else 0, scores)
+
 
 def faults(judge: Callable[..., object], *arguments: object) -> tuple[Fault, ...]:
     """The faults that a judge finds; none when what was written is legal."""

@@ -9,7 +9,6 @@ Canonical setups are in kinds alone, one a line, asteroids in the order of squar
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
@@ -42,8 +41,7 @@ _MOST_TURNS: Final = 9999  # turns of two who can but pass are played at once: s
 # Options
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the players agreed on for one game."""
 
     homes: int = 1
@@ -58,9 +56,7 @@ class Options:
     @property
     def changed(self) -> dict[str, object]:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
-        default = Options()
-        values = {name: getattr(self, name) for name in _READERS}
-        return {name: value for name, value in values.items() if value != getattr(default, name)}
+        return {name: value for name, value in self._asdict().items() if value != self._field_defaults[name]}
 
     @property
     def pieces(self) -> tuple[str, ...]:
@@ -104,8 +100,7 @@ _READERS: Final[Readers] = {
 # Setups
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """One seat's judged setup: the mask of its asteroids, and the square of each piece by slot."""
 
     text: str

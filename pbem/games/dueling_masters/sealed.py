@@ -350,7 +350,7 @@ def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Resul
     one, two = pieces
     scores = one.homes, two.homes
     if not all(scores):
-        return Result(1 if scores[0] else 2 if scores[1] else 0, scores)
+        return Result.of(scores)
     fighters = (1 << FIRST_HOME) - 1
     none_left = not options.mobile_home and not fighters & ~(one.destroyed & two.destroyed)
     return Result(0, scores) if none_left or turn >= options.max_turns else None

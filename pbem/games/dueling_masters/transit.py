@@ -241,7 +241,7 @@ def _result(options: Options, turn: int, sides: tuple[Side, Side]) -> Result | N
     """Planets, reach, max_turns, in this order (rulings 26-29)."""
     scores = sides[0].score, sides[1].score
     if not all(scores):
-        return Result(1 if scores[0] else 2 if scores[1] else 0, scores)
+        return Result.of(scores)
     if not options.mobile_home and not _anybody_reaches(options.pieces, sides):
         return Result(0, scores)
     return Result(0, scores) if turn >= options.max_turns else None

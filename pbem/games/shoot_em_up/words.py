@@ -216,11 +216,9 @@ def _and(words: Iterable[str]) -> str:
 
 def _named(letter: str, seat: int | None, names: Mapping[int, str]) -> Phrase:
     owner = SHIPS.index(letter) // 3 + 1
-    return (
-        Phrase("your {what}", what=letter)
-        if owner == seat
-        else Phrase("{name}'s {what}", name=names[owner], what=letter)
-    )
+    if owner == seat:
+        return Phrase("your {what}", what=letter)
+    return Phrase("{name}'s {what}", name=names[owner], what=letter)
 
 
 # Orders.

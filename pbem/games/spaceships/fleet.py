@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, cast
 
 from pbem.games import Fault, Refused
 from pbem.games.masks import union
@@ -90,18 +90,13 @@ class Options(NamedTuple):
     @property
     def changed(self) -> Agreed:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
-        changed: Agreed = {}
-        if self.fleet != "standard":
-            changed["fleet"] = self.fleet
-        if self.first != "alternate":
-            changed["first"] = self.first
-        if any(self.additional):
-            changed["additional"] = list(self.additional)
-        if self.allowed is not None:
-            changed["allowed"] = dict(self.allowed)
-        if self.additional_allowed is not None:
-            changed["additional_allowed"] = dict(self.additional_allowed)
-        return changed
+        written: Mapping[str, type] = {"additional": list, "allowed": dict, "additional_allowed": dict}
+        changed = {
+            name: written.get(name, str)(value)
+            for name, value in self._asdict().items()
+            if value != self._field_defaults[name]
+        }
+        return cast("Agreed", changed)
 
 
 def options(raw: Mapping[str, object], seats: int) -> Options:

@@ -127,8 +127,7 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
     if not _is_over(sides, fields, orders):
         return State(options, number + 1, after), reports
     scores = one.undamaged.bit_count(), two.undamaged.bit_count()
-    winner = 0 if scores[0] == scores[1] else 1 if scores[0] > scores[1] else 2
-    return State(options, number, after, Result(winner, scores)), reports
+    return State(options, number, after, Result.of(scores)), reports
 
 
 _EMPTY = {
