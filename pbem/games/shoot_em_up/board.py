@@ -27,11 +27,11 @@ FACINGS: Final = "NESW"
 MOST_SHIELDS: Final = 3
 """One for each action; at the end of a turn all are gone."""
 
-_COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
+COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
 _STEPS: Final = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _BOARD: Final = re.compile(r"([1-9][0-9]?)x([1-9][0-9]?)")
 _SMALLEST: Final = 5
-_LARGEST: Final = len(_COLUMNS)
+_LARGEST: Final = len(COLUMNS)
 _SIZE: Final = (9, 9)
 _MOST_TURNS: Final = 200
 
@@ -59,7 +59,7 @@ class Board(NamedTuple):
 def board(columns: int, rows: int) -> Board:
     """The board of a size."""
     places = [(column, row) for column in range(columns) for row in range(rows)]
-    names = tuple(f"{_COLUMNS[column]}{row + 1}" for column, row in places)
+    names = tuple(f"{COLUMNS[column]}{row + 1}" for column, row in places)
     squares = {name: square for square, name in enumerate(names)}
 
     def next_square(column: int, row: int) -> int:

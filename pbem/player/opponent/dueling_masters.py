@@ -251,22 +251,22 @@ class _Flights:
         self.lethal = {kind: self._lethal(kind) for kind in "WBXYZ"}
         self.prey = {kind: self._prey(kind) for kind in "WBXYZ"}
 
+    def _lost(self, kind: str, loser: int, other_things: Sequence[int]) -> list[int]:
+        """By square, these things and how many fighters destroy one of this kind (loser 0), or are destroyed (1)."""
+        found = list(other_things)
+        for other, counts in self.fighters.items():
+            if BEATS[kind, other][loser]:
+                found = [one + count for one, count in zip(found, counts, strict=True)]
+        return found
+
     def _lethal(self, kind: str) -> list[int]:
         """By square, how likely a fighter of this kind is destroyed there."""
-        found = list(self.asteroids)
-        for other, counts in self.fighters.items():
-            if BEATS[kind, other][0]:
-                found = [one + count for one, count in zip(found, counts, strict=True)]
-        return [min(one, _ONE) for one in found]
+        return [min(one, _ONE) for one in self._lost(kind, 0, self.asteroids)]
 
     def _prey(self, kind: str) -> list[int]:
         """By square, how many fighters in our half a fighter of this kind destroys there."""
-        found = [0] * 100
-        for other, counts in self.fighters.items():
-            if BEATS[kind, other][1]:
-                found = [one + count for one, count in zip(found, counts, strict=True)]
         own = HALVES[self.known.seat - 1]
-        return [one if own >> square & 1 else 0 for square, one in enumerate(found)]
+        return [one if own >> square & 1 else 0 for square, one in enumerate(self._lost(kind, 1, [0] * 100))]
 
     def _shown(self, piece: str) -> tuple[int, int, frozenset[int]]:
         """What a piece's current flight will show, how likely the piece survives, and the squares."""
