@@ -14,7 +14,7 @@ from pbem.games.memory import Picture, copies, followed
 from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
-from pbem.games.spaceships.turn import Side, State, entitle, first_to_report
+from pbem.games.spaceships.turn import NOBODY, Side, State, entitle, first_to_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -171,9 +171,7 @@ def recalled(view: View, seat: int) -> State:
     own_side = Side(
         setup, destroyed, fired, burnt_out, entitle(setup, setup.cells & ~destroyed, fired, burnt_out, scans)
     )
-    nothing = setup_of(())
-    other = Side(nothing, 0, 0, 0, entitle(nothing, 0, 0, 0, 0))
-    sides = (own_side, other) if seat == 1 else (other, own_side)
+    sides = (own_side, NOBODY) if seat == 1 else (NOBODY, own_side)
     result = Result(0, (sides[0].score, sides[1].score)) if view["over"] else None
     return State(Options(), view["turn"], sides, result)
 

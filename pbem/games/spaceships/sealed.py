@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pbem.games import Fault, Refused, Result, Told
 from pbem.games.sealed import COMMIT, Answering, Paper, misplaced, orders_of
 from pbem.games.spaceships import knowledge, notation, turn
-from pbem.games.spaceships.fleet import Options, setup_of
+from pbem.games.spaceships.fleet import Options
 from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.space import CELLS, LINES, NAMES, cells, mask_of, names
 from pbem.games.spaceships.told import Line, Space, Telling, entitlement, flash_text, read_flash, read_line
-from pbem.games.spaceships.turn import Side, State, first_to_report
+from pbem.games.spaceships.turn import NOBODY, Side, State, first_to_report
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -326,10 +326,6 @@ _REPORTED: Final = {"death": "kamikaze death", "duplicate": "duplicate hit"}
 
 # The owner's side
 
-_NOTHING: Final = setup_of(())
-_NOBODY: Final = Side(_NOTHING, 0, 0, 0, turn.entitle(_NOTHING, 0, 0, 0, 0))
-"""In the place of the other side, of which its opponent knows no secret."""
-
 
 class Own(NamedTuple):
     """The player's own side at the start of a turn, and the player's orders of the turns up to it."""
@@ -355,7 +351,7 @@ class Own(NamedTuple):
     def resolved(self, other: Orders) -> tuple[list[Report], Side]:
         """The turn's effect on the player's space: the reports on it, without flashcubes, and the side after it."""
         seat = self.seat
-        sides = (self.side, _NOBODY) if seat == 1 else (_NOBODY, self.side)
+        sides = (self.side, NOBODY) if seat == 1 else (NOBODY, self.side)
         orders = {seat: self.orders, 3 - seat: other._replace(launches=())}
         state, reports = turn.resolve(State(self.options, self.turn, sides), orders)
         about = [report for report in reports if report["seat"] != seat or report["kind"] == "kamikaze death"]
@@ -493,7 +489,7 @@ class SealedSpaceships(Answering[Options, Table, Own]):
     def view(self, table: Table, seat: int | None) -> View:
         """What everybody knows about both spaces."""
         del seat
-        nobody = State(table.options, table.turn, (_NOBODY, _NOBODY), table.result)
+        nobody = State(table.options, table.turn, (NOBODY, NOBODY), table.result)
         return knowledge.view(nobody, None, table.played)
 
     def order(self, own: Own, text: str) -> str:
@@ -513,7 +509,7 @@ class SealedSpaceships(Answering[Options, Table, Own]):
 
     def own_view(self, own: Own, table: Table) -> View:
         """Everything that this player knows, as in the refereed game."""
-        sides = (own.side, _NOBODY) if own.seat == 1 else (_NOBODY, own.side)
+        sides = (own.side, NOBODY) if own.seat == 1 else (NOBODY, own.side)
         return knowledge.view(State(own.options, own.turn, sides, table.result), own.seat, table.played)
 
 

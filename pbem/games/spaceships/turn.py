@@ -6,9 +6,10 @@ text of players. Implements rulings 13-34 of Spaceships, rules/spaceships.md "A 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Result
+from pbem.games.spaceships.fleet import setup_of
 from pbem.games.spaceships.notation import Entitled
 from pbem.games.spaceships.ships import lines_of_fire, pairs
 from pbem.games.spaceships.space import ADJACENT, NAMES, cells, names
@@ -85,6 +86,10 @@ def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int
         elif not left & live and code != "LS":
             kamikazes |= left
     return Entitled(conventional, live, kamikazes, tuple(beams), scans if setup.scanners & undamaged else 0)
+
+
+NOBODY: Final = Side(setup_of(()), 0, 0, 0, Entitled(0, 0, 0, (), 0))
+"""In the place of the other side, of which its opponent knows no secret."""
 
 
 def first_to_report(options: Options, turn: int) -> int:

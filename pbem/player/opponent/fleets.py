@@ -61,7 +61,7 @@ class Placements(NamedTuple):
 
     def touching(self, mask: int) -> int:
         """The placements that have one of these cells."""
-        return union(self.covering[cell] for cell in cells(mask))
+        return union([self.covering[cell] for cell in cells(mask)])
 
     def containing(self, mask: int) -> int:
         """The placements that have all of these cells."""
@@ -359,7 +359,7 @@ def sampled(chance: Chance, slots: Sequence[Slot], struck: int, sweeps: int) -> 
     found = []
     for sweep in range(-BURN_IN, sweeps if slots else -BURN_IN):
         for place in order:
-            others = union(mask for other, (_, mask) in enumerate(lying) if other != place)
+            others = union([mask for other, (_, mask) in enumerate(lying) if other != place])
             lying[place] = _put(chance, slots[place], struck & ~others, others) or lying[place]
         taken = union(mask for _, mask in lying)
         meet_nowhere = taken.bit_count() == sum(mask.bit_count() for _, mask in lying)
