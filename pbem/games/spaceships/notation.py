@@ -201,8 +201,9 @@ def _judge_shapes(read: Text, ships: list[_Named]) -> None:
             continue
         token, title, size = ship.token, TYPES[ship.code].title, TYPES[ship.code].size
         if (count := ship.mask.bit_count()) != size:
-            sizes = {"count": count, "kind": title, "size": size}
-            message = Phrase("{token} has {count} cells; a {kind} has {size}", token=token, **sizes)
+            message = Phrase(
+                "{token} has {count} cells; a {kind} has {size}", token=token, count=count, kind=title, size=size
+            )
             read.blame("4", token, message, ship.at)
         else:
             message = Phrase("the cells of {token} do not have the shape of a {kind}", token=token, kind=title)
