@@ -19,7 +19,8 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pbem.games import Report, Result, Rules
+    from pbem.games import Report, Result, Rules, Told
+    from pbem.grown import Grown
 
 __all__ = [
     "COMMIT",
@@ -108,7 +109,7 @@ class Table(State, Protocol):
     """
 
     @property
-    def played(self) -> tuple[list[Report], ...]:
+    def played(self) -> Grown[Told]:
         """The reports of each finished turn, merged from the seats' papers: equal to those of `Rules.turn`.
 
         Everybody knows all of them here, so `Rules.show` has nothing to remove.

@@ -28,6 +28,7 @@ from pbem.games.dueling_masters.notation import PASS, Options, Orders, Setup
 from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, Side, State, check, collision, depart, moves
 from pbem.games.masks import mask_of
 from pbem.games.sealed import Answering, Paper, misplaced, orders_of
+from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Table(NamedTuple):
     """The transits checked in this turn, first met first."""
     met: tuple[Met, ...] = ()
     """Of each that the opponent has looked along what it meets; the others in the queue are all of one side."""
-    played: tuple[list[Report], ...] = ()
+    played: Grown[Told] = Grown()
     result: Result | None = None
 
     @property
@@ -338,7 +339,7 @@ def _finished(table: Table) -> Table:
         told[seat - 1] = told[seat - 1].leaving(slot, square)
         reports.append({"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]})
     one, two = told
-    played = (*table.played, reports)
+    played = table.played.and_(reports)
     result = _result(options, table.turn, (one, two))
     if not result and [turn[0]["kind"] for turn in played[-2:]] == ["pass", "pass"]:
         result = Result(0, (one.homes, two.homes))

@@ -18,11 +18,12 @@ from pbem.games.shoot_em_up import action, knowledge, notation
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import Options
 from pbem.games.shoot_em_up.notation import Orders, Setup
+from pbem.grown import Grown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pbem.games import Report, Result
+    from pbem.games import Result
     from pbem.games.sealed import Falsehood, Step
     from pbem.games.shoot_em_up.board import Ship
     from pbem.games.shoot_em_up.view import View
@@ -44,7 +45,7 @@ class Table(NamedTuple):
     committed: frozenset[int] = frozenset()
     opened: Mapping[int, Orders] = {}
     """Both of the turn that is due."""
-    played: tuple[list[Report], ...] = ()
+    played: Grown[Told] = Grown()
 
     @property
     def position(self) -> State:
@@ -107,7 +108,7 @@ def _finished(table: Table) -> Table:
     if not table.opened.keys() >= set(table.remaining):
         return table
     state, reports = action.resolve(table.state, table.opened)
-    return table._replace(state=state, committed=frozenset(), opened={}, played=(*table.played, Told(reports)))
+    return table._replace(state=state, committed=frozenset(), opened={}, played=table.played.and_(Told(reports)))
 
 
 class Own(NamedTuple):
