@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pbem.games import Report, Rules
+    from pbem.games import Report
     from pbem.games.squares import Board
 
 T = TypeVar("T")
@@ -266,13 +266,13 @@ def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monk
         anew = rules.view(match.position, seat, [list(reports) for reports in whole.shown(seat)])
         assert match.view(seat) == anew
     cut: list[object] = []
-    show = type(rules).show
+    show = rules.show
 
-    def noted(self: Rules, report: Report, seat: int | None) -> Report | None:
+    def noted(report: Report, seat: int | None) -> Report | None:
         cut.append(report)
-        return show(self, report, seat)
+        return show(report, seat)
 
-    monkeypatch.setattr(type(rules), "show", noted)
+    monkeypatch.setattr(rules, "show", noted)
     referee.turn(*((person, ORDERS) for person in referee.people.values()))
     assert len(cut) <= 3 * 2 * 7  # for each seat and the public, the strikes of one turn
 
