@@ -279,14 +279,14 @@ class Daemon:
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
                 own_keys.check_name(database, config.server)
-                database.check_high_water()
+                database.engine.check_high_water()
 
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store, self._disk))
         disk = self._disk
         first = Database(config.store, points=self._points, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
-        if not first.settle_log():
+        if not first.engine.settle_log():
             log.warning("the store's log stays as it is: somebody reads the store")
         if new and self._lock:
             self._lock.cover()
@@ -294,7 +294,7 @@ class Daemon:
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
         doorstep = stack.enter_context(Database(config.store, points=self._points, disk=disk))
-        doorstep.commit_lightly()  # somebody waits for it
+        doorstep.engine.leave_log()  # somebody waits for it
         self._inbox = Inbox(doorstep, keys.vault)
         self._door_base = stack.enter_context(Database(config.store, points=self._points, disk=disk))
         return keys
@@ -360,7 +360,7 @@ class Daemon:
 
     async def _watch(self) -> None:
         """Look from time to time, and at the end, where the store is, and how far it has come."""
-        while (in_place := self._post_base.in_place()) and not self._stop.is_set():
+        while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
             await self._note_high_water()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), self._longest_wait)
@@ -375,7 +375,7 @@ class Daemon:
     async def _note_high_water(self) -> None:
         """Note how far a store in a file has come; a disk without room changes nothing else."""
         try:
-            await self._post(self._post_base.note_high_water)
+            await self._post(self._post_base.engine.note_high_water)
         except (StoreError, OSError) as error:
             log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 
@@ -522,7 +522,7 @@ class Daemon:
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; returns which, because some may exceed their network's limit today."""
-        if not self._post_base.in_place():
+        if not self._post_base.engine.in_place():
             self.stop()
             raise StoreError("the store is not where it was opened")
         room = self._post_base.room()

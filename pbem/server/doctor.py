@@ -232,10 +232,10 @@ def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
 
 def store(database: Database, vault: Vault) -> Iterator[Finding]:
     """Check that the file is sound, its tables agree, and their contents are what was written."""
-    damage = database.damage()
+    damage = database.engine.damage()
     faults = [*damage, *islice(unsound(database, vault), FAULTS)]
     try:
-        database.check_high_water()
+        database.engine.check_high_water()
     except StoreError as error:
         faults.append(str(error))
     for fault in faults:

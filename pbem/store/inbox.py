@@ -205,25 +205,25 @@ class Inbox:
                 fingerprint = self._fingerprint(envelope, raw)
                 known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
                 if known is None:
-                    if tally := _tally(envelope):
+                    tally = _tally(envelope)
+                    if tally:
                         if a_day is not None and self._sent_today(tally) + sent[tally] >= a_day:
                             rows.append(None)
                             continue
                         sent[tally] += 1
+                    familiar, its_round = self._round_of(envelope)
                     known = self._database.insert(
-                        "INSERT INTO inbox"
-                        " (fingerprint, sender, recipients, size, raw, received, network, familiar, round)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                        (
-                            fingerprint,
-                            envelope.sender,
-                            json.dumps(envelope.recipients),
-                            len(raw),
-                            self._vault.seal(raw, f"inbox {fingerprint}"),
-                            time,
-                            _tally(envelope),
-                            *self._round_of(envelope),
-                        ),
+                        "inbox",
+                        "id",
+                        fingerprint=fingerprint,
+                        sender=envelope.sender,
+                        recipients=json.dumps(envelope.recipients),
+                        size=len(raw),
+                        raw=self._vault.seal(raw, f"inbox {fingerprint}"),
+                        received=time,
+                        network=tally,
+                        familiar=familiar,
+                        round=its_round,
                     )
                 rows.append(int(known or 0))
         for tally, more in sent.items():
@@ -404,8 +404,7 @@ class Inbox:
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-        received = self._database.scalar(query)
-        return from_db(received) if received else None
+        return self._database.moment(query)
 
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""

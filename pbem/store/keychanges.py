@@ -46,23 +46,19 @@ class KeyChanges:
     def ask(self, waiting: WaitingKey) -> None:
         """Keep a change, in place of an earlier one of the same key by the same proof."""
         key = waiting.key
-        self._database.write(
-            "INSERT INTO key_changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (player, proof, fingerprint) DO UPDATE SET format = excluded.format,"
-            " public = excluded.public, challenge = excluded.challenge, asked_by = excluded.asked_by,"
-            " letter = excluded.letter, created = excluded.created, due = excluded.due",
-            (
-                waiting.player,
-                waiting.proof,
-                key.format,
-                key.fingerprint,
-                key.public,
-                waiting.challenge,
-                waiting.asked_by,
-                self._vault.seal(waiting.letter, _context(waiting.player, key.fingerprint)),
-                waiting.created,
-                waiting.due,
-            ),
+        self._database.put(
+            "key_changes",
+            "player, proof, fingerprint",
+            player=waiting.player,
+            proof=waiting.proof,
+            format=key.format,
+            fingerprint=key.fingerprint,
+            public=key.public,
+            challenge=waiting.challenge,
+            asked_by=waiting.asked_by,
+            letter=self._vault.seal(waiting.letter, _context(waiting.player, key.fingerprint)),
+            created=waiting.created,
+            due=waiting.due,
         )
 
     def of_player(self, player: str) -> list[WaitingKey]:

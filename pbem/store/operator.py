@@ -67,10 +67,8 @@ class Instructions:
 
     def waiting(self) -> list[Instruction]:
         """Those that wait for the desk, in order."""
-        rows = self._database.rows(
-            "SELECT id, what, match, reason, by FROM instructions WHERE state = 'waiting' ORDER BY id"
-        )
-        return [Instruction(**row) for row in rows]
+        query = "SELECT id, what, match, reason, by FROM instructions WHERE state = 'waiting' ORDER BY id"
+        return self._database.read(Instruction, query)
 
     def settle(self, number: int, state: Literal["done", "refused"], answer: str) -> None:
         """Record, in the desk's transaction, the outcome of an instruction."""
@@ -256,7 +254,7 @@ def growth(database: Database, since: str) -> dict[str, int]:
     """The size of the store in octets and letters, and how much of it is from since then."""
     lately = "FROM inbox WHERE received >= ?"
     return {
-        "size": database.size(),
+        "size": database.engine.size(),
         "received": int(database.scalar("SELECT count(*) FROM inbox")),
         "sent": int(database.scalar("SELECT count(*) FROM outbox")),
         "lately": int(database.scalar(f"SELECT count(*) {lately}", (since,))),

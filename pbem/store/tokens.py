@@ -66,11 +66,9 @@ class Tokens:
         self._database.execute(
             "DELETE FROM reply_tokens WHERE address = ? COLLATE NOCASE AND created < ?", (address, too_old)
         )
-        self._database.execute(
-            "INSERT INTO reply_tokens (hash, address, name, purpose, match, game, turn, created)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (_hash(token), address, name, purpose, *(place or (None, 0, 0)), time),
-        )
+        at = dict(zip(("match", "game", "turn"), place or (None, 0, 0), strict=True))
+        row = {"address": address, "name": name, "purpose": purpose, "created": time}
+        self._database.put("reply_tokens", hash=_hash(token), **row, **at)
 
     def find(self, token: str) -> Token | None:
         """The token of this text; None if it was never given out."""

@@ -176,7 +176,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     referee.send(bob, bob.filled("orders", "Gx3"))
     referee.send(ann, "set language de\n")
     backup = tmp_path / "backup"
-    referee.database.backup(backup)
+    referee.database.engine.backup(backup)
     referee.send(ann, ann.filled("orders", "Gx3 bGx1Gx3"))
     late = ""
     if turn:

@@ -118,7 +118,7 @@ def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
         database.execute("INSERT INTO seats VALUES (1, 1, 'ann', 'c0ffee', 1)")
     with Database(place(tmp_path / "a.db")) as database:
         assert database.rows("SELECT * FROM seats") == [{"match": 1, "seat": 1, "player": "ann", "accepted": 1}]
-        assert not database.damage()
+        assert not database.engine.damage()
 
 
 def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> No
         (ann,) = people.standings("spaceships", "people", 10)
         assert (ann.played, ann.won, ann.drawn, ann.abandoned, ann.mean, ann.deviation) == (3, 2, 1, 0, 27.5, 2.5)
         assert people.standings("spaceships", "programs", 10) == []
-        assert not database.damage()
+        assert not database.engine.damage()
 
 
 def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> No
             database.execute(f"INSERT INTO {insert}", (b"sealed",))
     with Database(place(tmp_path / "a.db")) as database:
         assert not [table for table in database.engine.tables() if "snapshot" in table]
-        assert not database.damage()
+        assert not database.engine.damage()
         assert database.scalar("SELECT phase FROM matches") == "playing"
 
 

@@ -61,7 +61,7 @@ def test_what_moves_there_and_back_is_the_same_and_play_goes_on(
         for moved in (elsewhere, back):
             assert all_of(moved) == there
             assert moved.engine.last_numbers() == numbers
-            assert not moved.damage()
+            assert not moved.engine.damage()
             go_on(referee, moved)
             assert bundles_now(referee) == proof
     go_on(referee, elsewhere)

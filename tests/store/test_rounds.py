@@ -124,7 +124,8 @@ def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_wh
     lookups = Lookups(queue.database)
     for _ in range(3):
         for row in queue.inbox.lease_some(8, NOW):
-            lookups.ask(row.id, ["slow.example"], 3, NOW)
+            with queue.database.transaction():
+                lookups.ask(row.id, ["slow.example"], 3, NOW)
             queue.inbox.give_back(row.id)
     queue.put("c" * APART, network="elsewhere")
     queue.put("A", network="home")
@@ -149,7 +150,8 @@ def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue:
     queue.put("a", network="home")
     lookups = Lookups(queue.database)
     for row in queue.inbox.lease_some(8, NOW):
-        lookups.ask(row.id, ["silent.example"], 1, NOW)
+        with queue.database.transaction():
+            lookups.ask(row.id, ["silent.example"], 1, NOW)
         queue.inbox.give_back(row.id)
     assert [one.sender[0] for one in lookups.due(NOW, 3, of_players=True)] == ["a", "b", "c"]
 
