@@ -96,8 +96,8 @@ class House:
         self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
 
     def open(self, *arguments: Any) -> DeskLike:
-        _, database, vault, _, composer, *_ = arguments
-        self.desk = Echo(database, vault, composer)
+        _, database, keys, composer, _ = arguments
+        self.desk = Echo(database, keys.vault, composer)
         desk: DeskLike = self.desk
         return desk
 

@@ -10,8 +10,8 @@ until it is kept. Implements mailbox.md, and reliability.md, promises 1 and 2.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +23,7 @@ from pbem.mailbox import Denied, Unreachable
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir
 from pbem.mailbox.password import password, token
+from pbem.server.own_thread import begun
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -90,38 +91,26 @@ class Fetcher:
         self._points = points
         self._stopped = threading.Event()
         self._loop = asyncio.get_running_loop()
-        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._fetching: asyncio.Future[None] | None = None
 
     async def work(self) -> None:
         """Fetch until `stop`; then a mailbox that does not answer is waited for only a moment."""
-        # Of no executor: those are waited for, however long a connection takes to break.
-        threading.Thread(target=self._run, name="mailbox", daemon=True).start()
-        await self._ended
+        self._fetching = begun("mailbox", self._run)
+        await asyncio.wait([self._fetching])
+        if not self._fetching.cancelled():
+            self._fetching.result()
 
     def stop(self) -> None:
         """Begin to stop."""
         if not self._stopped.is_set():
             self._stopped.set()
             self._mailbox.interrupt()
-            self._loop.call_later(GOODBYE, self._end, None)
+            if self._fetching is not None:
+                self._loop.call_later(GOODBYE, self._fetching.cancel)
 
     def _run(self) -> None:
-        trouble: BaseException | None = None
-        try:
+        with closing(self._mailbox):
             self._fetch_all()
-        except BaseException as error:
-            trouble = error
-        finally:
-            self._mailbox.close()
-            with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-                self._loop.call_soon_threadsafe(self._end, trouble)
-
-    def _end(self, trouble: BaseException | None) -> None:
-        if not self._ended.done():
-            if trouble is None:
-                self._ended.set_result(None)
-            else:
-                self._ended.set_exception(trouble)
 
     def _fetch_all(self) -> None:
         retry = FIRST_RETRY

@@ -12,13 +12,13 @@ import contextlib
 import http.client
 import socket
 import ssl
-import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import structlog
 
+from pbem.server.own_thread import begun
 from pbem.smtp.asking import Asking
 from pbem.smtp.delivery import LONGEST_WAIT
 
@@ -95,32 +95,9 @@ class _Call:
 
 async def posted(url: str, body: bytes) -> tuple[int, bytes]:
     """A request over this machine's network, without redirections and without proxies from the environment."""
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[tuple[int, bytes]] = loop.create_future()
     call = _Call(url, body)
-
-    def settle(found: tuple[int, bytes] | None, trouble: BaseException | None) -> None:
-        if ended.done():
-            return
-        if trouble is not None:
-            ended.set_exception(trouble)
-        elif found is not None:
-            ended.set_result(found)
-
-    def run() -> None:
-        found: tuple[int, bytes] | None = None
-        trouble: BaseException | None = None
-        try:
-            found = call()
-        except BaseException as error:
-            trouble = error
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-            loop.call_soon_threadsafe(settle, found, trouble)
-
-    # Not in an executor: its threads are joined at exit, however long a name look-up takes.
-    threading.Thread(target=run, name="witness", daemon=True).start()
     try:
-        return await asyncio.wait_for(ended, PATIENCE)
+        return await asyncio.wait_for(begun("witness", call), PATIENCE)
     except TimeoutError:
         raise Unreachable("no answer in time") from None
     finally:
