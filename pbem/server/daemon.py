@@ -40,6 +40,7 @@ from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
 from pbem.server.witness_asker import WitnessAsker
+from pbem.smtp.asking import Means
 from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
 
     from pbem.config.limits import Limits
     from pbem.config.server import Config
-    from pbem.desk.admission import Admission
     from pbem.desk.reading import Reader
     from pbem.server.desk_opening import OpenDesk
     from pbem.server.desk_place import DeskPlace, OpenPlace
@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys
-    from pbem.store.vault import Vault
 
 __all__ = ["Daemon", "StartError", "write_ready"]
 
@@ -103,13 +102,6 @@ class _Running(Protocol):
 
 class StartError(Exception):
     """The server cannot start; the message says why, for the operator."""
-
-
-def open_admission(config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> Admission:
-    """The examiner of letters beyond a network's limit, on a separate connection."""
-    from pbem.desk.admission import Admission
-
-    return Admission(config, database, vault, reader)
 
 
 class Daemon:
@@ -215,9 +207,11 @@ class Daemon:
         else:
             # What the last process was sending when it ended, nobody sends now: we hold the lock.
             log.info("store open", sendings=outbox.release_all())
-        self._admission = stack.enter_context(
-            closing(open_admission(config, self._door_base, keys.vault, self._open_reader))
-        )
+        from pbem.desk.admission import Admission
+
+        # The examiner of letters beyond a network's limit, on a separate connection.
+        examiner = Admission(config, self._door_base, keys.vault, self._open_reader)
+        self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
@@ -499,25 +493,10 @@ class Daemon:
     def _askers(self) -> dict[str, Asking]:
         """Who asks others, by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
         urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
-        askers: dict[str, Asking] = {
-            "dns": Asker(
-                Lookups(self._post_base),
-                self._resolve,
-                now=self._now,
-                run=self._post,
-                settled=self.wake,
-                longest_wait=self._longest_wait,
-            )
-        }
+        means = Means(self._now, self._post, self.wake, self._longest_wait)
+        askers: dict[str, Asking] = {"dns": Asker(Lookups(self._post_base), self._resolve, means)}
         if urls:
-            askers["witnesses"] = WitnessAsker(
-                WitnessRequests(self._post_base),
-                urls,
-                now=self._now,
-                run=self._post,
-                settled=self.wake,
-                longest_wait=self._longest_wait,
-            )
+            askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)
         return askers
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:

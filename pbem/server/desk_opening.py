@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
     from pbem.mail.compose import Composer
-    from pbem.server.desk_rest import Event
     from pbem.server.desk_work import DeskLike
     from pbem.store.disk import Disk
     from pbem.store.own_keys import OwnKeys
@@ -70,7 +69,7 @@ class Supplies:
     """The name of this server among those that share a store; "" where it has one of its own."""
     disk: Disk = THIS_DISK
     longest_wait: float = LONGEST_WAIT
-    event: Callable[[], Event] = threading.Event
+    event: Callable[[], threading.Event] = threading.Event
     """Makes what a desk waits for that has nothing to do."""
     clock: Callable[[], float] = time.monotonic
     """Seconds that go by, whatever the time is said to be."""
@@ -93,12 +92,4 @@ def opened(supplies: Supplies, worked: Callable[[], None]) -> Iterator[Work]:
     ):
         composer = open_composer(config, Generation(database).number)
         desk = supplies.open_desk(supplies, database, keys, composer, reader)
-        yield Work(
-            desk,
-            database,
-            supplies.now,
-            worked,
-            event=supplies.event,
-            clock=supplies.clock,
-            longest_wait=supplies.longest_wait,
-        )
+        yield Work(desk, database, supplies, worked)

@@ -12,6 +12,7 @@ import socket
 import time
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,14 +139,8 @@ def _mailbox(config: Config) -> Iterator[Finding]:
 
 def _password(what: str, account: Mailbox | Smarthost) -> Iterator[Finding]:
     """Check that the password's file is readable only by us; a command is not run."""
-    if not account.password_file:
-        return
-    try:
-        password(account.password_file, "")
-    except PasswordError as error:
-        yield Finding(False, what, str(error))
-    else:
-        yield Finding(True, what, f"{account.password_file} is there")
+    if account.password_file:
+        yield _tried(what, partial(password, account.password_file, ""), f"{account.password_file} is there")
 
 
 def _named(what: str, host: str, port: int) -> Finding:
@@ -193,11 +188,7 @@ def _database(address: PostgresqlAddress) -> Finding:
 def _key(path: Path) -> Finding:
     if not path.exists():
         return Finding(True, "keys", f"{path} will be made at the first start")
-    try:
-        load_key(path)
-    except KeyFileError as error:
-        return Finding(False, "keys", str(error))
-    return Finding(True, "keys", f"{path} is a key, and private")
+    return _tried("keys", partial(load_key, path), f"{path} is a key, and private")
 
 
 def _place(name: str, place: Listen) -> Finding:
@@ -214,12 +205,18 @@ def _place(name: str, place: Listen) -> Finding:
 
 
 def _dkim(config: Config) -> Finding:
-    try:
-        DkimSigner(config.dkim.selector, config.dkim_domain, config.dkim.key_file)
-    except BadDkimKey as error:
-        return Finding(False, "dkim", str(error))
     where = f"{config.dkim.selector}._domainkey.{config.dkim_domain}"
-    return Finding(True, "dkim", f"letters are signed; the public key belongs into the DNS under {where}")
+    signer = partial(DkimSigner, config.dkim.selector, config.dkim_domain, config.dkim.key_file)
+    return _tried("dkim", signer, f"letters are signed; the public key belongs into the DNS under {where}")
+
+
+def _tried(what: str, call: Callable[[], object], well: str) -> Finding:
+    """What is well if a call succeeds."""
+    try:
+        call()
+    except (BadDkimKey, KeyFileError, PasswordError) as error:
+        return Finding(False, what, str(error))
+    return Finding(True, what, well)
 
 
 def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:

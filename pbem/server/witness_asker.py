@@ -20,13 +20,11 @@ import structlog
 
 from pbem.server.own_thread import begun
 from pbem.smtp.asking import Asking
-from pbem.smtp.delivery import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from datetime import datetime
 
-    from pbem.smtp.delivery import Run
+    from pbem.smtp.asking import Means
     from pbem.store.witness_requests import WitnessRequest, WitnessRequests
 
 __all__ = ["Post", "Unreachable", "WitnessAsker", "posted"]
@@ -107,18 +105,8 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
 class WitnessAsker(Asking):
     """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
-    def __init__(
-        self,
-        requests: WitnessRequests,
-        urls: Mapping[str, str],
-        *,
-        post: Post = posted,
-        now: Callable[[], datetime],
-        run: Run,
-        settled: Callable[[], None],
-        longest_wait: float = LONGEST_WAIT,
-    ) -> None:
-        super().__init__(now=now, run=run, settled=settled, longest_wait=longest_wait)
+    def __init__(self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post = posted) -> None:
+        super().__init__(means)
         self._requests = requests
         self._urls = urls
         self._post = post

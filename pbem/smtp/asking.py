@@ -12,6 +12,7 @@ import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 
 from pbem.smtp.delivery import LONGEST_WAIT, TROUBLE_WAIT
@@ -23,26 +24,28 @@ if TYPE_CHECKING:
 
     from pbem.smtp.delivery import Run
 
-__all__ = ["Asking"]
+__all__ = ["Asking", "Means"]
 
 log = structlog.get_logger()
 
 
-class Asking(ABC):
-    """Asks whatever is due until it is stopped; `wake` is set when there is more, `settled` called on answers."""
+class Means(msgspec.Struct, frozen=True):
+    """What an asker is handed: the time, how the store is called, and what is called on answers."""
 
-    def __init__(
-        self,
-        *,
-        now: Callable[[], datetime],
-        run: Run,
-        settled: Callable[[], None],
-        longest_wait: float = LONGEST_WAIT,
-    ) -> None:
-        self._now = now
-        self._run = run
-        self._settled = settled
-        self._longest_wait = longest_wait
+    now: Callable[[], datetime]
+    run: Run
+    settled: Callable[[], None]
+    longest_wait: float = LONGEST_WAIT
+
+
+class Asking(ABC):
+    """Asks whatever is due until it is stopped; `wake` is set when there is more."""
+
+    def __init__(self, means: Means) -> None:
+        self._now = means.now
+        self._run = means.run
+        self._settled = means.settled
+        self._longest_wait = means.longest_wait
         self._stopping = False
         self._asking: asyncio.Future[list[None]] | None = None
         self.wake = asyncio.Event()

@@ -1,7 +1,7 @@
 """The store as its readers and writers see it: one connection, and one explicit transaction at a time.
 
 The engine excludes others, and nothing here does: in a file, one transaction writes at a time; in PostgreSQL, one
-connection decides (`try_to_decide`), while others take letters in and send them. Under it is an `Engine`: an SQLite
+connection decides (`try_to_decide`), while others take letters in and send them. Under it is an engine: an SQLite
 file, or a PostgreSQL database. Here live `Database` and the order of migrations; `pbem.store.sqlite` and
 `pbem.store.postgresql` have what differs between the engines. Tables and their meaning live in the other modules.
 """
@@ -24,11 +24,16 @@ from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.store.disk import Disk
-    from pbem.store.engine import Cursor, Engine, Parameters, Values
+    from pbem.store.engine import Parameters, Values
+    from pbem.store.postgresql import Postgresql, Result
     from pbem.store_place import Place
+
+    Engine = Sqlite | Postgresql
+    Cursor = sqlite3.Cursor | Result
 
 __all__ = ["Database", "Row", "from_db", "is_there", "standby_of", "to_db"]
 
@@ -232,15 +237,19 @@ class Database:
             found = self.execute(sql, parameters).fetchone()
         return None if found is None else found[0]
 
+    def text(self, sql: str, parameters: Parameters = ()) -> str | None:
+        """The text in the first column of the first row, or None."""
+        found: str | None = self.scalar(sql, parameters)
+        return found
+
     def moment(self, sql: str, parameters: Parameters = ()) -> datetime | None:
         """The time in the first column of the first row, or None."""
-        stamp = self.scalar(sql, parameters)
+        stamp = self.text(sql, parameters)
         return None if stamp is None else from_db(stamp)
 
     def meta(self, name: str) -> str | None:
         """A fact about the store as a whole, or None."""
-        value: str | None = self.scalar("SELECT value FROM meta WHERE name = ?", (name,))
-        return value
+        return self.text("SELECT value FROM meta WHERE name = ?", (name,))
 
     def set_meta(self, name: str, value: str) -> None:
         """Keep a fact about the store as a whole, in the caller's transaction."""

@@ -175,8 +175,7 @@ class Matches:
 
     def next_due(self) -> str | None:
         """When the clock has something to do next."""
-        due: str | None = self._database.scalar("SELECT min(due) FROM matches WHERE due IS NOT NULL")
-        return due
+        return self._database.text("SELECT min(due) FROM matches WHERE due IS NOT NULL")
 
     def look_at(self, number: int, due: str) -> None:
         """Make the clock look at a match at this time, whatever was planned."""

@@ -137,8 +137,7 @@ class People:
 
     def next_held_back(self) -> str | None:
         """When somebody is to be told of some; None if nobody is."""
-        due: str | None = self._database.scalar("SELECT min(due) FROM unasked")
-        return due
+        return self._database.text("SELECT min(due) FROM unasked")
 
     def told(self, player: str) -> None:
         """Note that the player was told of these."""

@@ -171,8 +171,7 @@ class Players:
 
     def owner(self, fingerprint: str) -> str | None:
         """The name of the player who has this key, or had it."""
-        found: str | None = self._database.scalar("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,))
-        return found
+        return self._database.text("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,))
 
     def setting(self, player: str, name: str, default: str) -> str:
         """The player's choice for a setting; without one, what was assumed, or the default."""
@@ -251,8 +250,7 @@ class Players:
 
     def recovery_hash(self, player: str) -> str | None:
         """The hash of the player's recovery code, if there is one."""
-        found: str | None = self._database.scalar("SELECT hash FROM recovery_codes WHERE player = ?", (player,))
-        return found
+        return self._database.text("SELECT hash FROM recovery_codes WHERE player = ?", (player,))
 
     def set_recovery_hash(self, player: str, code_hash: str, time: str) -> None:
         """Keep the hash of a new recovery code, in place of the old one."""
@@ -290,8 +288,7 @@ class Players:
 
     def unreachable(self, player: str) -> str | None:
         """Since when letters to this player do not arrive, as a stamp; None if nothing shows that."""
-        since: str | None = self._database.scalar("SELECT since FROM unreachable WHERE player = ?", (player,))
-        return since
+        return self._database.text("SELECT since FROM unreachable WHERE player = ?", (player,))
 
     def out_of_reach(self) -> dict[str, str]:
         """All players to whom letters do not arrive, with the stamp since when."""

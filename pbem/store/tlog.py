@@ -154,8 +154,7 @@ class TransparencyLog:
 
     def remembered(self, origin: str) -> str | None:
         """The last note of another server's log that was cosigned here."""
-        found: str | None = self._database.scalar("SELECT note FROM cosigned_notes WHERE origin = ?", (origin,))
-        return found
+        return self._database.text("SELECT note FROM cosigned_notes WHERE origin = ?", (origin,))
 
     def remember(self, origin: str, note: str, now: datetime) -> None:
         """Keep the last note of another server's log."""

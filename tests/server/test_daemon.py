@@ -227,7 +227,7 @@ def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr("pbem.server.daemon.open_admission", lambda *_: Slow())
+    monkeypatch.setattr("pbem.desk.admission.Admission", lambda *_: Slow())
 
     async def scene(house: House) -> None:
         for client in ("192.0.2.1", "198.51.100.1"):
