@@ -40,8 +40,7 @@ from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
 from pbem.server.witness_asker import WitnessAsker
-from pbem.smtp.asking import Means
-from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Smarthost
+from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Means, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, Place
@@ -217,22 +216,20 @@ class Daemon:
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
+        means = Means(self._now, self._post, self.wake, self._longest_wait)
         deliverer = Deliverer(
             outbox,
             self._transport or _transport(config, secret),
             config.delivery,
+            means,
             address=config.mail_address,
             delimiter=config.delimiter if config.return_paths else None,
-            now=self._now,
-            run=self._post,
-            settled=self.wake,
             points=self._points,
-            longest_wait=self._longest_wait,
         )
         await intake.open()
         if metrics:
             await metrics.open()
-        await self._work(deliverer, self._askers(), intake, places)
+        await self._work(deliverer, self._askers(means), intake, places)
 
     async def _locked(self, store: Path) -> Lock:
         """The lock of the store; if its daemon is dead but the desk is not yet, the lock is free in a moment."""
@@ -480,20 +477,18 @@ class Daemon:
     def _mark(self, name: str, given: str | None) -> str | None:
         """Keep a mark under this name, unless another server sharing the store was first; returns the one kept."""
         with self._post_base.transaction():
-            known = self._post_base.meta(name)
-            if known is None and given is not None:
-                self._post_base.set_meta(name, given)
-            return known if known is not None else given
+            if given is not None:
+                self._post_base.add("meta", name=name, value=given)
+            return self._post_base.meta(name)
 
     def _house(self) -> HouseProgram | None:
         """The program that plays here, if this server starts it."""
         file = self._config.house.config
         return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
 
-    def _askers(self) -> dict[str, Asking]:
+    def _askers(self, means: Means) -> dict[str, Asking]:
         """Who asks others, by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
         urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
-        means = Means(self._now, self._post, self.wake, self._longest_wait)
         askers: dict[str, Asking] = {"dns": Asker(Lookups(self._post_base), self._resolve, means)}
         if urls:
             askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)

@@ -24,7 +24,7 @@ from pbem.smtp.asking import Asking
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from pbem.smtp.asking import Means
+    from pbem.smtp.delivery import Means
     from pbem.store.witness_requests import WitnessRequest, WitnessRequests
 
 __all__ = ["Post", "Unreachable", "WitnessAsker", "posted"]

@@ -12,30 +12,20 @@ import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-import msgspec
 import structlog
 
-from pbem.smtp.delivery import LONGEST_WAIT, TROUBLE_WAIT
+from pbem.smtp.delivery import TROUBLE_WAIT
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Coroutine, Iterable
     from datetime import datetime
 
-    from pbem.smtp.delivery import Run
+    from pbem.smtp.delivery import Means
 
-__all__ = ["Asking", "Means"]
+__all__ = ["Asking"]
 
 log = structlog.get_logger()
-
-
-class Means(msgspec.Struct, frozen=True):
-    """What an asker is handed: the time, how the store is called, and what is called on answers."""
-
-    now: Callable[[], datetime]
-    run: Run
-    settled: Callable[[], None]
-    longest_wait: float = LONGEST_WAIT
 
 
 class Asking(ABC):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import dns.asyncresolver
 
-    from pbem.smtp.asking import Means
+    from pbem.smtp.delivery import Means
     from pbem.store.lookups import Lookup, Lookups
 
 __all__ = ["Asker", "Resolve", "Unreachable", "txt"]

@@ -260,11 +260,6 @@ class Inbox:
         """The octets of what came since then; raises `Sealed`."""
         return map(self._raw, self._database.rows("SELECT * FROM inbox WHERE received >= ?", (to_db(time),)))
 
-    def lease(self, now: datetime) -> InboxRow | None:
-        """The next waiting letter, or None; see `lease_some`."""
-        rows = self.lease_some(1, now)
-        return rows[0] if rows else None
-
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
 
@@ -387,13 +382,6 @@ class Inbox:
             raise KeyError(row_id)
         return self._raw(row)
 
-    def outcome(self, row_id: int) -> tuple[str, str | None]:
-        """The state of a letter, and its outcome when done or its reference when set aside; raises KeyError."""
-        row = self._database.row("SELECT state, outcome, reference FROM inbox WHERE id = ?", (row_id,))
-        if row is None:
-            raise KeyError(row_id)
-        return row["state"], row["outcome"] or row["reference"]
-
     def heard_until(self) -> datetime | None:
         """When the oldest unhandled letter was received that may have an effect in a match; None if there is none.
 
@@ -405,10 +393,6 @@ class Inbox:
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
         return self._database.moment(query)
-
-    def count(self, state: str | None = None) -> int:
-        """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
-        return int(self._database.scalar("SELECT count(*) FROM inbox WHERE state = coalesce(?, state)", (state,)))
 
     def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")

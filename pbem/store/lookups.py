@@ -72,16 +72,14 @@ class Lookups:
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:
         """Keep the DNS's answer: the record, "" if there is none, None if it could not be asked."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
-                (to_db(now), record, lookup.inbox, lookup.name),
-            )
+        self._database.execute(
+            "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
+            (to_db(now), record, lookup.inbox, lookup.name),
+        )
 
     def postpone(self, lookup: Lookup, due: datetime) -> None:
         """Ask again then; this uses up one try."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE lookups SET tries = tries - 1, due = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
-                (to_db(due), lookup.inbox, lookup.name),
-            )
+        self._database.execute(
+            "UPDATE lookups SET tries = tries - 1, due = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
+            (to_db(due), lookup.inbox, lookup.name),
+        )

@@ -139,13 +139,6 @@ class Outbox:
         query = "SELECT id FROM outbox WHERE message_id = ? AND recipient = ?"
         return int(self._database.scalar(query, (message_id, recipient)))
 
-    def lease(self, now: datetime) -> OutboxRow | None:
-        """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""
-        leased = self.exchange((), now, 1)
-        if leased.sealed:
-            raise Sealed(f"outbox {leased.sealed[0]}")
-        return leased.rows[0] if leased.rows else None
-
     def exchange(self, sent: Sequence[Sent], now: datetime, most: int) -> Leased:
         """Note the outcomes of several attempts, and take the next letters that are due, up to this many.
 
@@ -196,14 +189,6 @@ class Outbox:
         query = "SELECT id FROM outbox WHERE state = 'leased' AND owner = ?"
         leased = [row[0] for row in self._database.execute(query, (self._owner,))]
         self.give_back([row_id for row_id in leased if row_id not in row_ids])
-
-    def delivered(self, row_id: int, reply: str, now: datetime) -> None:
-        """Note that the smarthost took a leased letter; committed at once unless a transaction is open."""
-        self._settle(Sent(row_id, reply, now, "delivered"))
-
-    def failed(self, row_id: int, reply: str, now: datetime, retry: datetime | None) -> None:
-        """Note a failed attempt: with `retry` the letter waits until then, without it is given up."""
-        self._settle(Sent(row_id, reply, now, "failed" if retry is None else "waiting", retry))
 
     def release_all(self) -> int:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
@@ -295,10 +280,6 @@ class Outbox:
         if row is None:
             raise KeyError(row_id)
         return self._raw(row)
-
-    def count(self, state: str | None = None) -> int:
-        """How many letters are in a state ("waiting", "leased", "delivered", "failed"), or in all."""
-        return int(self._database.scalar("SELECT count(*) FROM outbox WHERE state = coalesce(?, state)", (state,)))
 
     def _settle(self, sent: Sent) -> None:
         settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)

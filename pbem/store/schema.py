@@ -2,9 +2,9 @@
 
 Only SQL lives here, in SQLite's dialect; `pbem.store.postgresql` translates a few words of it. A released
 script never changes; a change of tables is a new script at the end. One that makes a table anew that numbers its rows
-keeps their highest number: a store that has a lower one counts as older (`high_water`). An empty script brings
-nothing anywhere: a store that stopped there is not upgraded. Columns named `address` are
-COLLATE NOCASE. The version of a store stands in its `PRAGMA user_version`, or in the table `store` of PostgreSQL.
+keeps their highest number: a store that has a lower one counts as older (`high_water`). An empty script stands for
+versions of a store that are not upgraded. Columns named `address` are COLLATE NOCASE. The version of a store stands
+in its `PRAGMA user_version`, or in the table `store` of PostgreSQL.
 Implements design.md, "Layout", room `store`.
 """
 
@@ -16,7 +16,10 @@ OLDEST = 26
 """The version of the oldest stores that are upgraded: those of 0.6.0. Before, no version of the software was told
 apart from another."""
 
-VERSION_0_6 = """
+MIGRATIONS: tuple[str, ...] = (
+    *("",) * (OLDEST - 1),
+    # All that 0.6.0 had.
+    """
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -342,24 +345,24 @@ CREATE TABLE vouched (
     time TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX vouched_by_age ON vouched (time);
-"""
-
-DESKS = """
+""",
+    # Which desk works on which letter: there were several.
+    """
 ALTER TABLE matches ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE inbox ADD COLUMN match TEXT NOT NULL DEFAULT '';
 CREATE INDEX inbox_leased ON inbox (state, sender COLLATE NOCASE) WHERE state = 'leased';
-"""
-
-OWNERS = """
+""",
+    # Servers that share a store.
+    """
 ALTER TABLE outbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 CREATE TABLE owners (
     name TEXT PRIMARY KEY,
     until TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-"""
-
-POOLS = """
+""",
+    # Standings of people, and of programs.
+    """
 CREATE TABLE pooled_standings (
     game TEXT NOT NULL,
     pool TEXT NOT NULL CHECK (pool IN ('people', 'programs')),
@@ -378,9 +381,9 @@ INSERT INTO pooled_standings
 DROP TABLE standings;
 ALTER TABLE pooled_standings RENAME TO standings;
 CREATE INDEX standings_by_rating ON standings(game, pool, sure DESC, player);
-"""
-
-TLOG = """
+""",
+    # The transparency log, and its witnesses.
+    """
 CREATE TABLE log_queue (
     match INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -418,9 +421,9 @@ CREATE TABLE cosigned_notes (
     note TEXT NOT NULL,
     time TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-"""
-
-SEALED = """
+""",
+    # What players of sealed matches need of each other, and of themselves.
+    """
 CREATE TABLE notes_to_self (
     match INTEGER NOT NULL REFERENCES matches(number),
     seat INTEGER NOT NULL,
@@ -434,13 +437,11 @@ CREATE TABLE signed_texts (
     sealed BLOB NOT NULL,
     PRIMARY KEY (match, mail)
 ) STRICT;
-"""
-
-ROLES = """
-ALTER TABLE owners ADD COLUMN roles TEXT NOT NULL DEFAULT '';
-"""
-
-WITNESS_REQUESTS = """
+""",
+    # Roles of servers.
+    "ALTER TABLE owners ADD COLUMN roles TEXT NOT NULL DEFAULT '';",
+    # Witnesses by HTTP.
+    """
 CREATE TABLE witness_requests (
     witness TEXT PRIMARY KEY,
     request TEXT NOT NULL,
@@ -449,27 +450,24 @@ CREATE TABLE witness_requests (
     status INTEGER,
     said TEXT
 ) STRICT, WITHOUT ROWID;
-"""
-
-FAMILIAR = """
+""",
+    # From where players wrote before.
+    """
 ALTER TABLE inbox ADD COLUMN familiar INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox ADD COLUMN proved INTEGER NOT NULL DEFAULT 0;
 DROP INDEX inbox_rounds;
 CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, familiar, round)
     WHERE round >= 0 AND state IN ('waiting', 'leased');
 CREATE INDEX inbox_proved ON inbox (sender COLLATE NOCASE, network) WHERE proved = 1;
-"""
-
-EFFECTS = """
-ALTER TABLE lookups ADD COLUMN counts INTEGER NOT NULL DEFAULT 1;
-"""
-
-KINDS = """
+""",
+    # Whether a letter that waits for the DNS may have an effect.
+    "ALTER TABLE lookups ADD COLUMN counts INTEGER NOT NULL DEFAULT 1;",
+    """
 DROP INDEX inbox_waiting;
 CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
-"""
-
-BLOCKS = """
+""",
+    "CREATE INDEX outbox_recipient ON outbox (recipient, id);",
+    """
 CREATE TABLE blocks (
     player TEXT NOT NULL REFERENCES players(name),
     blocked TEXT NOT NULL,
@@ -484,47 +482,23 @@ CREATE TABLE unasked (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX unasked_due ON unasked(due);
 CREATE INDEX unasked_of_a_match ON unasked(match);
-"""
-
-RECIPIENTS = """
-CREATE INDEX outbox_recipient ON outbox (recipient, id);
-"""
-
-ONE_DECIDER = """
+""",
+    # One server decides: no letter has an owner.
+    """
 DROP INDEX inbox_leased;
 ALTER TABLE inbox DROP COLUMN owner;
 ALTER TABLE inbox DROP COLUMN match;
-"""
-
-NO_SNAPSHOTS = """
+""",
+    # Snapshots are not read any more.
+    """
 DROP TABLE snapshot_turns;
 DROP TABLE snapshots;
-"""
-
-VERSION_1 = """
+""",
+    # Matches begun without the letters by which their players agreed, as `bundle 1`, are not replayed any more.
+    """
 UPDATE matches SET phase = 'closed', resolve_at = NULL, clock = NULL, due = NULL
 WHERE phase IN ('setup', 'playing')
 AND (SELECT count(*) FROM consents WHERE match = number) < (SELECT count(*) FROM seats WHERE match = number);
-"""
-"""Matches begun without the letters by which their players agreed, as `bundle 1`, are not replayed any more."""
-
-MIGRATIONS: tuple[str, ...] = (
-    *("",) * (OLDEST - 1),
-    VERSION_0_6,
-    DESKS,
-    OWNERS,
-    POOLS,
-    TLOG,
-    SEALED,
-    ROLES,
-    WITNESS_REQUESTS,
-    FAMILIAR,
-    EFFECTS,
-    KINDS,
-    RECIPIENTS,
-    BLOCKS,
-    ONE_DECIDER,
-    NO_SNAPSHOTS,
-    VERSION_1,
+""",
 )
 """The scripts in their order."""

@@ -63,20 +63,17 @@ class WitnessRequests:
 
     def postpone(self, asked: WitnessRequest, due: datetime) -> None:
         """Ask again at this time, unless there is a newer request."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE witness_requests SET due = ? WHERE witness = ? AND request = ? AND status IS NULL",
-                (to_db(due), asked.witness, asked.request),
-            )
+        self._database.execute(
+            "UPDATE witness_requests SET due = ? WHERE witness = ? AND request = ? AND status IS NULL",
+            (to_db(due), asked.witness, asked.request),
+        )
 
     def settle(self, asked: WitnessRequest, status: int, text: str) -> None:
         """Keep a witness's answer, unless there is a newer request."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE witness_requests SET status = ?, said = ?"
-                " WHERE witness = ? AND request = ? AND status IS NULL",
-                (status, text, asked.witness, asked.request),
-            )
+        self._database.execute(
+            "UPDATE witness_requests SET status = ?, said = ? WHERE witness = ? AND request = ? AND status IS NULL",
+            (status, text, asked.witness, asked.request),
+        )
 
     def answered(self) -> Answered | None:
         """An answer that was not taken yet."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from boxes import Inbox
 from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
 from stores import of_sqlite
@@ -35,7 +36,7 @@ from pbem.server.logs import configure_logs
 from pbem.server.roles import Role, named
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.sqlite import Lock
 from pbem.store.vault import Vault, load_key
 

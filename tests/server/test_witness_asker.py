@@ -15,8 +15,7 @@ from witness_double import Double, serving
 
 from pbem.server import witness_asker
 from pbem.server.witness_asker import MOST, Unreachable, WitnessAsker, posted
-from pbem.smtp.asking import Means
-from pbem.smtp.delivery import LONGEST_WAIT
+from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
 from pbem.store.witness_requests import WitnessRequests
 from pbem.tlog.checkpoint import Checkpoint, Request

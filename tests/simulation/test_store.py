@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from boxes import Inbox, Outbox
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from deaths import Killed
 from simulation.disk import Disk, Faults, Process
@@ -19,9 +20,9 @@ from simulation.disk import Disk, Faults, Process
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import FullError, StoreError
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.operator import Generation
-from pbem.store.outbox import Outbox, Sent
+from pbem.store.outbox import Sent
 from pbem.store.own_keys import OwnKeys
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock

@@ -15,11 +15,12 @@ import dns.message
 import dns.rcode
 import dns.rrset
 import pytest
+from boxes import Inbox
 
-from pbem.smtp.asking import Means
+from pbem.smtp.delivery import Means
 from pbem.smtp.dns import AT_ONCE, Asker, Unreachable, txt
 from pbem.store.database import Database
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.lookups import Lookups
 from pbem.store.vault import Vault
 

@@ -16,7 +16,7 @@ from stores import of_sqlite, place
 from pbem.store.database import Database, from_db, to_db
 from pbem.store.errors import BusyError, FullError, LockedError, StoreError, TooNewError
 from pbem.store.people import People
-from pbem.store.schema import MIGRATIONS, NO_SNAPSHOTS, POOLS
+from pbem.store.schema import MIGRATIONS, OLDEST
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def test_a_store_that_is_older_than_the_oldest_that_are_upgraded_is_left_alone(t
 
 def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> None:
     """They are those of matches among people."""
-    before = MIGRATIONS[: MIGRATIONS.index(POOLS)]
+    before = MIGRATIONS[:OLDEST]
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
         database.execute("INSERT INTO standings VALUES ('spaceships', 'ann', 3, 2, 1, 0, 27.5, 2.5, 20.0)")
@@ -135,7 +135,7 @@ def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> No
 
 def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> None:
     """They were made from transcripts, and are no longer read."""
-    before = MIGRATIONS[: MIGRATIONS.index(NO_SNAPSHOTS)]
+    before = MIGRATIONS[:OLDEST]
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
         for insert in ("snapshots VALUES (1, '', '', ?)", "snapshot_turns VALUES (1, 0, ?)"):

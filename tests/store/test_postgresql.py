@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 import pytest
+from boxes import Inbox, Outbox
 from stores import POSTGRESQL, heard, of_postgresql, place
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
-from pbem.store.inbox import Envelope, Inbox
-from pbem.store.outbox import Outbox, Sent
+from pbem.store.inbox import Envelope
+from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, SILENT, Owners
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
