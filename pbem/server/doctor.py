@@ -144,11 +144,8 @@ def _password(what: str, account: Mailbox | Smarthost) -> Iterator[Finding]:
 
 
 def _named(what: str, host: str, port: int) -> Finding:
-    try:
-        socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        return Finding(False, what, f"{host}: {error.strerror}")
-    return Finding(True, what, f"{host} has an address")
+    addresses = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    return _tried(what, addresses, f"{host} has an address", host)
 
 
 def _folder(what: str, file: Path) -> Finding:
@@ -197,11 +194,8 @@ def _place(name: str, place: Listen) -> Finding:
     if place.path is not None:
         there = place.path.parent.is_dir()
         return Finding(there, name, f"{place}" if there else f"there is no folder {place.path.parent}")
-    try:
-        socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        return Finding(False, name, f"{place}: {error.strerror}")
-    return Finding(True, name, f"{place}")
+    addresses = partial(socket.getaddrinfo, place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return _tried(name, addresses, f"{place}", f"{place}")
 
 
 def _dkim(config: Config) -> Finding:
@@ -210,12 +204,14 @@ def _dkim(config: Config) -> Finding:
     return _tried("dkim", signer, f"letters are signed; the public key belongs into the DNS under {where}")
 
 
-def _tried(what: str, call: Callable[[], object], well: str) -> Finding:
-    """What is well if a call succeeds."""
+def _tried(what: str, call: Callable[[], object], well: str, of: str = "") -> Finding:
+    """What is well if a call succeeds; `of` is what the operating system's error is about."""
     try:
         call()
     except (BadDkimKey, KeyFileError, PasswordError) as error:
         return Finding(False, what, str(error))
+    except OSError as error:
+        return Finding(False, what, f"{of}: {error.strerror}")
     return Finding(True, what, well)
 
 

@@ -27,7 +27,7 @@ from pbem.server.own_thread import begun
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
     from datetime import datetime
 
     from pbem.config.server import Config
@@ -75,8 +75,8 @@ def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope
 class Keeping(msgspec.Struct, frozen=True):
     """Keeps what a fetcher found; it is on disk when this returns. Raises if any of it fails."""
 
-    letter: Callable[[bytes], Awaitable[None]]
-    mark: Callable[[str | None], Awaitable[str | None]]
+    letter: Callable[[bytes], Coroutine[None, None, None]]
+    mark: Callable[[str | None], Coroutine[None, None, str | None]]
     """Keep the mark of what is left alone, if one is given; the one that is kept, None before the first look."""
     now: Callable[[], datetime]
 
@@ -168,8 +168,5 @@ class Fetcher:
         log.debug("letter fetched", octets=len(raw))
         return True
 
-    def _in_loop(self, call: Callable[[T], Awaitable[R]], argument: T) -> R:
-        async def called() -> R:
-            return await call(argument)
-
-        return asyncio.run_coroutine_threadsafe(called(), self._loop).result()
+    def _in_loop(self, call: Callable[[T], Coroutine[None, None, R]], argument: T) -> R:
+        return asyncio.run_coroutine_threadsafe(call(argument), self._loop).result()

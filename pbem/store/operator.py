@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -224,10 +225,7 @@ def survey(database: Database) -> Survey:
         "matches": counts("SELECT phase AS name, count(*) AS number FROM matches GROUP BY phase ORDER BY phase"),
         "paused": {row["match"]: row["since"] for row in database.rows(PAUSED)},
         "players": int(database.scalar("SELECT count(*) FROM players")),
-        "unreachable": {
-            row["player"]: row["since"]
-            for row in database.rows("SELECT player, since FROM unreachable ORDER BY since, player")
-        },
+        "unreachable": Players(database).out_of_reach(),
         "instructions": int(database.scalar("SELECT count(*) FROM instructions WHERE state = 'waiting'")),
     }
 
