@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 from unittest.mock import Mock
 
 import pytest
+from boxes import Outbox
 from referee import Referee, body, known
 from stores import connection
 
@@ -24,10 +25,9 @@ from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
 from pbem.match.replay import replay_transcript
 from pbem.match.state import Match
-from pbem.smtp.delivery import Deliverer
+from pbem.smtp.delivery import Deliverer, Means
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
-from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -339,10 +339,9 @@ def test_letters_that_go_out_share_their_commits_and_their_ways_to_the_store(tmp
                 outbox,
                 Sink(),
                 Delivery(),
+                Means(lambda: now, run),
                 address="pbem@play.example",
                 delimiter="+",
-                now=lambda: now,
-                run=run,
                 points=settled,
             )
             work = asyncio.create_task(deliverer.work())

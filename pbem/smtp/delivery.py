@@ -39,6 +39,7 @@ __all__ = [
     "LONGEST_WAIT",
     "TROUBLE_WAIT",
     "Deliverer",
+    "Means",
     "Permanent",
     "Run",
     "Smarthost",
@@ -68,6 +69,15 @@ class Run(Protocol):
 
     async def __call__(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         """Call it with these arguments and return its result."""
+
+
+class Means(msgspec.Struct, frozen=True):
+    """What who asks or sends is handed: the time, how the store is called, and what is called on answers."""
+
+    now: Callable[[], datetime]
+    run: Run
+    settled: Callable[[], None] = lambda: None
+    longest_wait: float = LONGEST_WAIT
 
 
 class Transport(Protocol):
@@ -181,19 +191,16 @@ class Smarthost:
 class Deliverer:
     """The task that empties the outbox; `wake` is set when new letters were put into it."""
 
-    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
+    def __init__(
         self,
         outbox: Outbox,
         transport: Transport,
         schedule: Schedule,
+        means: Means,
         *,
         address: str,
         delimiter: str | None,
-        now: Callable[[], datetime],
-        run: Run,
-        settled: Callable[[], None] = lambda: None,
         points: Failpoints = passing,
-        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self.wake = asyncio.Event()
         self._outbox = outbox
@@ -201,11 +208,11 @@ class Deliverer:
         self._schedule = schedule
         self._local, _, self._domain = address.rpartition("@")
         self._delimiter = delimiter
-        self._now = now
-        self._run = run
-        self._settled = settled
+        self._now = means.now
+        self._run = means.run
+        self._settled = means.settled
         self._points = points
-        self._longest_wait = longest_wait
+        self._longest_wait = means.longest_wait
         self._ahead = LETTERS_AHEAD * schedule.concurrency
         self._in_hand: deque[OutboxRow] = deque()
         self._fates: list[tuple[OutboxRow, Sent]] = []
