@@ -13,6 +13,7 @@ from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.sealed_documents import Place, hashed, paper
 from pbem.player.sealed import Secrets
 from pbem.player.sealed_game import NextLetter, ToldGame, commitment
+from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,25 +44,40 @@ class Post:
         self.options = rules(self.game).options(self.raw, len(self.setups))
         self.table = found.begin(self.options)
         for seat, setup in self.setups.items():
-            self.secrets[seat] = Secrets.begun(self.standing(seat), setup, Die(f"seed {seat}"))
+            self.secrets[seat] = Secrets.begun(self.place(seat), setup, Die(f"seed {seat}"))
 
     @property
     def prev(self) -> str:
         return head(len(self.steps))
 
-    def standing(self, seat: int) -> dict[str, Any]:
-        players = list(PLAYERS[: len(self.setups)])
-        return {
-            "server": "play.example",
-            "match": "m1",
-            "rules": self.game,
-            "game": 1,
-            "seat": seat,
-            "player": players[seat - 1],
-            "players": players,
-            "phase": "playing",
-            "prev": self.prev,
-        }
+    def place(self, seat: int) -> Place:
+        return Place("play.example", "m1", 1, seat, PLAYERS[seat - 1])
+
+    def standing(self, seat: int) -> MatchStanding:
+        return MatchStanding(
+            match="m1",
+            rules=self.game,
+            phase="playing",
+            paused=False,
+            game=1,
+            turn=self.table.turn,
+            seat=seat,
+            player=PLAYERS[seat - 1],
+            players=[*PLAYERS[: len(self.setups)]],
+            asked=True,
+            deadline=None,
+            accepted=True,
+            agreement=None,
+            hash=TERMS,
+            prev=self.prev,
+            rev=1,
+            said={},
+            offers=[],
+            ended=[],
+            outcome=None,
+            head=None,
+            address="play@play.example",
+        )
 
     def document(self, seat: int) -> dict[str, Any]:
         """The position as it is told to a seat."""

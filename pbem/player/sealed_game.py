@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pbem.games.sealed import Paper, SealedRules, Table
     from pbem.json_object import JsonObject
     from pbem.player.sealed import Secrets
+    from pbem.player.standing import MatchStanding
 
 __all__ = [
     "Changed",
@@ -158,16 +159,16 @@ class ToldGame(msgspec.Struct, frozen=True):
     """By seat the hash of a paper of this turn that was not opened yet."""
 
     @classmethod
-    def of(cls, standing: JsonObject, server: str, document: JsonObject) -> ToldGame:
+    def of(cls, standing: MatchStanding, server: str, document: JsonObject) -> ToldGame:
         """The game in a position's file; raises `Contradiction`."""
         told = SealedState.read(document.get("sealed"))
-        name, seat = standing["rules"], standing["seat"]
+        name, seat = standing.rules, standing.seat
         found = sealed_rules(name)
         if found is None:
             raise Contradiction(f"{name} is not played sealed")
-        options = _options(name, document, len(standing["players"]))
-        place = Place(server, standing["match"], document["game"], seat, standing["player"])
-        players = [str(player) for player in standing["players"]]
+        options = _options(name, document, len(standing.players))
+        place = Place(server, standing.match, document["game"], seat, standing.player)
+        players = [str(player) for player in standing.players]
         prev = str(document.get("prev"))
         game = cls(found, name, options, place, players, told, prev, found.begin(options), _Papers(0, {}))
         for step in told.steps:

@@ -20,32 +20,33 @@ from pbem.player.signed_steps import Unread, check, check_resigned, check_seal, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.json_object import JsonObject
     from pbem.player.accusations import Accusations
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
     from pbem.player.sealed import Secrets
     from pbem.player.sealed_game import ToldGame
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told", "has_resigned"]
 
 log = logging.getLogger(__name__)
 
 
-def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
+def check_agreed(letters: Correspondence, standing: MatchStanding, terms: str) -> None:
     """Check that a setup is due at our seat, under the agreed terms: otherwise its commitment could not be opened."""
-    agreed = letters.matches.agreed(standing["match"])
+    agreed = letters.matches.agreed(standing.match)
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
-    hashed = agreed.hash(letters.party.server, standing["match"])
-    if terms != hashed or agreed.players[standing["seat"] - 1] != standing["player"]:
+    hashed = agreed.hash(letters.party.server, standing.match)
+    if terms != hashed or agreed.players[standing.seat - 1] != standing.player:
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
 
-def check_unrevealed(memory: Memory, standing: JsonObject) -> None:
+def check_unrevealed(memory: Memory, standing: MatchStanding) -> None:
     """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets."""
-    revealed = memory.sent("reveal", standing["match"], f"game {standing['game']}")
-    if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
+    revealed = memory.sent("reveal", standing.match, f"game {standing.game}")
+    owed = standing.sealed.owes.values() if standing.sealed else ()
+    if revealed and any(set(steps) - {"reveal"} for steps in owed):
         raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
