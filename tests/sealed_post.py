@@ -12,7 +12,7 @@ from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.sealed_documents import Place, hashed, paper
 from pbem.player.sealed import Secrets
-from pbem.player.sealed_game import NextLetter, ToldGame, commitment
+from pbem.player.sealed_game import NextLetter, SealedSide, commitment
 from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class Post:
         }
         return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": told}
 
-    def side(self, seat: int) -> ToldGame:
+    def side(self, seat: int) -> SealedSide:
         """The game as this seat knows it."""
-        return ToldGame.of(self.standing(seat), "play.example", self.document(seat))
+        return SealedSide.of(self.standing(seat), "play.example", self.document(seat))
 
     def take(self, seat: int, letter: NextLetter) -> None:
         """Enter the steps of a letter."""

@@ -25,8 +25,8 @@ from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.memory import may_repeat
 from pbem.player.sealed import BadNote, Code, Secrets
-from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
-from pbem.player.signed_steps import Unread
+from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedSide, SealedState, commitment
+from pbem.player.signed_texts import Unread
 from pbem.player.told_checks import (
     check_agreed,
     check_own,
@@ -88,9 +88,9 @@ class Agent:
         self.held = Accusations(self.memory)
         self._random = random
         self._at = failpoint
-        self._games: dict[str, tuple[JsonObject, ToldGame]] = {}
+        self._games: dict[str, tuple[JsonObject, SealedSide]] = {}
         """By match the file that told of its game last, and what that says."""
-        self._passed: dict[str, ToldGame] = {}
+        self._passed: dict[str, SealedSide] = {}
         """By match what was checked last, and held."""
 
     # The six words.
@@ -181,14 +181,14 @@ class Agent:
 
     # How things stand.
 
-    def game(self, standing: MatchStanding) -> ToldGame:
+    def game(self, standing: MatchStanding) -> SealedSide:
         """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
         position = self.letters.matches.sealed_position(standing.match)
         if position is None:
             raise Impossible(f"The letter that brings game {standing.game} of {standing.match} has not come.")
         known = self._games.get(standing.match)
         if known is None or known[0] != position:
-            known = self._games[standing.match] = position, ToldGame.of(standing, self._server, position)
+            known = self._games[standing.match] = position, SealedSide.of(standing, self._server, position)
         return known[1]
 
     @property
@@ -215,7 +215,7 @@ class Agent:
         if isinstance(found, OrdersAsked):
             own, table = found.own, found.table
         else:
-            own, table = game.own(secrets), game.table
+            own, table = game.own(game.play, secrets), game.table
         view, reports = json.loads(canonical([game.rules.own_view(own, table), list(table.played)]))
         return Shown(game.options, table.turn, asked, view, reports)
 
@@ -298,7 +298,7 @@ class Agent:
         standing = self.letters.matches.standing(match)
         game, seat = self.game(standing), standing.seat
         asked = self._asking(standing, game, self._demanded(standing, game))
-        found, judge = game.rules.order(asked.own, text), rules(game.game)
+        found, judge = game.rules.order(asked.own, text), rules(standing.rules)
         state = judge.recalled(game.rules.own_view(asked.own, asked.table), seat)
         return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
@@ -317,7 +317,7 @@ class Agent:
                 raise Impossible(f"It is not your move in {match}.")
             return self._step(standing, game, found, now)
 
-    def _asking(self, standing: MatchStanding, game: ToldGame, secrets: Secrets) -> OrdersAsked:
+    def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """What has to be decided; orders that are in no letter yet may be decided again. Raises `Impossible`."""
         match = standing.match
         sent = self._alive("step", match, _place(game))
@@ -332,7 +332,7 @@ class Agent:
             raise Impossible(f"There is nothing to order in {match} now: `pbem play` answers by itself.")
         return found
 
-    def _step(self, standing: MatchStanding, game: ToldGame, letter: NextLetter, now: datetime) -> Sent:
+    def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> Sent:
         match, place = standing.match, _place(game)
         if (sent := self._alive("step", match, place)) is not None:
             return self.letters.outbox.again(sent)
@@ -408,7 +408,7 @@ class Agent:
         self.vault.keep(secrets)
         self._at("secrets kept")
 
-    def _checked(self, standing: MatchStanding) -> ToldGame:
+    def _checked(self, standing: MatchStanding) -> SealedSide:
         """The game, once everything told about it is checked; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
@@ -438,7 +438,7 @@ class Agent:
         withdrawn = self._alive("seal", standing.match, _setup_place(standing)) and not self._committed(standing)
         return None if withdrawn else self._setup(standing)
 
-    def _demanded(self, standing: MatchStanding, game: ToldGame) -> Secrets:
+    def _demanded(self, standing: MatchStanding, game: SealedSide) -> Secrets:
         found = self._secrets(standing, game)
         if found is None:
             raise Impossible(
@@ -447,7 +447,7 @@ class Agent:
             )
         return found
 
-    def _secrets(self, standing: MatchStanding, game: ToldGame) -> Secrets | None:
+    def _secrets(self, standing: MatchStanding, game: SealedSide) -> Secrets | None:
         """The secrets that agree with what was told: of the vault, or of the note, if another machine went on."""
         kept = self.vault.secrets(standing.match, standing.game)
         if kept is not None and game.agrees(kept):
@@ -466,7 +466,7 @@ class Agent:
             return None
 
 
-def _place(game: ToldGame) -> str:
+def _place(game: SealedSide) -> str:
     """The place of a letter of ours: after this many of our steps in this game."""
     own = sum(step.seat == game.place.seat for step in game.told.steps)
     return f"game {game.place.game} turn {game.table.turn} step {own + 1}"

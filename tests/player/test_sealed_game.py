@@ -12,7 +12,7 @@ from sealed_post import Post
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT
-from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, ToldGame
+from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedSide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ def test_whatever_is_told_otherwise_is_found_out() -> None:
         for at, values in changed.items():
             told["sealed"]["steps"][at].update(values)
         try:
-            ToldGame.of(standing, "play.example", told)
+            SealedSide.of(standing, "play.example", told)
         except Contradiction:
             continue
         believed.append(what)
@@ -133,7 +133,7 @@ def test_whatever_is_told_otherwise_is_found_out() -> None:
 def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     post = begun(SPACESHIPS)
     with pytest.raises(Contradiction):
-        ToldGame.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
+        SealedSide.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
 
 
 def test_secrets_of_another_game_or_turn_do_not_agree() -> None:

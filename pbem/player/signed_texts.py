@@ -1,8 +1,9 @@
-"""What others signed in a sealed game, compared with what the server told about it.
+"""What others signed in a sealed game, judged in the place of what the server told about it.
 
 A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
-signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. A text that
-cannot be read at all is another player's doing, and not the server's lie: that is `Unread`. Pure.
+signed text itself comes with the letters. It is read as a server reads it at receipt, and judged by the same function
+in the same game: it must bring the very steps that were told. A text that cannot be read at all is another player's
+doing, and not the server's lie: that is `Unread`. Pure.
 Implements sealed.md 1.5, "Letters".
 """
 
@@ -11,20 +12,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Refused
-from pbem.games.sealed import COMMIT
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
+from pbem.match.changed import replace
+from pbem.match.sealed import judge_steps
 from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed_game import Contradiction
-from pbem.proof.signed_letters import shown
+from pbem.player.sealed_game import Contradiction, refusal
+from pbem.proof.signed_letters import form, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.mail.commands import Command
-    from pbem.player.sealed_game import ToldGame, ToldStep
+    from pbem.player.sealed_game import SealedSide
 
-__all__ = ["Unread", "check", "check_resigned", "check_seal", "unproved"]
+__all__ = ["Unread", "check_resigned", "check_seal", "check_steps", "unproved"]
 
 
 class Unread(Impossible):
@@ -35,8 +37,8 @@ class Unread(Impossible):
         self.content = content
 
 
-def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
-    """The letters of others, each as the place of its first step and its steps, but for the first `proved` steps.
+def unproved(game: SealedSide, proved: int) -> Iterator[tuple[int, int]]:
+    """Where the letters of others begin, and how many steps each has; without the first `proved` steps.
 
     They are counted as they are told, because the server could choose the numbers freely.
     """
@@ -48,41 +50,42 @@ def unproved(game: ToldGame, proved: int) -> Iterator[tuple[int, Sequence[ToldSt
         while end < len(steps) and first.mail is not None and steps[end].mail == first.mail:
             end += 1
         if first.seat != game.place.seat and end > proved:
-            yield at, steps[at:end]
+            yield at, end - at
         at = end
 
 
-def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, heads: Mapping[int, str]) -> None:
-    """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
+def check_steps(
+    game: SealedSide, at: int, count: int, content: bytes, heads: Mapping[int, str], cited: Sequence[str]
+) -> str:
+    """Judge a signed text in the place of these steps that were told, of which there must be the same.
 
-    `heads`: the known heads, by their entries. Raises `Contradiction`; `Impossible` if the letter cites a
-    head that no letter has shown yet; `Unread`.
+    `at` and `count`: where its first step is in the game, and how many there are. `heads`: the known heads, by their
+    entries. `cited`: which head the letter of each step before cites, as far as it is known. Returns the head that it
+    cites. Raises `Contradiction`; `Impossible` if no letter has shown that head yet; `Unread`.
     """
-    first = steps[0]
+    first = game.told.steps[at]
     where = f"turn {first.turn}, seat {first.seat}, {first.step}"
     command = _signed(game, first.seat, content, where)
-    if _place_of(command) != _place(game, first.seat, "step", first.turn):
+    if _place_of(command) != _place(game, first.seat, "step"):
         raise Contradiction(f"{where}: what was signed belongs elsewhere")
-    prev = command.fields.get("prev")
-    seq = next((seq for seq, head in heads.items() if head == prev), None)
-    if seq is None:
+    said, since = form(command), _since(game, at)
+    if said.prev not in heads.values():
         raise Impossible(f"{where}: what was signed follows a head that no letter has shown here yet")
-    if not _since(game, at) <= seq < first.seq:
-        raise Contradiction(f"{where}: what was signed follows another step than the one told here")
-    sections = [section for section in command.sections if section[0] != "note"]
-    if len(sections) != len(steps):
-        raise Contradiction(f"{where}: other steps were signed than told")
-    for number, ((name, words, text), told) in enumerate(zip(sections, steps, strict=True)):
-        values = _values(game, told)
-        try:
-            lines = game.rules.judge(game.tables[at + number], told.seat, told.step, text)
-        except Refused as refused:
-            raise Contradiction(f"{where}: what was signed is no such step") from refused
-        if (name, list(words), list(lines)) != (told.step, values, told.lines):
-            raise Contradiction(f"{where}: something else was signed than told")
+    printed = tuple(head for seq, head in heads.items() if since <= seq < first.seq)
+    play = game.plays[at]
+    steps = tuple(replace(filed, prev=prev) for filed, prev in zip(play.game.steps, cited, strict=True))
+    play = replace(play, game=replace(play.game, steps=steps, printed={first.seat: printed}))
+    try:
+        taken = judge_steps(play, first.seat, said, first.mail or "", first.letter or "")
+    except Refused as refused:
+        raise refusal(f"{where}: what was signed is no such step", refused) from refused
+    told = game.play.game.steps[at : at + count]
+    if tuple(replace(one.filed, prev="") for one in taken) != told:
+        raise Contradiction(f"{where}: something else was signed than told")
+    return str(said.prev)
 
 
-def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
+def check_seal(game: SealedSide, seat: int, content: bytes) -> None:
     """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`, `Unread`."""
     where = f"seat {seat}, setup"
     command = _signed(game, seat, content, where)
@@ -92,7 +95,7 @@ def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
         raise Contradiction(f"{where}: something else was signed than told")
 
 
-def check_resigned(game: ToldGame, seat: int, content: bytes, heads: Mapping[int, str], begun: int) -> None:
+def check_resigned(game: SealedSide, seat: int, content: bytes, heads: Mapping[int, str], begun: int) -> None:
     """Check that a text gives up this game for a seat, and was signed after all steps that were told.
 
     An earlier resignation that was refused then must not count now: if no step was told yet, it must cite a later
@@ -112,40 +115,26 @@ def check_resigned(game: ToldGame, seat: int, content: bytes, heads: Mapping[int
     raise Contradiction(f"{where}: no such thing was signed here")
 
 
-def _place(game: ToldGame, seat: int, command: str, turn: int | None = None) -> tuple[object, ...]:
-    """Where such a letter of a seat belongs."""
-    return command, game.place.match, game.place.game, turn, game.place.server, game.players[seat - 1]
+def _place(game: SealedSide, seat: int, command: str) -> tuple[object, ...]:
+    """Where such a letter of a seat belongs, apart from the turn."""
+    return command, game.place.match, game.place.game, game.place.server, game.players[seat - 1]
 
 
 def _place_of(command: Command) -> tuple[object, ...]:
     """Where it says that it belongs."""
-    given, fields = command.arguments, command.fields
-    return (
-        command.name,
-        command.match,
-        given.get("game"),
-        given.get("turn"),
-        fields.get("server"),
-        fields.get("player"),
-    )
+    fields = command.fields
+    return command.name, command.match, command.arguments.get("game"), fields.get("server"), fields.get("player")
 
 
-def _values(game: ToldGame, told: ToldStep) -> list[str | None]:
-    """The words of a step's section before its lines."""
-    if told.step == COMMIT:
-        return [told.paper]
-    return [(told.values or {}).get(head) for head in game.rules.papers[told.step].values]
-
-
-def _since(game: ToldGame, at: int) -> int:
+def _since(game: SealedSide, at: int) -> int:
     """The entry from which on the seat owed the step at this place: its letter may cite heads from there on."""
     steps, seat = game.told.steps, game.told.steps[at].seat
-    while at and game.rules.owed(game.tables[at - 1], seat) and steps[at - 1].seat != seat:
+    while at and game.rules.owed(game.plays[at - 1].table, seat) and steps[at - 1].seat != seat:
         at -= 1
     return steps[at - 1].seq if at else 0
 
 
-def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
+def _signed(game: SealedSide, seat: int, content: bytes, where: str) -> Command:
     """The one command that a text signs with a key of this seat; raises `Unread`."""
     commands = _commands(game, seat, content, where)
     if len(commands) != 1 or commands[0].faults:
@@ -153,7 +142,7 @@ def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
     return commands[0]
 
 
-def _commands(game: ToldGame, seat: int, content: bytes, where: str) -> Sequence[Command]:
+def _commands(game: SealedSide, seat: int, content: bytes, where: str) -> Sequence[Command]:
     """The commands that a text signs with a key of this seat; raises `Unread`."""
     try:
         read = shown(content, game.told.keys.get(str(seat), ()), game.place.server)
@@ -164,5 +153,5 @@ def _commands(game: ToldGame, seat: int, content: bytes, where: str) -> Sequence
     return parse(read.text).commands
 
 
-def _unread(game: ToldGame, seat: int, where: str, why: str) -> str:
+def _unread(game: SealedSide, seat: int, where: str, why: str) -> str:
     return f"what {game.players[seat - 1]} signed cannot be read (game {game.place.game}, {where}): {why}"
