@@ -16,7 +16,7 @@ from pbem.player.sealed_game import NextLetter, SealedSide, commitment
 from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 TERMS = hashlib.sha256(b"the agreed terms").hexdigest()
 PLAYERS = ("ann", "bob", "cid", "dot")
@@ -24,6 +24,34 @@ PLAYERS = ("ann", "bob", "cid", "dot")
 
 def head(number: int) -> str:
     return hashlib.sha256(f"head {number}".encode()).hexdigest()
+
+
+def standing(place: Place, rules: str, players: Sequence[str], prev: str) -> MatchStanding:
+    """How a sealed game that is being played stands for one of its players."""
+    return MatchStanding(
+        match=place.match,
+        rules=rules,
+        phase="playing",
+        paused=False,
+        game=place.game,
+        turn=1,
+        seat=place.seat,
+        player=place.player,
+        players=[*players],
+        asked=True,
+        deadline=None,
+        accepted=True,
+        agreement=None,
+        hash=TERMS,
+        prev=prev,
+        rev=1,
+        said={},
+        offers=[],
+        ended=[],
+        outcome=None,
+        head=None,
+        address=f"play@{place.server}",
+    )
 
 
 @dataclass
@@ -54,30 +82,7 @@ class Post:
         return Place("play.example", "m1", 1, seat, PLAYERS[seat - 1])
 
     def standing(self, seat: int) -> MatchStanding:
-        return MatchStanding(
-            match="m1",
-            rules=self.game,
-            phase="playing",
-            paused=False,
-            game=1,
-            turn=self.table.turn,
-            seat=seat,
-            player=PLAYERS[seat - 1],
-            players=[*PLAYERS[: len(self.setups)]],
-            asked=True,
-            deadline=None,
-            accepted=True,
-            agreement=None,
-            hash=TERMS,
-            prev=self.prev,
-            rev=1,
-            said={},
-            offers=[],
-            ended=[],
-            outcome=None,
-            head=None,
-            address="play@play.example",
-        )
+        return standing(self.place(seat), self.game, PLAYERS[: len(self.setups)], self.prev)
 
     def document(self, seat: int) -> dict[str, Any]:
         """The position as it is told to a seat."""
