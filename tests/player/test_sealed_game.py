@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import random_players
+import sealed_lies
 from sealed_post import Post
 
 from pbem.games import rules
@@ -134,6 +135,11 @@ def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     post = begun(SPACESHIPS)
     with pytest.raises(Contradiction):
         SealedSide.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
+
+
+@pytest.mark.parametrize("name", sealed_lies.RULES)
+def test_a_step_that_the_server_should_have_refused_is_found(name: str) -> None:
+    assert sealed_lies.player_finds(*sealed_lies.entered(name))
 
 
 def test_secrets_of_another_game_or_turn_do_not_agree() -> None:
