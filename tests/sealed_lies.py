@@ -53,12 +53,12 @@ def begun() -> SealedMatch:
     return table
 
 
-def signed(table: SealedMatch, seat: int, most: int = 9, computed: str = "", cited: str = "") -> Lie:
-    """What the seat owes, or the first of it, computed after this head, and signed in a letter that cites another."""
+def signed(table: SealedMatch, seat: int, most: int = 9, computed: str = "", cited: str = "", turn: int = 0) -> Lie:
+    """What the seat owes, or the first of it, computed after this head, in a letter that cites another, or a turn."""
     owner, match = table.owners[seat - 1], table.match
     found = owner.steps(replace(match, prev=computed or match.prev), most=most)
     table.match = replace(match, prev=cited or match.prev)
-    letter = table.letter(owner, "step", f"game 1 turn {match.turn}", found)
+    letter = table.letter(owner, "step", f"game 1 turn {turn or match.turn}", found)
     table.match = match
     return Lie(owner, *letter)
 

@@ -153,6 +153,8 @@ class SealedSide(msgspec.Struct, frozen=True):
         plays = [SealedPlay(found, *where, told.terms, game, found.begin(options))]
         for step in told.steps:
             plays.append(_entered(plays[-1], step))
+        if any(step.paper is None and step.turn >= plays[-1].table.turn - 1 for step in told.steps):
+            raise Contradiction("papers of this turn or the last are not told")
         return cls(options, place, told, str(document.get("prev")), tuple(plays))
 
     @property
@@ -261,13 +263,13 @@ def _entered(play: SealedPlay, told: ToldStep) -> SealedPlay:
     where = f"turn {told.turn}, seat {told.seat}, {told.step}"
     if told.seat > len(play.players):
         raise Contradiction(f"{where}: there is no such seat")
-    kind, text = play.rules.papers.get(told.step), "\n".join(told.lines)
-    said = tuple((told.values or {}).get(head, "") for head in kind.values) if kind else (told.paper or "",)
+    kind, values, text = play.rules.papers.get(told.step), told.values or {}, "\n".join(told.lines)
     try:
-        if told.paper is None and told.values is None:
+        if told.paper is None:
             taken = judge_lines(play, told.seat, told.step, text)
         else:
-            section = Section(told.step, tuple(filter(None, said)), text)
+            words = tuple(values[head] for head in kind.values if head in values) if kind else (told.paper,)
+            section = Section(told.step, words, text)
             taken = _judged(play, told.seat, told.turn, section, told.mail or "", told.letter or "")
     except Refused as refused:
         raise refusal(where, refused) from refused

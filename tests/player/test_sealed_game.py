@@ -93,6 +93,7 @@ def lies(steps: list[dict[str, Any]]) -> list[tuple[str, dict[int, dict[str, Any
             continue
         other = "ab" * 32
         found.append((f"{at} paper", {at: {"paper": other}}))
+        found.append((f"{at} no paper", {at: {"paper": None}}))
         found += [(f"{at} {name}", {at: {"values": {**step["values"], name: other}}}) for name in step["values"]]
         found += [(f"{at} lacks {name}", {at: {"values": {}}}) for name in list(step["values"])[:1]]
         found += [
@@ -140,6 +141,17 @@ def test_what_has_no_such_form_is_not_believed(told: object) -> None:
 @pytest.mark.parametrize("name", sealed_lies.RULES)
 def test_a_step_that_the_server_should_have_refused_is_found(name: str) -> None:
     assert sealed_lies.player_finds(*sealed_lies.entered(name))
+
+
+def test_a_letter_of_another_turn_is_none_of_this_one() -> None:
+    """Nor would a verifier find it there: it looks for letters by their turn."""
+    table = sealed_lies.after(sealed_lies.begun(), 2)
+    lie = sealed_lies.signed(table, 1, turn=2)
+    assert sealed_lies.server_finds(table, lie)
+    with sealed_lies.without("the head that is cited"):
+        table.take(*lie)
+        assert not sealed_lies.player_finds(table, lie)
+    assert sealed_lies.player_finds(table, lie)
 
 
 def test_secrets_of_another_game_or_turn_do_not_agree() -> None:
