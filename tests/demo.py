@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
     from pbem.games import Options
-    from pbem.json_object import JsonObject
+    from pbem.player.standing import MatchStanding
 
 HOUSE = "house"
 LEVEL = 1
@@ -142,7 +142,7 @@ class Terminal:
                 raise Trouble(f"{self.name} waits in vain for “{words}”") from None
 
     @property
-    def standing(self) -> JsonObject:
+    def standing(self) -> MatchStanding:
         """How the match stands, by the letters that were fetched."""
         with closing(self._memory()) as memory:
             return self._standing(memory)
@@ -153,20 +153,20 @@ class Terminal:
             standing = self._standing(memory)
             options = self._options(memory, standing)
         chance = self._chance.of("setup")
-        return strategy(standing["rules"]).setup(LEVEL, chance, options, standing["seat"]).splitlines()
+        return strategy(standing.rules).setup(LEVEL, chance, options, standing.seat).splitlines()
 
     def orders(self) -> list[str]:
         """Orders for the turn that is due, in lines; `--nothing` where there is nothing to order."""
         with closing(self._memory()) as memory:
             standing = self._standing(memory)
-            options, turn = self._options(memory, standing), standing["turn"]
+            options, turn = self._options(memory, standing), standing.turn
             now = memory.paper(MATCH, 1, turn, "position")
             told = [memory.paper(MATCH, 1, past, "reports") for past in range(1, turn)]
         if now is None or None in told:
             raise Trouble(f"{self.name} lacks a letter before turn {turn}")
-        position = Position(options, standing["seat"], now["view"], [paper["reports"] for paper in told if paper])
+        position = Position(options, standing.seat, now["view"], [paper["reports"] for paper in told if paper])
         chance = self._chance.of(f"turn {turn}")
-        return strategy(standing["rules"]).orders(LEVEL, chance, position).splitlines() or ["--nothing"]
+        return strategy(standing.rules).orders(LEVEL, chance, position).splitlines() or ["--nothing"]
 
     @property
     def remembered(self) -> Path:
@@ -179,17 +179,17 @@ class Terminal:
     def _memory(self) -> Memory:
         return Memory(self.remembered)
 
-    def _standing(self, memory: Memory) -> JsonObject:
+    def _standing(self, memory: Memory) -> MatchStanding:
         found = memory.standing(MATCH)
         if found is None:
             raise Trouble(f"{self.name} knows of no match")
         return found[1]
 
-    def _options(self, memory: Memory, standing: JsonObject) -> Options:
+    def _options(self, memory: Memory, standing: MatchStanding) -> Options:
         asked = memory.paper(MATCH, 1, 0, "setup")
         if asked is None:
             raise Trouble(f"{self.name} was asked for no setup")
-        return rules(standing["rules"]).options(asked["options"], len(standing["players"]))
+        return rules(standing.rules).options(asked["options"], len(standing.players))
 
 
 class AtAgent:
@@ -229,9 +229,9 @@ class AtAgent:
         standing = self.terminal.standing
         with self._agent() as agent:
             shown = agent.shown(MATCH)
-        position = Position(shown.options, standing["seat"], shown.view, shown.reports)
+        position = Position(shown.options, standing.seat, shown.view, shown.reports)
         chance = self.terminal._chance.of(f"turn {turn}")
-        orders = strategy(standing["rules"]).orders(LEVEL, chance, position).splitlines() or ["--nothing"]
+        orders = strategy(standing.rules).orders(LEVEL, chance, position).splitlines() or ["--nothing"]
         print(f"{self.terminal.name}, at pbem agent, turn {turn}: {MATCH} {'; '.join(orders)}", flush=True)
         assert self._process.stdin is not None
         self._process.stdin.write(f"{MATCH} {'; '.join(orders)}\n")
@@ -267,10 +267,10 @@ def play(people: Sequence[Terminal], game: str) -> None:
     ann.wait()
     ann(MATCH)
     while (mover := whose_move(people)) is not None:
-        if start and mover.standing["turn"] > 1:
+        if start and mover.standing.turn > 1:
             print(f"Stopwatch: the first report {time.monotonic() - start:.1f} s after the setups, moves included.\n")
             start = 0.0
-        if mover is ann and mover.standing["turn"] > 1:
+        if mover is ann and mover.standing.turn > 1:
             mover(MATCH, until=PLAYED[game].boards)
         mover(MATCH, *mover.orders(), "--final", "--yes")
     for person in people:
@@ -299,7 +299,7 @@ def play_sealed(people: Sequence[Terminal], game: str, folder: Path) -> None:
         person("verify", MATCH)
     ann(MATCH)
     memories = [*(person.remembered for person in people), folder / f"{HOUSE}-own" / "opponent.sqlite"]
-    cost = demo_sealed.cost(ann.standing["ended"][0]["turns"], memories, [agent.decided for agent in agents])
+    cost = demo_sealed.cost(ann.standing.ended[0].turns, memories, [agent.decided for agent in agents])
     print(f"{cost}.")
     if cost.letters > demo_sealed.allowed(game, len(memories)) * cost.turns:
         raise Trouble("these are more letters than a sealed match needs")
@@ -315,7 +315,7 @@ class Searched(NamedTuple):
 def order_all(agents: Sequence[AtAgent], folder: Path, game: str) -> Searched:
     """Order what is asked for until the match is over; before each turn is ordered, nothing is to be found."""
     searched, end = Searched(0, 0), time.monotonic() + PATIENCE
-    while any(agent.terminal.standing["phase"] != "closed" for agent in agents):
+    while any(agent.terminal.standing.phase != "closed" for agent in agents):
         for agent in agents:
             if turn := agent.asked():
                 secrets = [*folder.glob("*-home/.local/state/pbem/*.secrets"), *folder.glob("*-own/*.secrets")]
@@ -334,7 +334,7 @@ def whose_move(people: Sequence[Terminal]) -> Terminal | None:
     while time.monotonic() < end:
         for person in people:
             if person.is_asked():
-                return person if person.standing["phase"] == "playing" else None
+                return person if person.standing.phase == "playing" else None
     raise Trouble("nobody is asked for orders")
 
 

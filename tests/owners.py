@@ -46,10 +46,10 @@ class Owner(Side):
         self.flush()
         self.agent.act(self.referee.now)
         for standing in self.letters.matches.standings:
-            if standing["phase"] == "proposed" and not standing["accepted"]:
-                self.letters.accept(standing["match"], self.referee.now)
-            elif standing.get("sealed") and self.agent.asks(standing["match"]):
-                self.decide(standing["match"])
+            if standing.phase == "proposed" and not standing.accepted:
+                self.letters.accept(standing.match, self.referee.now)
+            elif standing.sealed and self.agent.asks(standing.match):
+                self.decide(standing.match)
         self.flush()
         return events
 
@@ -57,19 +57,19 @@ class Owner(Side):
         """Choose a setup, or orders: always the same at one place."""
         standing = self.letters.matches.standing(match)
         self.decided += 1
-        game, where = standing["rules"], (standing["game"], standing["turn"], standing["seat"])
-        if self.agent.owes(standing) == ["reveal"]:
+        game, where = standing.rules, (standing.game, standing.turn, standing.seat)
+        if standing.owes == ["reveal"]:
             self.agent.reveal(match, self.referee.now)
             return
-        if standing["phase"] == "setup":
+        if standing.phase == "setup":
             options = self.letters.judge.options(match)
             rnd = Random(f"{self.person.name} {self.chance} {where}")
-            text = random_players.PLAYERS[game].setup(rnd, options, standing["seat"])
+            text = random_players.PLAYERS[game].setup(rnd, options, standing.seat)
             self.agent.set_up(match, text, self.referee.now)
             return
         shown = self.agent.shown(match)
         give = ORDERS.get(game) or random_players.PLAYERS[game].orders
-        rnd = Random(f"{self.person.name} {self.chance} {standing['game']} {shown.turn}")
+        rnd = Random(f"{self.person.name} {self.chance} {standing.game} {shown.turn}")
         self.agent.order(match, give(rnd, dict(shown.view)), self.referee.now)
 
     @property

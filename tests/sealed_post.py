@@ -12,10 +12,11 @@ from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.sealed_documents import Place, hashed, paper
 from pbem.player.sealed import Secrets
-from pbem.player.sealed_game import NextLetter, ToldGame, commitment
+from pbem.player.sealed_game import NextLetter, SealedSide, commitment
+from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 TERMS = hashlib.sha256(b"the agreed terms").hexdigest()
 PLAYERS = ("ann", "bob", "cid", "dot")
@@ -23,6 +24,34 @@ PLAYERS = ("ann", "bob", "cid", "dot")
 
 def head(number: int) -> str:
     return hashlib.sha256(f"head {number}".encode()).hexdigest()
+
+
+def standing(place: Place, rules: str, players: Sequence[str], prev: str) -> MatchStanding:
+    """How a sealed game that is being played stands for one of its players."""
+    return MatchStanding(
+        match=place.match,
+        rules=rules,
+        phase="playing",
+        paused=False,
+        game=place.game,
+        turn=1,
+        seat=place.seat,
+        player=place.player,
+        players=[*players],
+        asked=True,
+        deadline=None,
+        accepted=True,
+        agreement=None,
+        hash=TERMS,
+        prev=prev,
+        rev=1,
+        said={},
+        offers=[],
+        ended=[],
+        outcome=None,
+        head=None,
+        address=f"play@{place.server}",
+    )
 
 
 @dataclass
@@ -43,25 +72,17 @@ class Post:
         self.options = rules(self.game).options(self.raw, len(self.setups))
         self.table = found.begin(self.options)
         for seat, setup in self.setups.items():
-            self.secrets[seat] = Secrets.begun(self.standing(seat), setup, Die(f"seed {seat}"))
+            self.secrets[seat] = Secrets.begun(self.place(seat), setup, Die(f"seed {seat}"))
 
     @property
     def prev(self) -> str:
         return head(len(self.steps))
 
-    def standing(self, seat: int) -> dict[str, Any]:
-        players = list(PLAYERS[: len(self.setups)])
-        return {
-            "server": "play.example",
-            "match": "m1",
-            "rules": self.game,
-            "game": 1,
-            "seat": seat,
-            "player": players[seat - 1],
-            "players": players,
-            "phase": "playing",
-            "prev": self.prev,
-        }
+    def place(self, seat: int) -> Place:
+        return Place("play.example", "m1", 1, seat, PLAYERS[seat - 1])
+
+    def standing(self, seat: int) -> MatchStanding:
+        return standing(self.place(seat), self.game, PLAYERS[: len(self.setups)], self.prev)
 
     def document(self, seat: int) -> dict[str, Any]:
         """The position as it is told to a seat."""
@@ -73,9 +94,9 @@ class Post:
         }
         return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": told}
 
-    def side(self, seat: int) -> ToldGame:
+    def side(self, seat: int) -> SealedSide:
         """The game as this seat knows it."""
-        return ToldGame.of(self.standing(seat), "play.example", self.document(seat))
+        return SealedSide.of(self.standing(seat), "play.example", self.document(seat))
 
     def take(self, seat: int, letter: NextLetter) -> None:
         """Enter the steps of a letter."""

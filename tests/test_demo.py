@@ -7,13 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import demo_sealed
 import pytest
 from post_office import Trouble
 from referee import Die
 
+from pbem.match.sealed_documents import Place
 from pbem.player.sealed import Secrets, Vault
 from pbem.store.database import Database
 from pbem.store.vault import create_key
@@ -108,7 +108,7 @@ def test_the_search_finds_what_lies_about(tmp_path: Path) -> None:
     create_key(keys / "store.key", Die())
     Database(tmp_path / "store.sqlite").close()
     owner = Vault(tmp_path / "ann.secrets")
-    place: dict[str, Any] = {"server": "play.example", "match": "m1", "game": 1, "seat": 1, "player": "ann"}
+    place = Place("play.example", "m1", 1, 1, "ann")
     secrets = Secrets.begun(place, "MD Rv1 Rv2 Rv3", Die()).with_orders(1, "Rv1 mRv2")
     owner.keep(secrets)
     owner.keep_code("lusab babad gutih tugad mudof sakat")

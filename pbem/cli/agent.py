@@ -28,7 +28,7 @@ from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
 
 if TYPE_CHECKING:
-    from pbem.json_object import JsonObject
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["agent"]
 
@@ -85,18 +85,18 @@ def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
         if not table.send():
             pause = _AGAIN
         for standing in table.letters.matches.standings:
-            if standing.get("sealed"):
+            if standing.sealed:
                 _ask(table, standing, asked, once=once)
         if once:
             return
         typing = _wait(table, stop, pause, typing=typing)
 
 
-def _ask(table: Table, standing: JsonObject, asked: dict[str, object], *, once: bool) -> None:
+def _ask(table: Table, standing: MatchStanding, asked: dict[str, object], *, once: bool) -> None:
     """Ask for what has to be decided in a match, once."""
-    match = standing["match"]
+    match = standing.match
     unread = table.agent.held.unread(match)
-    where = (standing["phase"], standing["game"], standing["prev"], unread) if is_due(table, standing) else None
+    where = (standing.phase, standing.game, standing.prev, unread) if is_due(table, standing) else None
     if where is None or asked.get(match) == where:
         return
     asked[match] = where
@@ -105,7 +105,7 @@ def _ask(table: Table, standing: JsonObject, asked: dict[str, object], *, once: 
         click.echo(
             f"\n{match}: go on? pbem play take-back {match}" + ("" if once else f", or here: {match} --take-back")
         )
-    elif standing["phase"] == "playing" and "reveal" not in table.agent.owes(standing):
+    elif standing.phase == "playing" and "reveal" not in standing.owes:
         how = f"pbem play {match} ORDERS" if once else f"{match} ORDERS"
         click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
 

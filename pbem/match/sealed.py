@@ -7,34 +7,54 @@ the reveal shows whether it is true. Nothing here enters a transcript; the event
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Fault, Refused
 from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
-from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper, path, salt
-from pbem.match.sealed_game import HONEST, SILENT, Filed, Revealed, SealedGame
+from pbem.match.sealed_documents import (
+    NOTHING,
+    ORDERS,
+    SETUP,
+    Place,
+    hashed,
+    orders_paper,
+    paper,
+    path,
+    setup_paper,
+)
+from pbem.match.sealed_game import HONEST, SILENT, Filed, Revealed, SealedPlay
 from pbem.match.state import Submission
 from pbem.match.step import again
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pbem.games.sealed import Falsehood, Paper, SealedRules, Table
-    from pbem.match.sealed_game import Verdict
+    from pbem.games.sealed import Falsehood, Paper
+    from pbem.match.sealed_game import SealedGame, Verdict
     from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
 
-_Kept: TypeAlias = "tuple[str, Place, int, Mapping[str, str]]"
-"""Of a paper that its owner kept the name, the place, the turn and the head."""
-
-__all__ = ["Taken", "judge_reveal", "judge_steps", "place", "receipt_path", "refuse_paused", "seal", "verdict"]
+__all__ = [
+    "Taken",
+    "judge_lines",
+    "judge_reveal",
+    "judge_steps",
+    "place",
+    "receipt_path",
+    "refuse_paused",
+    "seal",
+    "under_way",
+    "verdict",
+    "write_step",
+]
 
 
 def place(match: Match, seat: int) -> Place:
@@ -101,77 +121,125 @@ def refuse_paused(match: Match, what: str) -> None:
 
 
 class Taken(NamedTuple):
-    """A judged step: how it will be filed, its paper, and the table after it."""
+    """A judged step: how it will be filed, its paper, and the game after it."""
 
     filed: Filed
     paper: str
-    """Empty for a commitment."""
-    table: Table
+    """Empty for a commitment, and if it was not told."""
+    play: SealedPlay
 
 
-def judge_steps(match: Match, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> list[Taken]:
+def under_way(match: Match) -> SealedPlay:
+    """The sealed game of a match, as steps are judged."""
+    assert match.sealed_rules is not None
+    assert match.sealed_game is not None
+    where = match.server, match.id, match.game
+    return SealedPlay(match.sealed_rules, *where, match.names, match.rules_hash, match.sealed_game, match.table)
+
+
+def judge_steps(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> list[Taken]:
     """The steps of a letter, in order: all that its seat owes, or the first of them. Raises `Refused`.
 
-    `mail` is the hash of the letter, `letter` its future path in the bundle.
+    `mail` is the hash of the letter, `letter` its future path in the bundle. That it names this server, game and
+    player is checked elsewhere. Without `prev` what follows from it is not judged: the head that a letter cites is
+    not told to the other players, but is in the signed text.
     """
-    judge = _StepJudge(match, seat, form, mail, letter)
+    judge = _StepJudge(play, seat, form.prev, mail, letter)
+    judge.demand_now(form)
     taken = [judge.take(section) for section in form.request.sections if section.name != "note"]
     if not taken:
         raise Refused(Fault("step", None, judge.due()))
     return taken
 
 
-class _StepJudge:
-    """A letter's steps being judged, each on the table after the step before it."""
+def judge_lines(play: SealedPlay, seat: int, step: str, text: str) -> Taken:
+    """A step of which only the lines are told, as letters tell those of turns long past. Raises `Refused`."""
+    return _StepJudge(play, seat).take_lines(step, text)
 
-    def __init__(self, match: Match, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> None:
-        assert match.sealed_rules is not None
-        assert match.sealed_game is not None
-        self.match, self.seat, self.form = match, seat, form
-        self.mail, self.letter = mail, letter
-        self.rules: SealedRules = match.sealed_rules
-        self.game: SealedGame = match.sealed_game
-        self.table: Table = match.table
+
+def write_step(
+    play: SealedPlay, seat: int, step: str, own: Mapping[str, str], lines: Iterable[str]
+) -> tuple[Mapping[str, str], str]:
+    """The head and the text of the paper of a step: `own` has the values that do not follow from what was told."""
+    return _StepJudge(play, seat).written(step, own, tuple(lines))
+
+
+class _StepJudge:
+    """A letter's steps being judged, each in the game after the step before it."""
+
+    def __init__(
+        self, play: SealedPlay, seat: int, prev: str | None = None, mail: str = "", letter: str = ""
+    ) -> None:
+        self.play, self.seat = play, seat
+        self.prev, self.mail, self.letter = prev, mail, letter
 
     def due(self) -> Phrase:
         """What a letter of this seat should bring now."""
-        owed = self.rules.owed(self.table, self.seat)
+        owed = self.play.rules.owed(self.play.table, self.seat)
         if not owed:
             return Phrase("nothing is due from you: the match waits for another player")
         return Phrase("what is due from you: {steps}", steps=", ".join(f"`{step}`" for step in owed))
 
+    def demand_now(self, form: SignedForm[TakeSteps]) -> None:
+        """Refuse a letter if nothing is due; one of another turn; one that cites a head from before it was due."""
+        if not self.play.rules.owed(self.play.table, self.seat):
+            raise Refused(Fault("step", None, self.due()))
+        printed = self.play.game.printed.get(self.seat, ())
+        prev = self.prev if self.prev in {None, *printed} else (NOTHING, *printed)[-1]
+        faults = [
+            Fault(key, f"{key} {given}", Phrase("wrong `{key}`; expected {value}", key=key, value=value))
+            for key, value in {"turn": self.play.table.turn, "prev": prev}.items()
+            if (given := getattr(form, key)) != value
+        ]
+        if faults:
+            raise Refused(*faults)
+
     def take(self, section: Section) -> Taken:
-        step, turn = section.name, self.table.turn
-        if step not in self.rules.owed(self.table, self.seat)[:1]:
-            raise Refused(Fault("step", step, self.due()))
-        lines = self.rules.judge(self.table, self.seat, step, section.text)
+        step = section.name
+        lines = self._lines(step, section.text)
         if step == COMMIT:
-            filed = self._filed(step, lines, {}, section.words[0], "")
-            written = ""
-        else:
-            kind = self.rules.papers[step]
-            values = self._values(kind, step, section.words)
-            where = place(self.match, self.seat)
-            written = paper(kind.name, where, turn, values, lines)
-            self._opens(kind, step, hashed(written))
-            before = [one for one in self.game.of(self.seat, turn) if one.step == step]
-            filed = self._filed(step, lines, values, hashed(written), path(kind.name, where, turn, len(before) + 1))
+            return self._enter(step, lines, {}, section.words[0], "")
+        values, written = self.written(step, self._said(step, section.words), lines)
+        self._demand_opened(step, hashed(written))
+        return self._enter(step, lines, values, hashed(written), written)
+
+    def take_lines(self, step: str, text: str) -> Taken:
+        return self._enter(step, self._lines(step, text), {}, "", "")
+
+    def written(self, step: str, own: Mapping[str, str], lines: Sequence[str]) -> tuple[Mapping[str, str], str]:
+        """The head of a step's paper, and the paper."""
+        kind = self.play.rules.papers[step]
+        known = self._known(kind)
+        values = {head: own.get(head) or known[head] for head in kind.heads}
+        return values, paper(kind.name, self.play.place(self.seat), self.play.table.turn, values, lines)
+
+    def _lines(self, step: str, text: str) -> tuple[str, ...]:
+        """The canonical lines of a step, which must be the first that is owed."""
+        if step not in self.play.rules.owed(self.play.table, self.seat)[:1]:
+            raise Refused(Fault("step", step, self.due()))
+        return self.play.rules.judge(self.play.table, self.seat, step, text)
+
+    def _enter(
+        self, step: str, lines: tuple[str, ...], values: Mapping[str, str], sha256: str, written: str
+    ) -> Taken:
+        play, turn, where = self.play, self.play.table.turn, ""
+        if step != COMMIT:
+            before = [one for one in play.game.of(self.seat, turn) if one.step == step]
+            where = path(play.rules.papers[step].name, play.place(self.seat), turn, len(before) + 1)
+        brought = self.mail, self.letter, self.prev or ""
+        filed = Filed(turn, self.seat, step, lines, values, sha256, where, *brought)
         # A copy: what is filed in the end, with its entry, grows out of those of the match.
-        self.game = replace(self.game, steps=Grown((*self.game.steps, filed)))
-        self.table = self.rules.enter(self.table, self.seat, step, lines)
-        return Taken(filed, written, self.table)
+        game = replace(play.game, steps=Grown((*play.game.steps, filed)))
+        self.play = replace(play, game=game, table=play.rules.enter(play.table, self.seat, step, lines))
+        return Taken(filed, written, self.play)
 
-    def _filed(self, step: str, lines: tuple[str, ...], values: Mapping[str, str], sha256: str, where: str) -> Filed:
-        prev = str(self.form.prev)
-        return Filed(self.table.turn, self.seat, step, lines, values, sha256, where, self.mail, self.letter, prev)
-
-    def _values(self, kind: Paper, step: str, words: tuple[str, ...]) -> dict[str, str]:
-        """The head of the paper: the known values, and those in the letter, which must agree with the known ones."""
+    def _said(self, step: str, words: tuple[str, ...]) -> Mapping[str, str]:
+        """The values in the letter, which must agree with the known ones."""
+        kind = self.play.rules.papers[step]
         if len(words) != len(kind.values):
             wanted = Phrase("`{step}` begins with {values}", step=step, values=" ".join(kind.values).upper())
             raise Refused(Fault("step", " ".join((step, *words))[:80], wanted))
-        said = dict(zip(kind.values, words, strict=True))
-        known = self._known(kind)
+        said, known = dict(zip(kind.values, words, strict=True)), self._known(kind)
         faults = [
             Fault("step", word, Phrase("wrong `{key}`; expected {value}", key=head, value=known[head]))
             for head, word in said.items()
@@ -179,33 +247,35 @@ class _StepJudge:
         ]
         if faults:
             raise Refused(*faults)
-        return {head: said.get(head) or known[head] for head in kind.heads}
+        return said
 
-    def _known(self, kind: Paper) -> dict[str, str]:
+    def _known(self, kind: Paper) -> Mapping[str, str]:
         """The heads of the paper that follow from what was told."""
-        turn = self.table.turn
-        committed = self.game.committed(self.seat, turn)
-        cited = [one.paper for one in self.game.of(3 - self.seat, turn) if one.step in kind.to]
-        own = [one.paper for one in self.game.of(self.seat, turn) if one.step == "open"]
+        game, turn = self.play.game, self.play.table.turn
+        committed = game.committed(self.seat, turn)
+        after = committed.prev if committed else self.prev
+        cited = [one.paper for one in game.of(3 - self.seat, turn) if one.step in kind.to]
+        own = [one.paper for one in game.of(self.seat, turn) if one.step == "open"]
         return {
-            "rules": self.match.rules_hash,
-            "setup": self.game.commitments[self.seat],
-            "after": committed.prev if committed else str(self.form.prev),
+            "rules": self.play.terms,
+            "setup": game.commitments[self.seat],
+            **({"after": after} if after else {}),
             "to": next(iter(cited), NOTHING),
             "own": next(iter(own), NOTHING),
         }
 
-    def _opens(self, kind: Paper, step: str, sha256: str) -> None:
+    def _demand_opened(self, step: str, sha256: str) -> None:
         """Refuse a paper other than the one to which its seat has committed."""
-        if kind.name == SETUP:
-            committed: str | None = self.game.commitments[self.seat]
+        if self.play.rules.papers[step].name == SETUP:
+            committed = self.play.game.commitments[self.seat]
+            says = Phrase("it is another setup than the one committed to, {committed}", committed=committed)
         else:
-            commitment = self.game.committed(self.seat, self.table.turn)
-            committed = commitment.paper if commitment else None
-        if committed not in (None, sha256):
+            commitment = self.play.game.committed(self.seat, self.play.table.turn)
+            committed = commitment.paper if commitment else sha256
             says = Phrase(
                 "this paper has the hash {hash}, and you committed to {committed}", hash=sha256, committed=committed
             )
+        if committed != sha256:
             raise Refused(Fault("step", step, says))
 
 
@@ -224,9 +294,9 @@ def judge_reveal(match: Match, seat: int, form: SignedForm[Reveal]) -> tuple[Rev
         faults += refused.faults
     commitment = match.sealed_game.commitments[seat]
     for turn, expected in named_orders(match.sealed_game, seat):
-        head = {"setup": commitment, "salt": salt(seed, where, turn, ORDERS)}
+        write = partial(orders_paper, seed, where, turn, commitment)
         try:
-            opened = _orders_opened((ORDERS, where, turn, head), expected, found.get((ORDERS, str(turn))))
+            opened = _orders_opened(write, turn, expected, found.get((ORDERS, str(turn))))
         except Refused as refused:
             faults += refused.faults
         else:
@@ -240,20 +310,19 @@ def _setup_opened(match: Match, where: Place, seed: bytes, text: str) -> tuple[s
     """The setup that a seat committed to, and its paper; raises `Refused` for another one."""
     assert match.sealed_game is not None
     commitment = match.sealed_game.commitments[where.seat]
-    head = {"rules": match.rules_hash, "salt": salt(seed, where, 0, SETUP)}
-    found = _opened((SETUP, where, 0, head), commitment, _setups(match, where.seat, text))
+    write = partial(setup_paper, seed, where, match.rules_hash)
+    found = _opened(write, commitment, _setups(match, where.seat, text))
     if found is None:
         says = Phrase("seed and setup are not those that you committed to with {hash}", hash=commitment)
         raise Refused(Fault("reveal", "setup", says))
     return found
 
 
-def _orders_opened(what: _Kept, expected: str, text: str | None) -> tuple[str, str]:
+def _orders_opened(write: Callable[[str], str], turn: int, expected: str, text: str | None) -> tuple[str, str]:
     """The orders of a turn whose paper has this hash, and that paper; raises `Refused` for others."""
-    turn = what[2]
     if text is None:
         raise Refused(Fault("reveal", None, Phrase("the orders of turn {turn} are missing", turn=turn)))
-    found = _opened(what, expected, _texts(text))
+    found = _opened(write, expected, _texts(text))
     if found is None:
         says = Phrase(
             "the orders of turn {turn} are not those that you committed to with {hash}", turn=turn, hash=expected
@@ -269,10 +338,10 @@ def named_orders(game: SealedGame, seat: int) -> Iterator[tuple[int, str]]:
             yield filed.turn, filed.values[ORDERS]
 
 
-def _opened(what: _Kept, expected: str, texts: Iterator[str]) -> tuple[str, str] | None:
+def _opened(write: Callable[[str], str], expected: str, texts: Iterator[str]) -> tuple[str, str] | None:
     """Of several texts that a letter may mean, the one whose paper has this hash, and that paper."""
     for text in texts:
-        written = paper(*what, text.split("\n") if text else [])
+        written = write(text)
         if hashed(written) == expected:
             return text, written
     return None

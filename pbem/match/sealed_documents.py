@@ -17,7 +17,19 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["NOTHING", "ORDERS", "SETUP", "Place", "hashed", "lines_of", "paper", "path", "salt"]
+__all__ = [
+    "NOTHING",
+    "ORDERS",
+    "SETUP",
+    "Place",
+    "hashed",
+    "lines_of",
+    "orders_paper",
+    "paper",
+    "path",
+    "salt",
+    "setup_paper",
+]
 
 SETUP, ORDERS = "setup", "orders"
 """The papers that stay with their owner where the game does not open them before its end."""
@@ -51,7 +63,7 @@ def salt(seed: bytes, place: Place, turn: int, what: str) -> str:
 def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: Sequence[str]) -> str:
     """A paper: its name, such as `strikes`, the hashes and the salt in its head, in their order, and its lines.
 
-    A setup's has `rules` and `salt`, and no turn; that of orders has `setup`, the commitment, and `salt`.
+    A setup's has no turn.
     """
     head = {
         "server": place.server,
@@ -65,6 +77,18 @@ def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: 
     return "\n".join(
         [f"pbem sealed {name} 1", *(f"{key} {value}" for key, value in head.items()), name, *lines, "end\n"]
     )
+
+
+def setup_paper(seed: bytes, place: Place, rules: str, text: str) -> str:
+    """The paper of a setup, with the hash of the terms: its owner commits to it, and opens it at the end."""
+    values = {"rules": rules, "salt": salt(seed, place, 0, SETUP)}
+    return paper(SETUP, place, 0, values, text.split("\n") if text else ())
+
+
+def orders_paper(seed: bytes, place: Place, turn: int, setup: str, text: str) -> str:
+    """The paper of a turn's orders, with the commitment to the setup."""
+    values = {"setup": setup, "salt": salt(seed, place, turn, ORDERS)}
+    return paper(ORDERS, place, turn, values, text.split("\n") if text else ())
 
 
 def lines_of(paper: str, name: str) -> str:

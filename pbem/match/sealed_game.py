@@ -1,7 +1,8 @@
 """The state of a sealed game: what the players committed to, what they told, and why they have to reveal.
 
-Everything here is public: all players were told it. Nothing is judged here; `match.sealed` and
-the events `sealed`, `step`, `reveal` and `verdict` advance it. Implements docs/bundle.md, "Sealed matches".
+Everything here is public: all players were told it, and their programs have the same. Nothing is judged here;
+`match.sealed` and the events `sealed`, `step`, `reveal` and `verdict` advance it. Implements docs/bundle.md, "Sealed
+matches".
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import msgspec
 
 from pbem.games.sealed import Falsehood, Step
 from pbem.grown import Grown
+from pbem.match.sealed_documents import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.games import Result
+    from pbem.games.sealed import SealedRules, Table
 
-__all__ = ["HONEST", "SILENT", "Ending", "Filed", "Revealed", "SealedGame", "Verdict"]
+__all__ = ["HONEST", "SILENT", "Ending", "Filed", "Revealed", "SealedGame", "SealedPlay", "Verdict"]
 
 HONEST, SILENT = "honest", "not revealed"
 
@@ -37,7 +40,7 @@ class Filed(msgspec.Struct, frozen=True):
     values: Mapping[str, str]
     """The hashes and the salt of the paper's head, by name; none of a commitment."""
     paper: str
-    """SHA-256 of the paper; of a commitment, of that to which it commits."""
+    """SHA-256 of the paper; of a commitment, of that to which it commits. Empty if it was not told."""
     path: str
     """Where the paper lies in the bundle; empty for a commitment."""
     mail: str
@@ -45,7 +48,7 @@ class Filed(msgspec.Struct, frozen=True):
     letter: str
     """Where the letter lies in the bundle."""
     prev: str
-    """The head that the letter cites."""
+    """The head that the letter cites; empty if it was not told."""
     seq: int = 0
     head: str = ""
     """The number of its entry, and the head of the transcript after it."""
@@ -90,12 +93,12 @@ class SealedGame(msgspec.Struct, frozen=True):
     ending: Ending | None = None
     reveals: Mapping[int, Revealed] = msgspec.field(default_factory=dict)
 
-    def of(self, seat: int, turn: int | None = None) -> Iterator[Filed]:
-        """The steps of a seat in all turns or in one, the latest first."""
+    def of(self, seat: int, turn: int) -> Iterator[Filed]:
+        """The steps of a seat in the turn that is due, the latest first."""
         for filed in reversed(self.steps):
-            if turn is not None and filed.turn < turn:  # those before it are of earlier turns, too
+            if filed.turn < turn:
                 return
-            if filed.seat == seat and turn in (None, filed.turn):
+            if filed.seat == seat:
                 yield filed
 
     def committed(self, seat: int, turn: int) -> Filed | None:
@@ -106,3 +109,22 @@ class SealedGame(msgspec.Struct, frozen=True):
     def told(self) -> list[Step]:
         """The steps as the rules know them."""
         return [Step(filed.turn, filed.seat, filed.step, filed.lines) for filed in self.steps]
+
+
+class SealedPlay(msgspec.Struct, frozen=True):
+    """A sealed game at one moment: what a step is judged by, alike at the server, in a verifier, and by a player."""
+
+    rules: SealedRules
+    server: str
+    match: str
+    number: int
+    """Which game of the match it is."""
+    players: tuple[str, ...]
+    terms: str
+    """The hash of the agreed terms."""
+    game: SealedGame
+    table: Table
+
+    def place(self, seat: int) -> Place:
+        """The place of a seat's papers."""
+        return Place(self.server, self.match, self.number, seat, self.players[seat - 1])

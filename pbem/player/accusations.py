@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pbem.match.transcript import written
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Changed, Contradiction
-from pbem.player.signed_steps import Unread
+from pbem.player.signed_texts import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

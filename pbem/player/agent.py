@@ -17,6 +17,7 @@ import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
+from pbem.match.sealed_documents import Place
 from pbem.match.transcript import canonical
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event
@@ -24,8 +25,8 @@ from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.memory import may_repeat
 from pbem.player.sealed import BadNote, Code, Secrets
-from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedState, ToldGame, commitment
-from pbem.player.signed_steps import Unread
+from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedSide, SealedState, commitment
+from pbem.player.signed_texts import Unread
 from pbem.player.told_checks import (
     check_agreed,
     check_own,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Sent
     from pbem.player.sealed import Vault
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["POINTS", "Agent", "Shown"]
 
@@ -86,9 +88,9 @@ class Agent:
         self.held = Accusations(self.memory)
         self._random = random
         self._at = failpoint
-        self._games: dict[str, tuple[JsonObject, ToldGame]] = {}
+        self._games: dict[str, tuple[JsonObject, SealedSide]] = {}
         """By match the file that told of its game last, and what that says."""
-        self._passed: dict[str, ToldGame] = {}
+        self._passed: dict[str, SealedSide] = {}
         """By match what was checked last, and held."""
 
     # The six words.
@@ -123,7 +125,7 @@ class Agent:
         """
         found = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
-            if self.letters.matches.standing(match).get("sealed") and not self.held.accused(match):
+            if self.letters.matches.standing(match).sealed and not self.held.accused(match):
                 found += self._judge(match, now)
         return found
 
@@ -150,20 +152,20 @@ class Agent:
         """
         with self.memory.transaction():
             self.held.take_back(match)
-            forget_told(self.memory, match, self.letters.matches.standing(match)["game"])
+            forget_told(self.memory, match, self.letters.matches.standing(match).game)
         return self._judge(match, now)
 
-    def _check(self, standing: JsonObject) -> None:
+    def _check(self, standing: MatchStanding) -> None:
         """Compare what the last letters tell with everything known; raises `Contradiction`, `Impossible`."""
-        match = standing["match"]
-        if standing["phase"] == "setup":
+        match = standing.match
+        if standing.phase == "setup":
             with self.held.unless_taken_back(match):
                 check_agreed(self.letters, standing, self._asked(standing).terms)
-        if standing["phase"] != "playing":
+        if standing.phase != "playing":
             self.held.read(match)
             return
         game = self.game(standing)
-        if game.prev != standing["prev"] and game.told.owes:
+        if game.prev != standing.prev and game.told.owes:
             raise Impossible("a letter about it has not come")
         with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing)
@@ -179,42 +181,41 @@ class Agent:
 
     # How things stand.
 
-    def game(self, standing: JsonObject) -> ToldGame:
+    def game(self, standing: MatchStanding) -> SealedSide:
         """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
-        position = self.letters.matches.sealed_position(standing["match"])
+        position = self.letters.matches.sealed_position(standing.match)
         if position is None:
-            raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
-        known = self._games.get(standing["match"])
+            raise Impossible(f"The letter that brings game {standing.game} of {standing.match} has not come.")
+        known = self._games.get(standing.match)
         if known is None or known[0] != position:
-            known = self._games[standing["match"]] = position, ToldGame.of(standing, self._server, position)
+            known = self._games[standing.match] = position, SealedSide.of(standing, self._server, position)
         return known[1]
 
     @property
     def _server(self) -> str:
         return self.letters.party.server
 
-    def _asked(self, standing: JsonObject) -> SealedState:
-        """The data of the letter that asks for the setup."""
-        return SealedState.read(self.letters.matches.setup_asked(standing["match"]).get("sealed"))
+    def _place(self, standing: MatchStanding) -> Place:
+        """The place of our papers in the current game."""
+        return Place(self._server, standing.match, standing.game, standing.seat, standing.player)
 
-    def owes(self, standing: JsonObject) -> Sequence[str]:
-        """The steps that this player owes now."""
-        found: Sequence[str] = standing["sealed"]["owes"].get(str(standing["seat"]), ())
-        return found if not standing["paused"] else ()
+    def _asked(self, standing: MatchStanding) -> SealedState:
+        """The data of the letter that asks for the setup."""
+        return SealedState.read(self.letters.matches.setup_asked(standing.match).get("sealed"))
 
     def shown(self, match: str) -> Shown:
         """The state of the game, including own secrets; raises `Contradiction`, `Impossible`, `Refused`."""
         standing = self.letters.matches.standing(match)
         game = self.game(standing)
         secrets = self._demanded(standing, game)
-        found = game.letter(secrets, standing["prev"])
+        found = game.letter(secrets, standing.prev)
         # What is on its way is owed no more, though the server tells of it later than of what others sent.
         said = self._alive("step", match, _place(game)) is not None
-        asked = isinstance(found, OrdersAsked) and bool(self.owes(standing)) and not said
+        asked = isinstance(found, OrdersAsked) and bool(standing.owes) and not said
         if isinstance(found, OrdersAsked):
             own, table = found.own, found.table
         else:
-            own, table = game.own(secrets), game.table
+            own, table = game.own(game.play, secrets), game.table
         view, reports = json.loads(canonical([game.rules.own_view(own, table), list(table.played)]))
         return Shown(game.options, table.turn, asked, view, reports)
 
@@ -222,14 +223,14 @@ class Agent:
         """Whether its player has something to decide: a setup, orders, or whether to go on."""
         standing = self.letters.matches.standing(match)
         try:
-            if self.held.accused(match) or not self.owes(standing):
+            if self.held.accused(match) or not standing.owes:
                 return False
             if self.held.unread(match):
                 return True
-            if standing["phase"] == "setup":
+            if standing.phase == "setup":
                 return self._committed(standing) is None and self._setup_to_send(standing) is None
-            if self.owes(standing)[0] == "reveal":
-                return not self._alive("reveal", match, f"game {standing['game']}") and not self._is_over(standing)
+            if standing.owes[0] == "reveal":
+                return not self._alive("reveal", match, f"game {standing.game}") and not self._is_over(standing)
             return self.shown(match).asked
         except (Impossible, Contradiction, Refused):
             return False
@@ -244,34 +245,34 @@ class Agent:
                 continue
             try:
                 with self.vault.alone():
-                    sent = self._act(self.letters.matches.standing(standing["match"]), now)
+                    sent = self._act(self.letters.matches.standing(standing.match), now)
             except (Impossible, Contradiction) as error:
-                log.warning("%s: %s", standing["match"], error)
+                log.warning("%s: %s", standing.match, error)
                 continue
             if sent is not None:
                 prepared.append(sent)
         return prepared
 
-    def _is_due(self, standing: JsonObject) -> bool:
-        return bool(standing.get("sealed") and standing["phase"] in {"setup", "playing"} and self.owes(standing))
+    def _is_due(self, standing: MatchStanding) -> bool:
+        return bool(standing.sealed and standing.phase in {"setup", "playing"} and standing.owes)
 
-    def _act(self, standing: JsonObject, now: datetime) -> Sent | None:
+    def _act(self, standing: MatchStanding, now: datetime) -> Sent | None:
         if not self._is_due(standing):
             return None  # another program of the same player's was first
-        self._demand_unaccused(standing["match"])
-        if standing["phase"] == "setup":
+        self._demand_unaccused(standing.match)
+        if standing.phase == "setup":
             secrets = self._setup_to_send(standing)
             if secrets is None:
                 return None
             self._demand_unrefused(standing, "seal", _setup_place(standing), now)
             return self._seal(standing, secrets, now)
-        if self.owes(standing)[0] == "reveal":
+        if standing.owes[0] == "reveal":
             return self._reveal(standing, now) if self._is_over(standing) else None
         game = self._checked(standing)
         secrets = self._demanded(standing, game)
-        if secrets != self.vault.secrets(standing["match"], standing["game"]):
+        if secrets != self.vault.secrets(standing.match, standing.game):
             self._keep(secrets)  # another machine went on, and its note came back
-        found = game.letter(secrets, standing["prev"])
+        found = game.letter(secrets, standing.prev)
         if not isinstance(found, NextLetter):
             return None
         self._demand_unrefused(standing, "step", _place(game), now)
@@ -288,17 +289,16 @@ class Agent:
                 return self._seal(standing, before, now)
             if before is not None and self._committed(standing):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
-            place = {**standing, "server": self._server}
-            secrets = Secrets.begun(place, judged.text, self._random)
+            secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
             return self._seal(standing, secrets, now)
 
     def judge_orders(self, match: str, text: str) -> Judged:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         standing = self.letters.matches.standing(match)
-        game, seat = self.game(standing), standing["seat"]
+        game, seat = self.game(standing), standing.seat
         asked = self._asking(standing, game, self._demanded(standing, game))
-        found, judge = game.rules.order(asked.own, text), rules(game.game)
+        found, judge = game.rules.order(asked.own, text), rules(standing.rules)
         state = judge.recalled(game.rules.own_view(asked.own, asked.table), seat)
         return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
@@ -312,57 +312,57 @@ class Agent:
             asked = self._asking(standing, game, secrets)
             canonical = game.rules.order(asked.own, text)
             secrets = secrets.with_orders(asked.table.turn, canonical)
-            found = game.letter(secrets, standing["prev"])
+            found = game.letter(secrets, standing.prev)
             if not isinstance(found, NextLetter):
                 raise Impossible(f"It is not your move in {match}.")
             return self._step(standing, game, found, now)
 
-    def _asking(self, standing: JsonObject, game: ToldGame, secrets: Secrets) -> OrdersAsked:
+    def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """What has to be decided; orders that are in no letter yet may be decided again. Raises `Impossible`."""
-        match = standing["match"]
+        match = standing.match
         sent = self._alive("step", match, _place(game))
         if sent is not None:
             raise Impossible(f"What you owe in {match} is signed, and cannot be changed.")
-        if not self.owes(standing):
+        if not standing.owes:
             raise Impossible(f"It is not your move in {match}.")
-        found = game.letter(secrets, standing["prev"])
+        found = game.letter(secrets, standing.prev)
         if isinstance(found, NextLetter):
-            found = game.letter(secrets.without_orders(found.ordered), standing["prev"])
+            found = game.letter(secrets.without_orders(found.ordered), standing.prev)
         if not isinstance(found, OrdersAsked):
             raise Impossible(f"There is nothing to order in {match} now: `pbem play` answers by itself.")
         return found
 
-    def _step(self, standing: JsonObject, game: ToldGame, letter: NextLetter, now: datetime) -> Sent:
-        match, place = standing["match"], _place(game)
+    def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> Sent:
+        match, place = standing.match, _place(game)
         if (sent := self._alive("step", match, place)) is not None:
             return self.letters.outbox.again(sent)
         self._keep(letter.secrets)
         note = self._note(letter.secrets)
         return self.letters.step(match, place, letter.turn, letter.sections, note, now)
 
-    def _seal(self, standing: JsonObject, secrets: Secrets, now: datetime) -> Sent:
-        match, place = standing["match"], _setup_place(standing)
+    def _seal(self, standing: MatchStanding, secrets: Secrets, now: datetime) -> Sent:
+        match, place = standing.match, _setup_place(standing)
         if (sent := self._committed(standing)) is not None:
             return self.letters.outbox.again(sent)
         self._check(standing)
         value = commitment(self._asked(standing).terms, secrets)
         return self.letters.seal(match, place, value, self._note(secrets), now)
 
-    def _reveal(self, standing: JsonObject, now: datetime) -> Sent:
-        match, place = standing["match"], f"game {standing['game']}"
+    def _reveal(self, standing: MatchStanding, now: datetime) -> Sent:
+        match, place = standing.match, f"game {standing.game}"
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.outbox.again(sent)
         self._demand_unrefused(standing, "reveal", place, now)
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
-    def _is_over(self, standing: JsonObject) -> bool:
+    def _is_over(self, standing: MatchStanding) -> bool:
         """Whether the game has ended by what was told and checked, or by a resignation signed here or by the other.
 
         Anything else is the server's word alone, and a server in league with the opponent would like to see the
         secrets.
         """
-        match, place = standing["match"], f"; game {standing['game']} "
+        match, place = standing.match, f"; game {standing.game} "
         resigned = [
             sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
         ]
@@ -377,28 +377,28 @@ class Agent:
         self._demand_unaccused(match)
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
-            if self.owes(standing)[:1] != ["reveal"]:
+            if standing.owes[:1] != ["reveal"]:
                 raise Impossible(f"Nothing is to be revealed in {match} now.")
             with suppress(Unread):
                 self._check(standing)
             return self._reveal(standing, now)
 
-    def _committed(self, standing: JsonObject) -> Sent | None:
+    def _committed(self, standing: MatchStanding) -> Sent | None:
         """The commitment to a setup that stands, or is on its way; what is asked for again was withdrawn."""
-        sent = self._alive("seal", standing["match"], _setup_place(standing))
-        return None if sent is not None and sent.state == "done" and self.owes(standing) else sent
+        sent = self._alive("seal", standing.match, _setup_place(standing))
+        return None if sent is not None and sent.state == "done" and standing.owes else sent
 
     def _alive(self, command: str, match: str, place: str) -> Sent | None:
         """The letters prepared there that were not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None
 
-    def _demand_unrefused(self, standing: JsonObject, command: str, place: str, now: datetime) -> None:
+    def _demand_unrefused(self, standing: MatchStanding, command: str, place: str, now: datetime) -> None:
         """Raise if the same was refused in the present state, and not long ago."""
         refused = [
             sent
-            for sent in self.memory.sent(command, standing["match"], place)
-            if sent.state == "refused" and f"\nprev {standing['prev']}\n" in sent.form
+            for sent in self.memory.sent(command, standing.match, place)
+            if sent.state == "refused" and f"\nprev {standing.prev}\n" in sent.form
         ]
         if refused and not may_repeat(refused, now):
             faults = "; ".join(json.loads(refused[-1].faults))
@@ -408,7 +408,7 @@ class Agent:
         self.vault.keep(secrets)
         self._at("secrets kept")
 
-    def _checked(self, standing: JsonObject) -> ToldGame:
+    def _checked(self, standing: MatchStanding) -> SealedSide:
         """The game, once everything told about it is checked; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
@@ -428,50 +428,49 @@ class Agent:
             log.warning("%s: the game is too long for a note: keep a copy of its secrets", secrets.match)
         return note
 
-    def _setup(self, standing: JsonObject) -> Secrets | None:
+    def _setup(self, standing: MatchStanding) -> Secrets | None:
         """The secrets of a game whose setup is due: those of the vault, or of the note that came back."""
-        found = self.vault.secrets(standing["match"], standing["game"])
+        found = self.vault.secrets(standing.match, standing.game)
         return found or self._noted(standing, self._asked(standing).note)
 
-    def _setup_to_send(self, standing: JsonObject) -> Secrets | None:
+    def _setup_to_send(self, standing: MatchStanding) -> Secrets | None:
         """The same, unless its player withdrew it, who is asked then whether it is still the one."""
-        withdrawn = self._alive("seal", standing["match"], _setup_place(standing)) and not self._committed(standing)
+        withdrawn = self._alive("seal", standing.match, _setup_place(standing)) and not self._committed(standing)
         return None if withdrawn else self._setup(standing)
 
-    def _demanded(self, standing: JsonObject, game: ToldGame) -> Secrets:
+    def _demanded(self, standing: MatchStanding, game: SealedSide) -> Secrets:
         found = self._secrets(standing, game)
         if found is None:
             raise Impossible(
-                f"Your secrets of {standing['match']} are not on this machine, and its six words open no note."
+                f"Your secrets of {standing.match} are not on this machine, and its six words open no note."
                 " Take over those that you wrote down: pbem play words WORD WORD ..."
             )
         return found
 
-    def _secrets(self, standing: JsonObject, game: ToldGame) -> Secrets | None:
+    def _secrets(self, standing: MatchStanding, game: SealedSide) -> Secrets | None:
         """The secrets that agree with what was told: of the vault, or of the note, if another machine went on."""
-        kept = self.vault.secrets(standing["match"], standing["game"])
+        kept = self.vault.secrets(standing.match, standing.game)
         if kept is not None and game.agrees(kept):
             return kept
         noted = self._noted(standing, game.told.note)
         return noted if noted is not None and game.agrees(noted) else None
 
-    def _noted(self, standing: JsonObject, note: str | None) -> Secrets | None:
+    def _noted(self, standing: MatchStanding, note: str | None) -> Secrets | None:
         words = self.vault.code()
         if not note or not words:
             return None
-        place = {name: standing[name] for name in ("match", "game", "seat", "player")}
         try:
-            return Code(words, self._random).opened(note, {**place, "server": self._server})
+            return Code(words, self._random).opened(note, self._place(standing))
         except BadNote as error:
-            log.warning("%s: %s", standing["match"], error)
+            log.warning("%s: %s", standing.match, error)
             return None
 
 
-def _place(game: ToldGame) -> str:
+def _place(game: SealedSide) -> str:
     """The place of a letter of ours: after this many of our steps in this game."""
     own = sum(step.seat == game.place.seat for step in game.told.steps)
     return f"game {game.place.game} turn {game.table.turn} step {own + 1}"
 
 
-def _setup_place(standing: JsonObject) -> str:
-    return f"game {standing['game']}"
+def _setup_place(standing: MatchStanding) -> str:
+    return f"game {standing.game}"

@@ -19,10 +19,10 @@ from pbem.player.opponent import STRATEGIES, strategy
 from pbem.player.opponent.chance import Chance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Sequence, Set
 
-    from pbem.json_object import JsonObject
     from pbem.match.terms import Terms
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["Game", "Limits", "Reason", "Settings", "load"]
 
@@ -110,8 +110,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not self.games:
             raise ValueError(f"no game is accepted: write a table such as [games.{next(iter(STRATEGIES))}]")
 
-    def faults(self, terms: Terms, standing: JsonObject, others: Sequence[JsonObject]) -> Iterator[Reason]:
-        """Why a proposal is beyond the limits, given these matches of ours."""
+    def faults(
+        self, terms: Terms, seat: int, people: Set[str | None], others: Sequence[MatchStanding]
+    ) -> Iterator[Reason]:
+        """Why a proposal of a seat against these people is beyond the limits, given these matches of ours."""
         game = self.games.get(terms.game)
         if game is None:
             yield "game"
@@ -120,15 +122,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield "options"
         if not self.play.allows(terms.pace):
             yield "pace"
-        taken = [one for one in others if one["phase"] in _RUNNING or (one["phase"], one["accepted"]) == _AGREED]
+        taken = [one for one in others if one.phase in _RUNNING or (one.phase, one.accepted) == _AGREED]
         if len(taken) >= self.play.matches:
             yield "all"
-        people = {name for name in standing["players"] if name != standing["player"]}
-        each = [sum(name in one["players"] for one in taken) for name in people]
+        each = [sum(name in one.players for one in taken) for name in people]
         if any(number >= self.play.matches_each for number in each):
             yield "person"
         try:
-            strategy(terms.game).setup(game.level, Chance(_TRIAL), terms.first_options(), standing["seat"])
+            strategy(terms.game).setup(game.level, Chance(_TRIAL), terms.first_options(), seat)
         except ValueError:
             yield "setup"
 

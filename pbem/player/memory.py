@@ -16,7 +16,10 @@ from email import message_from_bytes
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from pbem.durable import make_folder
+from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -230,21 +233,20 @@ class Memory:
 
     # Matches.
 
-    def standing(self, match: str) -> tuple[str, JsonObject] | None:
+    def standing(self, match: str) -> tuple[str, MatchStanding] | None:
         """How a match stands, by the newest bulletin, and the time of that."""
         row = self._database.execute("SELECT time, standing FROM matches WHERE id = ?", (match,)).fetchone()
-        return (str(row[0]), json.loads(row[1])) if row else None
+        return (str(row[0]), msgspec.json.decode(row[1], type=MatchStanding)) if row else None
 
-    def standings(self) -> list[JsonObject]:
+    def standings(self) -> list[MatchStanding]:
         """How all matches stand, by their numbers."""
         rows = self._database.execute("SELECT standing FROM matches ORDER BY length(id), id")
-        return [json.loads(standing) for (standing,) in rows]
+        return [msgspec.json.decode(standing, type=MatchStanding) for (standing,) in rows]
 
-    def stand(self, match: str, time: str, standing: JsonObject) -> None:
+    def stand(self, time: str, standing: MatchStanding) -> None:
         """Record how a match stands now."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO matches VALUES (?, ?, ?)", (match, time, json.dumps(standing, sort_keys=True))
-        )
+        row = (standing.match, time, msgspec.json.encode(standing).decode())
+        self._database.execute("INSERT OR REPLACE INTO matches VALUES (?, ?, ?)", row)
 
     def paper(self, match: str, game: int, turn: int, kind: str) -> JsonObject | None:
         """A JSON file that a letter brought: a requested setup, a position, or the reports of a turn."""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pbem.games import Options
-    from pbem.json_object import JsonObject
     from pbem.player.agent import Agent
     from pbem.player.correspondence.event import Event
     from pbem.player.limits import Settings
     from pbem.player.memory import Sent
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["Program", "Words"]
 
@@ -83,7 +83,7 @@ class Program:
         if self.memory.fact("account") is None:
             self.letters.registration.register(*self._key, now)
             self.letters.registration.confirm(now)
-        self._waiting = {standing["match"] for standing in self.letters.matches.standings}
+        self._waiting = {standing.match for standing in self.letters.matches.standings}
         self.act(now)
 
     def hear(self, events: Iterable[Event], now: datetime) -> None:
@@ -158,21 +158,20 @@ class Program:
                 waited = (now - datetime.fromisoformat(item["since"])).total_seconds()
             except (KeyError, TypeError, ValueError):
                 continue  # it has more free seats, or cannot be read
-            people = [player for player in terms.players if not player.startswith("?")]
-            ours = {"players": people, "player": name, "seat": seat}
+            people = {player for player in terms.players if not player.startswith("?")}
             unfit = item.get("programs") or name in people or self._sent("join", match)
-            if after is None or waited < after or unfit or any(self.settings.faults(terms, ours, others)):
+            if after is None or waited < after or unfit or any(self.settings.faults(terms, seat, people, others)):
                 continue
             self.letters.tell(f"join {match}", now, match=match)
             log.info("%s: joined: %s", match, terms.game)
             return
 
-    def _act(self, standing: JsonObject, now: datetime) -> bool:
+    def _act(self, standing: MatchStanding, now: datetime) -> bool:
         """Do what is due in a match; returns whether something must be done later without another letter."""
-        match standing["phase"]:
-            case "proposed" if not standing["accepted"]:
+        match standing.phase:
+            case "proposed" if not standing.accepted:
                 return self._answer(standing, now)
-            case "setup" | "playing" if not standing["paused"]:
+            case "setup" | "playing" if not standing.paused:
                 return self._play(standing, now)
             case "closed":
                 self._open(standing, now)
@@ -180,14 +179,15 @@ class Program:
 
     # Proposals.
 
-    def _answer(self, standing: JsonObject, now: datetime) -> bool:
+    def _answer(self, standing: MatchStanding, now: datetime) -> bool:
         """Accept or decline a proposal; returns whether an acceptance was refused, to be said again later."""
-        match = standing["match"]
+        match = standing.match
         if self._sent("decline", match):
             return False
         terms = self.letters.matches.terms(match)
-        others = [one for one in self.letters.matches.standings if one["match"] != match]
-        reasons = list(self.settings.faults(terms, standing, others))
+        others = [one for one in self.letters.matches.standings if one.match != match]
+        people = {name for name in standing.players if name != standing.player}
+        reasons = list(self.settings.faults(terms, standing.seat, people, others))
         if not reasons and not self._sent("accept", match) and not self._has_setups(standing, terms):
             reasons.append("setup")
         if reasons:
@@ -205,7 +205,7 @@ class Program:
             log.info("%s: accepted: %s", match, terms.game)
         return bool(accepted) and accepted[-1].state == "refused"
 
-    def _has_setups(self, standing: JsonObject, terms: Terms) -> bool:
+    def _has_setups(self, standing: MatchStanding, terms: Terms) -> bool:
         """Return whether the plan has a setup for each game, or the first ones of many.
 
         An opponent may propose fleets for which there is hardly room: who agreed and finds none loses by the clock.
@@ -214,39 +214,39 @@ class Program:
         options = terms.first_options()
         try:
             for number in range(1, games + 1):
-                plan.setup(number, options, standing["seat"])
+                plan.setup(number, options, standing.seat)
                 if terms.kind == "continued":  # whoever gives up a game leaves the other all ships
                     options = rules(terms.game).carry(options, Result(0, (_MOST_SCORE,) * len(terms.players)))
         except ValueError:
             return False
         return True
 
-    def _planned(self, standing: JsonObject) -> Plan:
+    def _planned(self, standing: MatchStanding) -> Plan:
         """The plan for this match, or a new one, which is kept from now on."""
         if (plan := self._plan(standing)) is not None:
             return plan
-        level = self.settings.games[standing["rules"]].level
-        promised = f"{edition(standing['rules'])} {PROGRAM}"
-        self.memory.know(f"plan {standing['match']}", f"{level} {self._random(OCTETS).hex()} {promised}")
+        level = self.settings.games[standing.rules].level
+        promised = f"{edition(standing.rules)} {PROGRAM}"
+        self.memory.know(f"plan {standing.match}", f"{level} {self._random(OCTETS).hex()} {promised}")
         plan = self._plan(standing)
         assert plan is not None
         return plan
 
-    def _plan(self, standing: JsonObject) -> Plan | None:
+    def _plan(self, standing: MatchStanding) -> Plan | None:
         """The plan for this match; None if we did not agree to the match here."""
-        fact = self.memory.fact(f"plan {standing['match']}")
+        fact = self.memory.fact(f"plan {standing.match}")
         if fact is None:
             return None
         level, seed, *promised = fact.split()
         named, program = promised or ("0", PROGRAM)  # before editions were named
         party = self.letters.party
-        return Plan(party.server, party.name, standing["rules"], int(level), bytes.fromhex(seed), program, int(named))
+        return Plan(party.server, party.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named))
 
     # Playing.
 
-    def _play(self, standing: JsonObject, now: datetime) -> bool:
+    def _play(self, standing: MatchStanding, now: datetime) -> bool:
         plan = self._plan(standing)
-        match = standing["match"]
+        match = standing.match
         if plan is None:
             log.error("%s: its seed is not in the memory: it cannot be played", match)
             return False
@@ -256,14 +256,14 @@ class Program:
         if not self._sent("press", match):
             text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
             self.letters.tell(f"press {match}", now, match=match, text=text)
-        if standing.get("sealed"):
+        if standing.sealed:
             return self._play_sealed(standing, plan, now)
-        place = f"game {standing['game']} turn {standing['turn']}"
-        wanted = standing["phase"] == "playing" and (standing["asked"] or standing["offers"])
+        place = f"game {standing.game} turn {standing.turn}"
+        wanted = standing.phase == "playing" and (standing.asked or standing.offers)
         position = self._position(standing) if wanted else None
         wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
         self._answer_offers(standing, wish, now)
-        if not standing["asked"]:
+        if not standing.asked:
             return self._claim(standing, place, now)
         if self.letters.matches.pending(match) is not None:
             return False
@@ -271,38 +271,38 @@ class Program:
             return True
         if self._early(standing, place, now):
             return True
-        if standing["phase"] == "setup":
+        if standing.phase == "setup":
             options = self._options(standing)
-            self.letters.set_up(match, plan.setup(standing["game"], options, standing["seat"]), now)
+            self.letters.set_up(match, plan.setup(standing.game, options, standing.seat), now)
         elif position is None:
             log.warning("%s: letters of earlier turns are missing before %s", match, place)
             return False
         elif wish == "resign":
-            self._say(match, f"resign {match} game {standing['game']}", now)
+            self._say(match, f"resign {match} game {standing.game}", now)
             return False
         else:
             self._offer(standing, wish, now)
-            text = plan.orders(standing["game"], standing["turn"], position)
+            text = plan.orders(standing.game, standing.turn, position)
             self.letters.order(match, text, now, final=True)
         self._due.pop((match, place), None)
         log.info("%s: %s: answered", match, place)
         return False
 
-    def _play_sealed(self, standing: JsonObject, plan: Plan, now: datetime) -> bool:
+    def _play_sealed(self, standing: MatchStanding, plan: Plan, now: datetime) -> bool:
         """The same in a sealed match, where the agent does everything but setups and orders."""
-        match, game = standing["match"], standing["game"]
-        place = f"game {game} turn {standing['turn']}"
+        match, game = standing.match, standing.game
+        place = f"game {game} turn {standing.turn}"
         position = self._sealed_position(standing)
         wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
         self._answer_offers(standing, wish, now)
         if not self.agent.asks(match):
-            return not self.agent.owes(standing) and self._claim(standing, place, now)
+            return not standing.owes and self._claim(standing, place, now)
         if self._early(standing, place, now):
             return True
-        if "reveal" in self.agent.owes(standing):
+        if "reveal" in standing.owes:
             self.agent.reveal(match, now)  # nobody is here whom it could ask whether that is so
-        elif standing["phase"] == "setup":
-            self.agent.set_up(match, plan.setup(game, self._options(standing), standing["seat"]), now)
+        elif standing.phase == "setup":
+            self.agent.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
         elif wish == "resign":
             self._say(match, f"resign {match} game {game}", now)
         elif position is not None:
@@ -313,18 +313,18 @@ class Program:
         log.info("%s: %s: answered", match, place)
         return False
 
-    def _sealed_position(self, standing: JsonObject) -> Position | None:
+    def _sealed_position(self, standing: MatchStanding) -> Position | None:
         """The position of a sealed game in which orders or an answer to an offer are due."""
-        wanted = standing["phase"] == "playing" and (self.agent.asks(standing["match"]) or standing["offers"])
-        if not wanted or "reveal" in self.agent.owes(standing):
+        wanted = standing.phase == "playing" and (self.agent.asks(standing.match) or standing.offers)
+        if not wanted or "reveal" in standing.owes:
             return None
-        shown = self.agent.shown(standing["match"])
-        return Position(shown.options, standing["seat"], shown.view, shown.reports)
+        shown = self.agent.shown(standing.match)
+        return Position(shown.options, standing.seat, shown.view, shown.reports)
 
-    def _claim(self, standing: JsonObject, place: str, now: datetime) -> bool:
+    def _claim(self, standing: MatchStanding, place: str, now: datetime) -> bool:
         """Claim a silent player's game, if the terms allow it and time enough has passed; whether it still waits."""
-        after, match = self.settings.play.claims_after, standing["match"]
-        if after is None or not standing.get("claim"):
+        after, match = self.settings.play.claims_after, standing.match
+        if after is None or not standing.claim:
             return False
         fact = f"claims {match} {place}"
         since = self.memory.fact(fact)
@@ -336,64 +336,64 @@ class Program:
         self._say(match, f"claim {match}", now)
         return False
 
-    def _early(self, standing: JsonObject, place: str, now: datetime) -> bool:
+    def _early(self, standing: MatchStanding, place: str, now: datetime) -> bool:
         """Whether it is too early to answer: the delay is not over, and no deadline is near."""
         # A clock that is set back must not make the delay longer.
-        since = self._due[standing["match"], place] = min(self._due.get((standing["match"], place), now), now)
+        since = self._due[standing.match, place] = min(self._due.get((standing.match, place), now), now)
         end = since + timedelta(seconds=self.settings.play.waits)
-        if standing["deadline"]:
-            left = datetime.fromisoformat(standing["deadline"]) - since
+        if standing.deadline:
+            left = datetime.fromisoformat(standing.deadline) - since
             end = min(end, since + left / 2)
         return now < end
 
-    def _was_refused(self, standing: JsonObject, now: datetime) -> bool:
+    def _was_refused(self, standing: MatchStanding, now: datetime) -> bool:
         """Whether what we would send was refused in the present state, or too often, and not long ago."""
-        command = "setup" if standing["phase"] == "setup" else "orders"
-        turn = f" turn {standing['turn']}" if command == "orders" else ""
-        refused = self.memory.sent(command, standing["match"], f"game {standing['game']}{turn}")
-        same = any(f"\nprev {standing['prev']}\n" in sent.form for sent in refused)
+        command = "setup" if standing.phase == "setup" else "orders"
+        turn = f" turn {standing.turn}" if command == "orders" else ""
+        refused = self.memory.sent(command, standing.match, f"game {standing.game}{turn}")
+        same = any(f"\nprev {standing.prev}\n" in sent.form for sent in refused)
         return (same or len(refused) >= _REFUSALS) and not may_repeat(refused, now)
 
-    def _options(self, standing: JsonObject) -> Options:
-        asked = self.memory.paper(standing["match"], standing["game"], 0, "setup")
+    def _options(self, standing: MatchStanding) -> Options:
+        asked = self.memory.paper(standing.match, standing.game, 0, "setup")
         if asked is None:
-            raise Impossible(f"the letter that asks for the setup of game {standing['game']} has not come")
-        return rules(standing["rules"]).options(asked["options"], len(standing["players"]))
+            raise Impossible(f"the letter that asks for the setup of game {standing.game} has not come")
+        return rules(standing.rules).options(asked["options"], len(standing.players))
 
-    def _position(self, standing: JsonObject) -> Position | None:
+    def _position(self, standing: MatchStanding) -> Position | None:
         """The position of the turn that is due, from letters; None if one is missing."""
-        match, game = standing["match"], standing["game"]
-        found = self.memory.paper(match, game, standing["turn"], "position")
-        turns = [self.memory.paper(match, game, turn, "reports") for turn in range(1, standing["turn"])]
+        match, game = standing.match, standing.game
+        found = self.memory.paper(match, game, standing.turn, "position")
+        turns = [self.memory.paper(match, game, turn, "reports") for turn in range(1, standing.turn)]
         told = [paper["reports"] for paper in turns if paper is not None]
         if found is None or len(told) < len(turns):
             return None
-        return Position(self._options(standing), standing["seat"], found["view"], told)
+        return Position(self._options(standing), standing.seat, found["view"], told)
 
     # Sentences.
 
-    def _answer_offers(self, standing: JsonObject, wish: str | None, now: datetime) -> None:
-        match = standing["match"]
-        for what in standing["offers"]:
+    def _answer_offers(self, standing: MatchStanding, wish: str | None, now: datetime) -> None:
+        match = standing.match
+        for what in standing.offers:
             answer = "accept" if what == "draw" and wish == "draw" else "decline"
             self._say(match, f"{what} {match} {answer}", now)
 
-    def _offer(self, standing: JsonObject, wish: str | None, now: datetime) -> None:
+    def _offer(self, standing: MatchStanding, wish: str | None, now: datetime) -> None:
         """Offer a draw, once a game."""
-        match, fact = standing["match"], f"offered {standing['match']}"
-        if wish == "draw" and not standing["offers"] and self.memory.fact(fact) != str(standing["game"]):
+        match, fact = standing.match, f"offered {standing.match}"
+        if wish == "draw" and not standing.offers and self.memory.fact(fact) != str(standing.game):
             with self.memory.transaction():
                 self._say(match, f"draw {match} offer", now)
-                self.memory.know(fact, str(standing["game"]))
+                self.memory.know(fact, str(standing.game))
 
     def _say(self, match: str, words: str, now: datetime) -> None:
         if not self.letters.has_said(match, words, now):
             self.letters.say(match, words, now)
             log.info("%s: %s", match, words)
 
-    def _open(self, standing: JsonObject, now: datetime) -> None:
+    def _open(self, standing: MatchStanding, now: datetime) -> None:
         """Open the seed, once: by now it reveals nothing that is still secret."""
-        plan, match = self._plan(standing), standing["match"]
+        plan, match = self._plan(standing), standing.match
         if plan is None or any(plan.seed.hex() in sent.form for sent in self._sent("press", match)):
             return
         text = self._words("opening", match=match, level=plan.level, seed=plan.seed.hex())

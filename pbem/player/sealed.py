@@ -122,10 +122,9 @@ class Secrets(msgspec.Struct, frozen=True):
         return found
 
     @classmethod
-    def begun(cls, place: JsonObject, setup: str, random: Callable[[int], bytes]) -> Secrets:
-        """New secrets for a game that begins; `place` is a match's standing."""
-        where = {name: place[name] for name in ("match", "game", "seat", "player")}
-        return cls(server=place["server"], seed=random(_SEED).hex(), setup=setup, **where)
+    def begun(cls, place: Place, setup: str, random: Callable[[int], bytes]) -> Secrets:
+        """New secrets for a game that begins."""
+        return cls(**msgspec.structs.asdict(place), seed=random(_SEED).hex(), setup=setup)
 
 
 class Code:
@@ -145,19 +144,18 @@ class Code:
         plain = zlib.compressobj(9, wbits=-15)
         content = _padded(plain.compress(canonical(secrets.document())) + plain.flush())
         salt, nonce = self._random(_SALT), self._random(_NONCE)
-        sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets))
+        sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets.place))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
 
-    def opened(self, note: str, place: JsonObject) -> Secrets:
+    def opened(self, note: str, place: Place) -> Secrets:
         """The contents of a note, if it belongs to this server, match, game, seat and player. Raises `BadNote`."""
         try:
             sealed = base64.b64decode("".join(note.split()), validate=True)
         except (binascii.Error, ValueError) as error:
             raise BadNote("the note is damaged") from error
         salt, nonce, content = sealed[:_SALT], sealed[_SALT : _SALT + _NONCE], sealed[_SALT + _NONCE :]
-        wanted = Secrets(seed="0" * 64, setup="", **{name: place[name] for name in _PLACE})
         try:
-            packed = AESGCM(self._key(salt)).decrypt(nonce, content, _bound(wanted))
+            packed = AESGCM(self._key(salt)).decrypt(nonce, content, _bound(place))
         except (InvalidTag, ValueError) as error:
             raise BadNote("the note does not open: these are other words, or it is none of this game's") from error
         try:
@@ -165,7 +163,7 @@ class Code:
             found = Secrets.read(plain.decompress(packed, _INFLATED))
         except (zlib.error, ValueError) as error:
             raise BadNote("the note opens, and cannot be read: a later pbem may have written it") from error
-        if _bound(found) != _bound(wanted):
+        if found.place != place:
             raise BadNote("the note is one of another game")
         return found
 
@@ -197,13 +195,9 @@ def _proquint(number: int) -> str:
     return "".join(some[number >> shift & len(some) - 1] for shift, some in letters)
 
 
-_PLACE = ("server", "match", "game", "seat", "player")
-
-
-def _bound(secrets: Secrets) -> bytes:
+def _bound(place: Place) -> bytes:
     """The unencrypted part that binds a note to its game."""
-    place = (secrets.server, secrets.match, secrets.game, secrets.seat, secrets.player)
-    lines = [f"{name} {value}\n" for name, value in zip(_PLACE, place, strict=True)]
+    lines = [f"{name} {value}\n" for name, value in msgspec.structs.asdict(place).items()]
     return "".join(["pbem note 1\n", *lines]).encode()
 
 

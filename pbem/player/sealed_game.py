@@ -1,40 +1,45 @@
-"""A sealed game as one player knows it: what was told, checked; answers from own secrets; the next letter.
+"""A sealed game as one player knows it: what was told, judged; answers from own secrets; the next letter.
 
 Pure: the server's document and the player's secrets in, the sections of a letter out, with the secrets that must be
-on the disk before it leaves. False statements of the server are found here; signatures are checked elsewhere.
+on the disk before it leaves. What is told becomes steps by the functions of `match.sealed`, by which the server and a
+verifier judge them; they write the papers of the next letter, too. Signatures are checked elsewhere.
 Implements sealed.md 1.3 and 1.5, "Papers", from the player's side.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from pbem.games import Refused, rules
-from pbem.games.sealed import COMMIT, Step, sealed_rules
-from pbem.match.changed import replace
-from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper
+from pbem.games.sealed import COMMIT, sealed_rules
+from pbem.match.sealed import judge_lines, judge_steps, write_step
+from pbem.match.sealed_documents import NOTHING, ORDERS, Place, hashed, lines_of, orders_paper, setup_paper
+from pbem.match.sealed_game import SealedGame, SealedPlay
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.requests import Section
+from pbem.requests import Section, SignedForm, TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Options
-    from pbem.games.sealed import Paper, SealedRules, Table
+    from pbem.games.sealed import SealedRules, Step, Table
     from pbem.json_object import JsonObject
+    from pbem.match.sealed import Taken
     from pbem.player.sealed import Secrets
+    from pbem.player.standing import MatchStanding
 
 __all__ = [
     "Changed",
     "Contradiction",
     "NextLetter",
     "OrdersAsked",
+    "SealedSide",
     "SealedState",
-    "ToldGame",
     "ToldStep",
     "commitment",
+    "refusal",
 ]
 
 _OPEN = "open"
@@ -121,214 +126,176 @@ class OrdersAsked(msgspec.Struct, frozen=True):
     table: Table
 
 
-class _Papers(NamedTuple):
-    """The hashes of this turn's papers, by seat and step."""
+class SealedSide(msgspec.Struct, frozen=True):
+    """A sealed game from the side of one player: as it was told, at each moment."""
 
-    turn: int
-    hashes: Mapping[tuple[int, str], str]
-
-    def latest(self, seat: int, steps: Sequence[str]) -> str:
-        """The seat's latest paper among those steps."""
-        found = [value for (by, step), value in self.hashes.items() if by == seat and step in steps]
-        return found[-1] if found else NOTHING
-
-    def and_(self, turn: int, seat: int, step: str, value: str) -> _Papers:
-        before = self.hashes if turn == self.turn else {}
-        kept = {key: old for key, old in before.items() if key != (seat, step)}
-        return _Papers(turn, {**kept, (seat, step): value})
-
-
-class ToldGame(msgspec.Struct, frozen=True):
-    """A sealed game: the table as it was told, with the hashes of this turn's papers."""
-
-    rules: SealedRules
-    game: str
     options: Options
     place: Place
     """The own one."""
-    players: Sequence[str]
     told: SealedState
     prev: str
     """The head that the next letter cites, whoever writes it."""
-    table: Table
-    papers: _Papers
-    tables: tuple[Table, ...] = ()
-    """As it was before each step."""
-    commits: Mapping[int, str] = msgspec.field(default_factory=dict)
-    """By seat the hash of a paper of this turn that was not opened yet."""
+    plays: tuple[SealedPlay, ...]
+    """As it was before each step, and as it is now."""
 
     @classmethod
-    def of(cls, standing: JsonObject, server: str, document: JsonObject) -> ToldGame:
+    def of(cls, standing: MatchStanding, server: str, document: JsonObject) -> SealedSide:
         """The game in a position's file; raises `Contradiction`."""
         told = SealedState.read(document.get("sealed"))
-        name, seat = standing["rules"], standing["seat"]
-        found = sealed_rules(name)
+        found = sealed_rules(standing.rules)
         if found is None:
-            raise Contradiction(f"{name} is not played sealed")
-        options = _options(name, document, len(standing["players"]))
-        place = Place(server, standing["match"], document["game"], seat, standing["player"])
-        players = [str(player) for player in standing["players"]]
-        prev = str(document.get("prev"))
-        game = cls(found, name, options, place, players, told, prev, found.begin(options), _Papers(0, {}))
+            raise Contradiction(f"{standing.rules} is not played sealed")
+        players = tuple(str(player) for player in standing.players)
+        options = _options(standing.rules, document, len(players))
+        place = Place(server, standing.match, document["game"], standing.seat, standing.player)
+        commitments = {seat: told.commitments.get(str(seat), NOTHING) for seat in range(1, len(players) + 1)}
+        where, game = (server, place.match, place.game, players), SealedGame(commitments, {})
+        plays = [SealedPlay(found, *where, told.terms, game, found.begin(options))]
         for step in told.steps:
-            game = game._entered(step)
-        return game
+            plays.append(_entered(plays[-1], step))
+        if any(step.paper is None and step.turn >= plays[-1].table.turn - 1 for step in told.steps):
+            raise Contradiction("papers of this turn or the last are not told")
+        return cls(options, place, told, str(document.get("prev")), tuple(plays))
 
-    def _entered(self, told: ToldStep) -> ToldGame:
-        """The game after a step that was told; raises `Contradiction`."""
-        where = f"turn {told.turn}, seat {told.seat}, {told.step}"
-        owed = self.rules.owed(self.table, told.seat) if told.seat <= len(self.players) else ()
-        if owed[:1] != (told.step,) or told.turn != self.table.turn:
-            raise Contradiction(f"{where}: that was not due")
-        try:
-            lines = self.rules.judge(self.table, told.seat, told.step, "\n".join(told.lines))
-        except Refused as refused:
-            said = "; ".join(fault.message for fault in refused.faults)
-            raise Contradiction(f"{where}: {said}") from refused
-        if list(lines) != told.lines:
-            raise Contradiction(f"{where}: its lines are not written as they are judged")
-        papers, commits = self.papers, self.commits
-        if told.step == COMMIT:
-            commits = {**commits, **({told.seat: told.paper} if told.paper else {})}
-        elif told.values is not None:
-            papers = papers.and_(told.turn, told.seat, told.step, self._checked(told, where))
-        if told.step == _OPEN:
-            commits = {seat: named for seat, named in commits.items() if seat != told.seat}
-        table = self.rules.enter(self.table, told.seat, told.step, lines)
-        tables = (*self.tables, self.table)
-        return replace(self, table=table, tables=tables, papers=papers, commits=commits)
+    @property
+    def play(self) -> SealedPlay:
+        """The game as it is now."""
+        return self.plays[-1]
 
-    def _checked(self, told: ToldStep, where: str) -> str:
-        """The hash of a step's paper, made again from what was told; raises `Contradiction`."""
-        assert told.values is not None
-        kind = self.rules.papers[told.step]
-        if set(kind.values) - told.values.keys():
-            raise Contradiction(f"{where}: it lacks something")
-        heads = {**told.values, **self._common(told.seat)}
-        value = self._hash(kind, told.seat, told.turn, heads, told.lines)
-        if value != told.paper:
-            raise Contradiction(f"{where}: its paper is not the one that is named")
-        if told.step == _OPEN and (named := self.commits.get(told.seat)) is not None and named != value:
-            raise Contradiction(f"{where}: it opens another paper than the one committed to")
-        if kind.name == SETUP and value != self.told.commitments.get(str(told.seat)):
-            raise Contradiction(f"{where}: it is another setup than the one committed to")
-        links = self._links(kind, told.seat, told.turn)
-        for head, wanted in links.items():
-            if heads[head] != wanted:
-                raise Contradiction(f"{where}: `{head}` names another paper")
-        return value
+    @property
+    def rules(self) -> SealedRules:
+        """The rules for sealed play."""
+        return self.play.rules
 
-    def _common(self, seat: int) -> dict[str, str]:
-        return {"rules": self.told.terms, "setup": self.told.commitments.get(str(seat), NOTHING)}
+    @property
+    def table(self) -> Table:
+        """What everybody was told."""
+        return self.play.table
 
-    def _links(self, kind: Paper, seat: int, turn: int) -> dict[str, str]:
-        """The hashes in a paper of other papers of its turn."""
-        papers = self.papers if self.papers.turn == turn else _Papers(turn, {})
-        other = 3 - seat if len(self.players) == 2 else 0  # with more seats no paper names another
-        found = {"to": papers.latest(other, kind.to), "own": papers.latest(seat, (_OPEN,))}
-        return {head: found[head] for head in kind.heads if head in found}
+    @property
+    def players(self) -> Sequence[str]:
+        """The players, in the order of their seats."""
+        return self.play.players
 
-    def _hash(self, kind: Paper, seat: int, turn: int, heads: Mapping[str, str], lines: Sequence[str]) -> str:
-        """The hash of the paper of a step."""
-        place = replace(self.place, seat=seat, player=self.players[seat - 1])
-        return hashed(paper(kind.name, place, turn, {head: heads[head] for head in kind.heads}, lines))
-
-    # The own side.
+    @property
+    def steps(self) -> Sequence[Step]:
+        """All steps, as they were entered."""
+        return self.play.game.told()
 
     def commitment(self, secrets: Secrets) -> str:
         """The commitment to the player's own setup."""
         return commitment(self.told.terms, secrets)
 
-    def own(self, secrets: Secrets) -> Any:
-        """The own side."""
-        return self.rules.own(self.options, self.place.seat, secrets.setup, secrets.by_turn, self.table)
-
     def agrees(self, secrets: Secrets) -> bool:
         """Whether these are the committed secrets, and rebuild everything that was sent with them."""
-        seat = self.place.seat
-        if self.commitment(secrets) != self.told.commitments.get(str(seat)):
+        game, seat, turn = self.play.game, self.place.seat, self.table.turn
+        if self.commitment(secrets) != game.commitments[seat]:
             return False
-        bound = [step for step in self.told.steps if step.seat == seat and self._binds(step.step)]
+        bound = [step for step in game.steps if step.seat == seat and self._binds(step.step)]
         if not all(str(step.turn) in secrets.orders for step in bound):
             return False
-        for step in bound:
-            if step.values and "orders" in step.values and step.values["orders"] != self._orders(secrets, step.turn):
-                return False
-        named = self.commits.get(seat)
-        after = secrets.after.get(str(self.table.turn))
-        return named is None or (after is not None and self._bound(secrets, after) == named)
+        named = [step for step in bound if ORDERS in step.values]
+        if any(step.values[ORDERS] != self._orders(secrets, step.turn) for step in named):
+            return False
+        committed = game.committed(seat, turn)
+        if committed is None:
+            return True
+        after = secrets.after.get(str(turn))
+        return after is not None and hashed(self._written(self.play, _OPEN, secrets, after)[1]) == committed.paper
 
     def letter(self, secrets: Secrets, prev: str) -> NextLetter | OrdersAsked | None:
         """The next letter, which cites `prev`; or what must be decided before; None if nothing is due."""
-        seat = self.place.seat
-        game, sections, ordered = self, list[Section](), 0
-        while owed := game.rules.owed(game.table, seat):
-            step, turn = owed[0], game.table.turn
-            own = game.own(secrets)
-            if game.rules.asks(own, game.table):
-                return OrdersAsked(own, game.table)
-            section, value, lines, secrets = game._made(step, secrets, prev)
-            sections.append(section)
-            ordered = turn if game._binds(step) and seat not in game.commits else ordered
-            papers = game.papers if step == COMMIT else game.papers.and_(turn, seat, step, value)
-            table = game.rules.enter(game.table, seat, step, lines)
-            game = replace(game, table=table, papers=papers)
+        seat, play = self.place.seat, self.play
+        sections, ordered = list[Section](), 0
+        while owed := play.rules.owed(play.table, seat):
+            step, turn = owed[0], play.table.turn
+            own = self.own(play, secrets)
+            if play.rules.asks(own, play.table):
+                return OrdersAsked(own, play.table)
+            if self._binds(step) and play.game.committed(seat, turn) is None:
+                ordered = turn
+                if str(turn) not in secrets.orders:
+                    secrets = secrets.with_orders(turn, play.rules.orders(own, turn))  # there was nothing to choose
+            if step == COMMIT:
+                secrets = secrets.committed(turn, prev)
+            sections.append(self._made(play, step, secrets, prev))
+            play = _judged(play, seat, turn, sections[-1]).play
         return NextLetter(tuple(sections), secrets, self.table.turn, ordered) if sections else None
 
-    def _made(self, step: str, secrets: Secrets, prev: str) -> tuple[Section, str, tuple[str, ...], Secrets]:
-        """The section of a step that is owed, the hash of its paper, its lines, and the secrets that it needs."""
-        turn, seat = self.table.turn, self.place.seat
-        own = self.own(secrets)
-        paper = self.rules.papers[_OPEN if step == COMMIT else step]
-        if self._binds(step) and str(turn) not in secrets.orders:
-            secrets = secrets.with_orders(turn, self.rules.orders(own, turn))  # there was nothing to choose
+    def _made(self, play: SealedPlay, step: str, secrets: Secrets, prev: str) -> Section:
+        """The section of a step that is owed."""
         if step == COMMIT:
-            value = self._bound(secrets, prev)
-            return Section(step, (value,), ""), value, (), secrets.committed(turn, prev)
-        lines = self.rules.lines(own, self.table, step)
-        after = secrets.after.get(str(turn), prev)
-        heads = self._heads(paper, secrets, after) | self._links(paper, seat, turn)
-        value = self._hash(paper, seat, turn, heads, lines)
-        words = tuple(heads[head] for head in paper.values)
-        return Section(step, words, "\n".join(lines)), value, lines, secrets
+            return Section(step, (hashed(self._written(play, _OPEN, secrets, prev)[1]),), "")
+        values, written = self._written(play, step, secrets, secrets.after.get(str(play.table.turn), prev))
+        kind = play.rules.papers[step]
+        return Section(step, tuple(values[head] for head in kind.values), lines_of(written, kind.name))
 
-    def _bound(self, secrets: Secrets, after: str) -> str:
-        """The hash of the own paper that is committed to in this turn."""
-        paper, turn = self.rules.papers[_OPEN], self.table.turn
-        lines = self.rules.lines(self.own(secrets), self.table, _OPEN)
-        return self._hash(paper, self.place.seat, turn, self._heads(paper, secrets, after), lines)
+    def _written(self, play: SealedPlay, step: str, secrets: Secrets, after: str) -> tuple[Mapping[str, str], str]:
+        """The head of the own paper of a step, and the paper."""
+        kind, turn = play.rules.papers[step], play.table.turn
+        values = {"after": after, "salt": secrets.salt(turn, kind.name)}
+        if ORDERS in kind.heads:
+            values[ORDERS] = self._orders(secrets, turn)
+        lines = play.rules.lines(self.own(play, secrets), play.table, step)
+        return write_step(play, self.place.seat, step, values, lines)
 
-    def _heads(self, paper: Paper, secrets: Secrets, after: str) -> dict[str, str]:
-        """The values in a paper's head other than hashes of papers."""
-        turn = self.table.turn
-        heads = {"after": after, "salt": secrets.salt(turn, paper.name), **self._common(self.place.seat)}
-        return heads | ({"orders": self._orders(secrets, turn)} if "orders" in paper.heads else {})
+    def own(self, play: SealedPlay, secrets: Secrets) -> Any:
+        """The own side at this moment."""
+        return play.rules.own(self.options, self.place.seat, secrets.setup, secrets.by_turn, play.table)
 
     def _orders(self, secrets: Secrets, turn: int) -> str:
         """The hash of the own paper of a turn's orders."""
-        values = {"setup": self.commitment(secrets), "salt": secrets.salt(turn, ORDERS)}
-        text = secrets.orders[str(turn)]
-        return hashed(paper(ORDERS, self.place, turn, values, text.splitlines()))
+        seed, text = bytes.fromhex(secrets.seed), secrets.orders[str(turn)]
+        return hashed(orders_paper(seed, self.place, turn, self.commitment(secrets), text))
 
     def reveal(self, secrets: Secrets) -> tuple[Section, ...]:
         """The reveal when the game is over: seed, setup, and the orders of all turns that were played."""
-        told = {step.turn for step in self.told.steps if step.seat == self.place.seat and self._binds(step.step)}
+        told = {step.turn for step in self.steps if step.seat == self.place.seat and self._binds(step.step)}
         orders = [Section("orders", (str(turn),), text) for turn, text in secrets.by_turn.items() if turn in told]
         return (Section("seed", (secrets.seed,), ""), Section("setup", (), secrets.setup), *orders)
 
     def _binds(self, step: str) -> bool:
         return step == COMMIT or self.rules.papers[step].ordered
 
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """All steps, as they were entered."""
-        return tuple(Step(step.turn, step.seat, step.step, tuple(step.lines)) for step in self.told.steps)
+
+def _entered(play: SealedPlay, told: ToldStep) -> SealedPlay:
+    """The game after a step that was told; raises `Contradiction`."""
+    where = f"turn {told.turn}, seat {told.seat}, {told.step}"
+    if told.seat > len(play.players):
+        raise Contradiction(f"{where}: there is no such seat")
+    kind, values, text = play.rules.papers.get(told.step), told.values or {}, "\n".join(told.lines)
+    try:
+        if told.paper is None:
+            taken = judge_lines(play, told.seat, told.step, text)
+        else:
+            words = tuple(values[head] for head in kind.values if head in values) if kind else (told.paper,)
+            section = Section(told.step, words, text)
+            taken = _judged(play, told.seat, told.turn, section, told.mail or "", told.letter or "")
+    except Refused as refused:
+        raise refusal(where, refused) from refused
+    filed = taken.filed
+    if (filed.turn, list(filed.lines), filed.paper) != (told.turn, told.lines, told.paper or ""):
+        raise Contradiction(f"{where}: its turn, its lines or its paper are told otherwise than they are judged")
+    return taken.play
+
+
+def _judged(play: SealedPlay, seat: int, turn: int, section: Section, mail: str = "", letter: str = "") -> Taken:
+    """One step, judged as it would be in a letter; the head that this would cite is not told."""
+    form = SignedForm(
+        TakeSteps(sections=(section,)), play.server, play.players[seat - 1], game=play.number, turn=turn
+    )
+    return judge_steps(play, seat, form, mail, letter)[0]
 
 
 def commitment(terms: str, secrets: Secrets) -> str:
     """The hash of a setup's paper."""
-    values = {"rules": terms, "salt": secrets.salt(0, SETUP)}
-    return hashed(paper(SETUP, secrets.place, 0, values, secrets.setup.splitlines()))
+    return hashed(setup_paper(bytes.fromhex(secrets.seed), secrets.place, terms, secrets.setup))
+
+
+def refusal(where: str, refused: Refused) -> Contradiction:
+    """What is told, or was signed, as a server and a verifier judge it."""
+    said = "; ".join(str(fault.message) for fault in refused.faults)
+    return Contradiction(f"{where}: it would be refused: {said}")
 
 
 def _options(name: str, document: JsonObject, seats: int) -> Options:

@@ -1,4 +1,4 @@
-"""The form of a bulletin's item about a match: an item of another form is not believed, whoever signed it.
+"""How a match stands, by a bulletin's item about it: an item of another form is not believed, whoever signed it.
 
 These values go into forms that the player signs, into addresses, and onto the terminal: no text may hold more
 than its line. Pure. Implements docs/attachments.md, "`about`: `match`".
@@ -16,7 +16,7 @@ from pbem.match.transcript import is_time
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
 
-__all__ = ["OVER", "misshapen"]
+__all__ = ["OVER", "MatchStanding"]
 
 OVER = frozenset({"closed", "declined", "withdrawn"})
 """The phases after which nothing comes."""
@@ -27,24 +27,40 @@ _Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _Line = Annotated[str, msgspec.Meta(max_length=400)]
 
 
-class _Head(msgspec.Struct):
+class TranscriptHead(msgspec.Struct, frozen=True):
+    """A head of the transcript, as the server signed it."""
+
     seq: _Number
     head: _Hash
     signature: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{128}\Z")]
 
 
-class _Ended(msgspec.Struct):
+class EndedGame(msgspec.Struct, frozen=True):
+    """The result of a game that is over; seat 0 has won a draw."""
+
     winner: _Number
     scores: list[int]
     reason: _Line
     turns: _Number
 
 
-class _Sealed(msgspec.Struct):
+class ClosedMatch(msgspec.Struct, frozen=True):
+    """The result of a match that is over; seat 0 has won a draw."""
+
+    winner: _Number
+    scores: list[int]
+    reason: _Line
+
+
+class SealedOwes(msgspec.Struct, frozen=True):
+    """By seat the steps that are due in a sealed match."""
+
     owes: dict[_Word, list[_Word]]
 
 
-class _Standing(msgspec.Struct):
+class MatchStanding(msgspec.Struct, frozen=True):
+    """How a match stood for this player's seat when the server wrote a letter."""
+
     match: Annotated[str, msgspec.Meta(pattern=r"\Am[1-9][0-9]{0,8}\Z")]
     rules: _Word
     phase: Literal["open", "proposed", "setup", "playing", "closed", "declined", "withdrawn"]
@@ -63,11 +79,11 @@ class _Standing(msgspec.Struct):
     rev: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     said: dict[_Word, _Number]
     offers: list[_Word]
-    ended: list[_Ended]
-    outcome: dict[str, Any] | None
-    head: _Head | None
+    ended: list[EndedGame]
+    outcome: ClosedMatch | None
+    head: TranscriptHead | None
     address: _Word
-    sealed: _Sealed | None = None
+    sealed: SealedOwes | None = None
     programs: list[_Number] = []
     claim: bool = False
 
@@ -78,15 +94,20 @@ class _Standing(msgspec.Struct):
             raise ValueError("its deadline is no time")
         if not ADDRESS.fullmatch(self.address):
             raise ValueError("its address is none")
-        winner = (self.outcome or {}).get("winner")
-        if winner is not None and not (type(winner) is int and 0 <= winner <= len(self.players)):
+        if self.outcome is not None and self.outcome.winner > len(self.players):
             raise ValueError("nobody can have won so")
 
+    @classmethod
+    def read(cls, item: JsonObject) -> MatchStanding:
+        """Read a bulletin's item about a match; raises `msgspec.ValidationError`, which names the fault."""
+        return msgspec.convert(item, cls)
 
-def misshapen(item: JsonObject) -> str | None:
-    """The fault in the form of an item about a match; None if there is none."""
-    try:
-        msgspec.convert(item, _Standing)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return None
+    @property
+    def seq(self) -> int:
+        """The number of the last entry, 0 before the first."""
+        return self.head.seq if self.head else 0
+
+    @property
+    def owes(self) -> list[str]:
+        """The steps that are due from this player's seat now in a sealed match, in their order."""
+        return self.sealed.owes.get(str(self.seat), []) if self.sealed and not self.paused else []

@@ -1,8 +1,8 @@
 """Checks what a server tells about a sealed game against what it told before, what was agreed, and what was signed.
 
 Each check raises `Contradiction` if two things cannot both be true. What passes is remembered, and later letters are
-checked against it. What the player took back is passed over. `sealed_game` checks a document on its own, and
-`signed_steps` checks signatures. Implements sealed.md 1.5 and 1.6.
+checked against it. What the player took back is passed over. `sealed_game` judges a document on its own, and
+`signed_texts` judges what was signed. Implements sealed.md 1.5 and 1.6.
 """
 
 from __future__ import annotations
@@ -15,41 +15,42 @@ from pbem.mail.commands import parse
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Changed, Contradiction
-from pbem.player.signed_steps import Unread, check, check_resigned, check_seal, unproved
+from pbem.player.signed_texts import Unread, check_resigned, check_seal, check_steps, unproved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.json_object import JsonObject
     from pbem.player.accusations import Accusations
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
     from pbem.player.sealed import Secrets
-    from pbem.player.sealed_game import ToldGame
+    from pbem.player.sealed_game import SealedSide
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told", "has_resigned"]
 
 log = logging.getLogger(__name__)
 
 
-def check_agreed(letters: Correspondence, standing: JsonObject, terms: str) -> None:
+def check_agreed(letters: Correspondence, standing: MatchStanding, terms: str) -> None:
     """Check that a setup is due at our seat, under the agreed terms: otherwise its commitment could not be opened."""
-    agreed = letters.matches.agreed(standing["match"])
+    agreed = letters.matches.agreed(standing.match)
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
-    hashed = agreed.hash(letters.party.server, standing["match"])
-    if terms != hashed or agreed.players[standing["seat"] - 1] != standing["player"]:
+    hashed = agreed.hash(letters.party.server, standing.match)
+    if terms != hashed or agreed.players[standing.seat - 1] != standing.player:
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
 
-def check_unrevealed(memory: Memory, standing: JsonObject) -> None:
+def check_unrevealed(memory: Memory, standing: MatchStanding) -> None:
     """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets."""
-    revealed = memory.sent("reveal", standing["match"], f"game {standing['game']}")
-    if revealed and any(set(owed) - {"reveal"} for owed in standing["sealed"]["owes"].values()):
+    revealed = memory.sent("reveal", standing.match, f"game {standing.game}")
+    owed = standing.sealed.owes.values() if standing.sealed else ()
+    if revealed and any(set(steps) - {"reveal"} for steps in owed):
         raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
-def check_told(memory: Memory, held: Accusations, game: ToldGame) -> None:
+def check_told(memory: Memory, held: Accusations, game: SealedSide) -> None:
     """Check that keys, steps and commitments are those told before, and those signed.
 
     Raises `Contradiction`; `Unread` for a signed text that cannot be read, and `Impossible` for one that is missing.
@@ -66,7 +67,7 @@ def check_told(memory: Memory, held: Accusations, game: ToldGame) -> None:
     _check_signed(memory, held, game)
 
 
-def _check_keys(memory: Memory, game: ToldGame) -> None:
+def _check_keys(memory: Memory, game: SealedSide) -> None:
     """Check that the others' keys are those that were told first: new keys may be somebody else's."""
     fact = _keys(game.place.match)
     known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
@@ -79,7 +80,7 @@ def _check_keys(memory: Memory, game: ToldGame) -> None:
     memory.know(fact, json.dumps(known))
 
 
-def _check_begun(memory: Memory, game: ToldGame) -> None:
+def _check_begun(memory: Memory, game: SealedSide) -> None:
     """Check that all letters tell the same terms, commitments and options."""
     told = game.told
     begun, fact = (
@@ -93,7 +94,7 @@ def _check_begun(memory: Memory, game: ToldGame) -> None:
         raise Changed("the terms, options or commitments of this game differ from those told before")
 
 
-def _check_steps(memory: Memory, game: ToldGame) -> None:
+def _check_steps(memory: Memory, game: SealedSide) -> None:
     """Check that steps that were told do not change, nor their heads.
 
     Letters have papers only of recent steps, so these are compared only if both letters have them.
@@ -109,7 +110,7 @@ def _check_steps(memory: Memory, game: ToldGame) -> None:
         memory.know(fact, json.dumps(told_so_far))
 
 
-def _check_heads(memory: Memory, game: ToldGame) -> None:
+def _check_heads(memory: Memory, game: SealedSide) -> None:
     """Check that each entry has the same head in all letters."""
     for step in game.told.steps:
         shown = memory.head(game.place.match, step.seq)
@@ -117,24 +118,27 @@ def _check_heads(memory: Memory, game: ToldGame) -> None:
             raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
 
 
-def _check_signed(memory: Memory, held: Accusations, game: ToldGame) -> None:
+def _check_signed(memory: Memory, held: Accusations, game: SealedSide) -> None:
     """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
     match, heads = game.place.match, _heads(memory, game)
-    fact = _named("proved", match, game.place.game)
-    for at, steps in unproved(game, int(memory.fact(fact) or 0)):
-        first = steps[0]
+    fact = _named("cited", match, game.place.game)
+    cited: list[str] = json.loads(memory.fact(fact) or "[]")
+    for at, count in unproved(game, len(cited)):
+        first, last, prev = game.told.steps[at], game.told.steps[at + count - 1], ""
+        cited += [""] * (at - len(cited))
         content = memory.signed_text(match, first.letter) if first.letter else None
         if content is not None:
             with held.unless_taken_back(match):
-                check(game, at, steps, content, heads)
-        elif steps[-1].turn >= game.table.turn - 1:
+                prev = check_steps(game, at, count, content, heads, cited[:at])
+        elif last.turn >= game.table.turn - 1:
             raise Impossible(
                 f"what {game.players[first.seat - 1]} signed has not arrived: `pbem play ask report {match}`"
             )
-        memory.know(fact, str(at + len(steps)))
+        cited[at:] = [prev] * count
+        memory.know(fact, json.dumps(cited))
 
 
-def has_resigned(memory: Memory, game: ToldGame) -> bool:
+def has_resigned(memory: Memory, game: SealedSide) -> bool:
     """Return whether the other player signed that this game is given up."""
     name = game.told.resigned
     content = memory.signed_text(game.place.match, name) if name else None
@@ -149,7 +153,7 @@ def has_resigned(memory: Memory, game: ToldGame) -> bool:
     return True
 
 
-def _begun(memory: Memory, game: ToldGame, heads: Mapping[int, str]) -> int:
+def _begun(memory: Memory, game: SealedSide, heads: Mapping[int, str]) -> int:
     """The entry that our commitment to this game's setup cites; 0 in the first game. Raises `Contradiction`.
 
     Letters of earlier games cite earlier entries. The server's letter that asked for the setup would not do: another
@@ -165,7 +169,7 @@ def _begun(memory: Memory, game: ToldGame, heads: Mapping[int, str]) -> int:
     return min(found)
 
 
-def _heads(memory: Memory, game: ToldGame) -> dict[int, str]:
+def _heads(memory: Memory, game: SealedSide) -> dict[int, str]:
     """The heads that letters showed, by their entries."""
     return memory.heads(game.place.match) | {step.seq: step.head for step in game.told.steps}
 
@@ -186,7 +190,7 @@ def _named(fact: str, match: str, game: int) -> str:
     return f"{fact} {match} game {game}"
 
 
-def check_own(game: ToldGame, secrets: Secrets) -> None:
+def check_own(game: SealedSide, secrets: Secrets) -> None:
     """Check that what was told in our name is what we said."""
     seat = game.place.seat
     given = secrets.by_turn

@@ -8,6 +8,7 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 import pytest
 from bulletins import FIELD
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -228,7 +229,8 @@ def test_orders_are_for_the_turn_that_was_shown(terminal: Terminal, monkeypatch:
     def asked(*words: Any, **more: Any) -> object:
         matches = judges[-1]._matches
         standing = matches.standing("m1")
-        matches._memory.stand("m1", "9999-01-01T00:00:00Z", standing | {"turn": standing["turn"] + 1})
+        later = msgspec.structs.replace(standing, turn=standing.turn + 1)
+        matches._memory.stand("9999-01-01T00:00:00Z", later)
         return confirm(*words, **more)
 
     monkeypatch.setattr(Judge, "orders", judged)

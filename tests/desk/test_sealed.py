@@ -407,6 +407,8 @@ def changed(*pair: str) -> Callable[[str], str]:
         (changed(r"turn 2", "turn 3"), "wrong `turn`"),
         (changed(r"game 1", "game 2"), "game"),
         (changed(r"open\n?\s*\w+", "open " + "ab" * 32), "ab" * 8),
+        (changed(r"open(\s+\w+\s+\w+)\s+\w+", r"open\1 " + "ab" * 32), "you committed to"),
+        (changed(r"answers\s+\w+", "answers " + "ab" * 32), "wrong `to`"),
         (changed(r"strike (\w+)\n", r"strike \1\nstrike \1\n"), ""),
         (changed(r"done", "# done"), "this is not a line of revealed orders"),
         (changed(r"answers(.|\n)*done\nend", "end"), None),

@@ -24,8 +24,8 @@ from pbem import identity
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.player import sealed
-from pbem.player.sealed_game import Contradiction, ToldGame
-from pbem.player.signed_steps import check_seal
+from pbem.player.sealed_game import Contradiction, SealedSide
+from pbem.player.signed_texts import check_seal
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Post(NamedTuple):
 
     referee: Referee
     bob: Owner
-    game: ToldGame
+    game: SealedSide
     revisions: Iterator[int]
 
     def send(self, way: str, dresses: tuple[str, ...]) -> bool:

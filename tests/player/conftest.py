@@ -93,7 +93,7 @@ def begin(referee: Referee, path: Path) -> Side:
     ann.post(ann.letters.accept("m1", referee.now))
     referee.send(bob, bob.filled("setup", BOB))
     ann.post(ann.letters.set_up("m1", ANN, referee.now))
-    assert ann.letters.matches.standing("m1")["turn"] == 1
+    assert ann.letters.matches.standing("m1").turn == 1
     return ann
 
 

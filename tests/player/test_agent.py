@@ -37,7 +37,7 @@ def test_a_whole_match_between_two_agents(referee: Referee, owners: list[Owner],
     for owner in owners:
         assert not owner.accusations
         assert not owner.refusals
-        assert owner.letters.matches.standing("m1")["phase"] == "closed"
+        assert owner.letters.matches.standing("m1").phase == "closed"
         proof = prove(owner.memory, "m1")
         assert proof is not None
         assert proof.holds, proof.checks[-1]
@@ -86,7 +86,7 @@ def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, ow
         pass
     assert not ann.accusations
     assert not ann.refusals
-    assert ann.letters.matches.standing("m1")["phase"] == "closed"
+    assert ann.letters.matches.standing("m1").phase == "closed"
     proof = prove(ann.memory, "m1")
     assert proof is not None
     assert proof.holds, proof.checks[-1]
@@ -101,7 +101,7 @@ def test_the_house_plays_sealed_matches_blind(
     house.live()
     propose(referee, [ann, house], game)
     for _ in range(400):
-        if not (bool(ann.look()) | bool(house.look())) and ann.letters.matches.standing("m1")["phase"] == "closed":
+        if not (bool(ann.look()) | bool(house.look())) and ann.letters.matches.standing("m1").phase == "closed":
             break
     bundle = house.memory.bundle("m1")
     assert bundle is not None

@@ -40,7 +40,7 @@ def play(referee: Referee, folder: Path, death: Death, game: str = SPACESHIPS) -
         except Killed:
             ann.restart()
             moved = True
-        if not (bool(bob.look()) | moved) and ann.letters.matches.standing("m1")["phase"] == "closed":
+        if not (bool(bob.look()) | moved) and ann.letters.matches.standing("m1").phase == "closed":
             break
     bob.close()
     return ann
@@ -48,7 +48,7 @@ def play(referee: Referee, folder: Path, death: Death, game: str = SPACESHIPS) -
 
 def check(ann: Owner, verdict: str = "honest; seat 2: honest") -> None:
     """The match went as it would have gone: each letter left with one content, and each step was said once."""
-    assert ann.letters.matches.standing("m1")["phase"] == "closed"
+    assert ann.letters.matches.standing("m1").phase == "closed"
     assert not ann.accusations
     assert not ann.refusals
     proof = prove(ann.memory, "m1")

@@ -101,7 +101,7 @@ def test_no_letter_in_odd_dress_keeps_the_agent_from_answering(
                 while len(hand.refused) <= len(ODD):
                     hand.read()
                     hand.write()
-                    if ann.standing["phase"] == "playing" and (turn := agent.asked()):
+                    if ann.standing.phase == "playing" and (turn := agent.asked()):
                         agent.type(turn)
                     assert time.monotonic() < end, (tmp_path / "agent.log").read_text()
             finally:

@@ -311,7 +311,7 @@ class Careful(Owner):
     """A player who lays nothing open that the agent does not."""
 
     def decide(self, match: str) -> None:
-        if self.agent.owes(self.letters.matches.standing(match)) != ["reveal"]:
+        if self.letters.matches.standing(match).owes != ["reveal"]:
             super().decide(match)
 
 
@@ -409,7 +409,7 @@ def test_a_resignation_of_an_earlier_turn_makes_no_agent_reveal(
     ann, bob = owners
     propose(referee, owners, "spaceships")
     for _ in live(owners):
-        if referee.match().turn == 1 and ann.letters.matches.standing("m1")["phase"] == "playing":
+        if referee.match().turn == 1 and ann.letters.matches.standing("m1").phase == "playing":
             break
     old = ann.letters.say("m1", "resign m1 match", referee.now).form
     signed = referee.signed(ann.person, old)
@@ -435,7 +435,7 @@ def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
     ann, bob = owners
     propose(referee, owners, "spaceships", "\nkind: continued\ngames: 2\nfirst: 2")
     for _ in live(owners):
-        if referee.match().turn == 1 and ann.letters.matches.standing("m1")["phase"] == "playing":
+        if referee.match().turn == 1 and ann.letters.matches.standing("m1").phase == "playing":
             break
     signed = referee.signed(ann.person, ann.letters.say("m1", "resign m1 match", referee.now).form)
     ann.memory.settle(ann.memory.prepared("resign", "m1")[-1].id, "refused")

@@ -16,7 +16,7 @@ from owners import RAW, Owner, live, propose
 from pbem.desk import sealed_state
 from pbem.player import sealed
 from pbem.player.correspondence.matches import Impossible
-from pbem.player.signed_steps import Unread
+from pbem.player.signed_texts import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

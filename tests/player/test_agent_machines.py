@@ -35,7 +35,7 @@ class Another(Owner):
 def both_honest(owners: Sequence[Owner]) -> None:
     for owner in owners:
         assert not owner.accusations
-        assert owner.letters.matches.standing("m1")["phase"] == "closed"
+        assert owner.letters.matches.standing("m1").phase == "closed"
         proof = prove(owner.memory, "m1")
         assert proof is not None
         assert proof.holds, proof.checks[-1]
@@ -50,7 +50,7 @@ def test_whoever_lost_a_machine_goes_on_with_six_words(
     ann, bob = owners
     propose(referee, owners, "spaceships")
     for _ in live(owners):
-        if len(ann.sent) >= letters and ann.letters.matches.standing("m1")["phase"] == "playing":
+        if len(ann.sent) >= letters and ann.letters.matches.standing("m1").phase == "playing":
             break
     else:
         raise AssertionError("the game was over before")

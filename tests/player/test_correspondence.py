@@ -12,6 +12,7 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from bulletins import FIELD, unpacked
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -46,13 +47,13 @@ def memory_of(side: Side) -> list[object]:
 class TestAMatch:
     def test_is_played_to_its_proof(self, referee: Referee, playing: Side) -> None:
         bob = bob_of(referee)
-        assert playing.letters.matches.standing("m1")["asked"]
+        assert playing.letters.matches.standing("m1").asked
         for cell in ("Rv1", "Rv3", "Bz5"):
             referee.turn((bob, ""))
             events = playing.post(playing.letters.order("m1", cell, referee.now, final=True))
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
         standing = playing.letters.matches.standing("m1")
-        assert (standing["phase"], standing["outcome"]["winner"]) == ("closed", standing["seat"])
+        assert (standing.phase, standing.outcome and standing.outcome.winner) == ("closed", standing.seat)
         proof = prove(playing.memory, "m1")
         assert proof is not None
         assert proof.holds
@@ -66,7 +67,7 @@ class TestAMatch:
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
             events = playing.post(playing.letters.say("m1", "clear m1", referee.now))
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
-            assert playing.letters.matches.standing("m1")["asked"]
+            assert playing.letters.matches.standing("m1").asked
             assert playing.letters.matches.pending("m1") is None
 
     def test_orders_are_judged_before_anything_is_signed(self, playing: Side, referee: Referee) -> None:
@@ -94,10 +95,10 @@ class TestAMatch:
 
     def test_what_stands_is_replaced_as_long_as_the_turn_waits(self, playing: Side, referee: Referee) -> None:
         playing.post(playing.letters.order("m1", "Gx3", referee.now))
-        assert not playing.letters.matches.standing("m1")["asked"]
+        assert not playing.letters.matches.standing("m1").asked
         events = playing.post(playing.letters.order("m1", "Gx4", referee.now))
         assert [event.said for event in events if event.kind == "answer"] == ["done"]
-        assert playing.letters.matches.standing("m1")["rev"] == 3
+        assert playing.letters.matches.standing("m1").rev == 3
 
     def test_nobody_orders_out_of_turn(self, playing: Side, referee: Referee) -> None:
         with pytest.raises(Impossible, match="m2"):
@@ -105,7 +106,7 @@ class TestAMatch:
         with pytest.raises(Impossible, match="setup"):
             playing.letters.set_up("m1", ANN, referee.now)
         playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
-        assert playing.letters.matches.standing("m1")["phase"] == "closed"
+        assert playing.letters.matches.standing("m1").phase == "closed"
         with pytest.raises(Impossible, match="closed"):
             playing.letters.order("m1", "Gx3", referee.now)
         with pytest.raises(Impossible, match="closed"):
@@ -120,7 +121,7 @@ class TestAMatch:
         assert again.rev == 2, "the first was obeyed"
         referee.send(bob, "draw m1 decline\n")
         playing.receive()
-        assert playing.letters.matches.standing("m1")["offers"] == []
+        assert playing.letters.matches.standing("m1").offers == []
 
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
@@ -153,7 +154,7 @@ class TestAMatch:
         referee.send(robo, "set program yes\n")
         referee.send(robo, new(robo, "spaceships", "ann", options=f"{SMALL}\npace: 3d"))
         ann.receive()
-        assert ann.letters.matches.standing("m2")["programs"] == [1]
+        assert ann.letters.matches.standing("m2").programs == [1]
         assert ann.letters.matches.programs == {"robo"}
         for raw in reversed(ann.person.letters.came):
             assert ann.letters.inbox.receive(raw, referee.now)[0].kind == "doubled"
@@ -185,7 +186,7 @@ class TestAMatch:
         referee.send(bob, new(bob, "shoot-em-up", "ann", "cem", options="board: 7x7"))
         ann.receive()
         ann.post(ann.letters.accept("m1", referee.now))
-        referee.send(cem, f"accept m1 {ann.letters.matches.standing('m1')['hash']}\n")
+        referee.send(cem, f"accept m1 {ann.letters.matches.standing('m1').hash}\n")
         ann.receive()
         with pytest.raises(Refused):
             ann.letters.judge.setup("m1", "A c1 N\nB d1 N\nC e1 N")
@@ -262,7 +263,7 @@ class TestAnswered:
             write(playing, f"<{number}@evil.example>", "help")
         referee.deliver(sent.raw, playing.person.address, sent.to)
         assert [event.said for event in playing.receive() if event.kind == "answer"] == ["refused", "done"]
-        assert playing.letters.matches.standing("m1")["rev"] == 2
+        assert playing.letters.matches.standing("m1").rev == 2
 
     @pytest.mark.parametrize("confirmed", [False, True])
     def test_neither_are_the_letters_that_open_an_account(
@@ -569,8 +570,20 @@ class TestBadInput:
         assert [event.kind for event in events] == ["forged"]
         assert memory_of(playing) == before
         sent = playing.letters.order("m1", "Gx3", referee.now)
-        prev = playing.letters.matches.standing("m1")["prev"]
+        prev = playing.letters.matches.standing("m1").prev
         assert sent.form.splitlines()[3:] == [f"prev {prev}", "rev 1", "Gx3", "end"]
+
+    def test_what_older_programs_remembered_is_read(self, playing: Side) -> None:
+        """They kept the whole item, as it came from servers that did not tell everything yet."""
+        known = playing.memory.standing("m1")
+        assert known is not None
+        item = msgspec.to_builtins(known[1]) | {"about": "match", "pbem": "bulletin 1"}
+        for later in ("sealed", "programs", "claim"):
+            del item[later]
+        with playing.memory.transaction():
+            playing.memory._database.execute("UPDATE matches SET standing = ?", (json.dumps(item, sort_keys=True),))
+        assert playing.memory.standing("m1") == known
+        assert playing.letters.matches.standings == [known[1]]
 
     def test_what_is_about_another_player_is_not_kept(self, playing: Side, referee: Referee) -> None:
         """Nor its files, nor is it shown as a letter about the match."""
@@ -596,9 +609,9 @@ class TestBadInput:
         ):
             before = memory_of(playing)
             standing = playing.letters.matches.standing("m1")
-            place = {"server": SERVER, "match": "m1", "game": 1, "turn": 1, "seat": standing["seat"]}
+            place = {"server": SERVER, "match": "m1", "game": 1, "turn": 1, "seat": standing.seat}
             heard = Heard(
-                "", SERVER, "", standing["deadline"] or "2026-03-01T12:00:00Z", (), {"x.json": place | document}
+                "", SERVER, "", standing.deadline or "2026-03-01T12:00:00Z", (), {"x.json": place | document}
             )
             for found in heard.files.values():
                 playing.letters.inbox._belief._put(found, {"m1": standing})
@@ -633,7 +646,7 @@ class TestBadInput:
         """What is rewritten without a change, and signed by the server, counts: the tests above can fail."""
         again = rewritten(playing, lambda found: found["items"][0].update(rev=5), key=referee.signing_key)
         assert [event.kind for event in playing.letters.inbox.receive(again, referee.now)] == ["news"]
-        assert playing.letters.matches.standing("m1")["rev"] == 5
+        assert playing.letters.matches.standing("m1").rev == 5
 
     def test_letters_out_of_order_come_to_the_same(self, referee: Referee, tmp_path: Path) -> None:
         """A second reader with all the letters backwards believes what the first does."""
@@ -758,13 +771,14 @@ def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side)
     ann.receive()
     standing = ann.letters.matches.standing("m1")
     assert ann.letters.matches.terms("m1").pace
+    assert standing.agreement is not None
     lies: tuple[dict[str, Any], ...] = (
         {"hash": "0" * 64},
-        {"agreement": {**standing["agreement"], "pace": 60}},
+        {"agreement": {**standing.agreement, "pace": 60}},
         {"agreement": {}},
     )
     for lie in lies:
-        ann.memory.stand("m1", "2026-03-01T12:00:00Z", standing | lie)
+        ann.memory.stand("2026-03-01T12:00:00Z", msgspec.structs.replace(standing, **lie))
         with pytest.raises(Impossible, match="terms"):
             ann.letters.accept("m1", referee.now)
     assert not ann.letters.outbox.unsent()
@@ -805,7 +819,7 @@ def test_what_was_not_sent_before_its_turn_was_over_is_given_up(playing: Side, r
     bob = bob_of(referee)
     referee.turn((bob, ""))
     playing.receive()
-    assert playing.letters.matches.standing("m1")["turn"] == 2
+    assert playing.letters.matches.standing("m1").turn == 2
     assert playing.letters.outbox.unsent() == []
     found = playing.memory.by_message_id(sent.message_id)
     assert found is not None

@@ -32,12 +32,12 @@ def one_life(ann: Side) -> None:
         ann.letters.registration.register(ann.key, ann.fingerprint, now)
         ann.letters.registration.confirm(now)
     for standing in ann.letters.matches.standings:
-        if standing["phase"] == "proposed" and not standing["accepted"]:
+        if standing.phase == "proposed" and not standing.accepted:
             ann.letters.accept("m1", now)
-        elif standing["asked"] and standing["phase"] == "setup":
+        elif standing.asked and standing.phase == "setup":
             ann.letters.set_up("m1", ANN, now)
-        elif standing["asked"] and standing["phase"] == "playing":
-            ann.letters.order("m1", CELLS[standing["turn"] - 1], now, final=True)
+        elif standing.asked and standing.phase == "playing":
+            ann.letters.order("m1", CELLS[standing.turn - 1], now, final=True)
     ann.flush()
 
 
@@ -61,11 +61,11 @@ def play(folder: Path, death: Death) -> Side:
         standings = ann.letters.matches.standings
         if ann.memory.fact("account"):
             bob_does("new", lambda: referee.send(bob, new(bob, "spaceships", "ann", options=SMALL)))
-        if standings and standings[0]["phase"] == "setup":
+        if standings and standings[0].phase == "setup":
             bob_does("setup", lambda: referee.send(bob, bob.filled("setup", BOB)))
-        if standings and standings[0]["phase"] == "playing":
-            bob_does(standings[0]["turn"], lambda: referee.turn((bob, "")))
-        if standings and standings[0]["phase"] == "closed" and ann.memory.bundle("m1"):
+        if standings and standings[0].phase == "playing":
+            bob_does(standings[0].turn, lambda: referee.turn((bob, "")))
+        if standings and standings[0].phase == "closed" and ann.memory.bundle("m1"):
             break
     referee.close()
     return ann
@@ -83,7 +83,7 @@ def check(ann: Side) -> None:
     assert all(len(raws) == 1 for raws in contents.values())
     assert set(ann.sent) == {raw for raws in contents.values() for raw in raws}
     (standing,) = ann.letters.matches.standings
-    assert (standing["phase"], standing["ended"][0]["turns"]) == ("closed", 3)
+    assert (standing.phase, standing.ended[0].turns) == ("closed", 3)
     orders = [sent for sent in ann.memory.in_state("done", "sent") if sent.command == "orders"]
     assert [(sent.place, sent.rev) for sent in orders] == [(f"game 1 turn {turn}", 1) for turn in (1, 2, 3)]
 

@@ -83,7 +83,7 @@ def test_nobody_is_asked_for_more_once_a_sealed_match_is_resigned(tmp_path: Path
         for agent in agents:
             afterwards.callback(agent.close)
         end = time.monotonic() + 2 * PATIENCE
-        while ann.standing["turn"] < 2:
+        while ann.standing.turn < 2:
             for agent in agents:
                 if turn := agent.asked():
                     agent.type(turn)
@@ -91,9 +91,11 @@ def test_nobody_is_asked_for_more_once_a_sealed_match_is_resigned(tmp_path: Path
             time.sleep(0.2)
         bob("resign", "m1", "--whole", "--yes")
         end = time.monotonic() + PATIENCE
-        while ann.standing["phase"] != "closed":
+        while ann.standing.phase != "closed":
             assert time.monotonic() < end, "ann's agent does not reveal"
             time.sleep(0.2)
-        assert ann.standing["outcome"] == {**ann.standing["outcome"], "winner": 1, "reason": "resignation"}
+        outcome = ann.standing.outcome
+        assert outcome is not None
+        assert (outcome.winner, outcome.reason) == (1, "resignation")
         ann("verify", "m1")
         server.stop()

@@ -127,7 +127,7 @@ def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: M
         referee.turn((bob, ""))
         playing.receive()
         assert playing.said(playing.letters.order("m1", cell, referee.now, final=True)) == ["done"]
-    assert playing.letters.matches.standing("m1")["phase"] == "closed"
+    assert playing.letters.matches.standing("m1").phase == "closed"
     proof = prove(playing.memory, "m1")
     assert proof is not None
     assert proof.holds

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.games import Options
+    from pbem.player.standing import ClosedMatch, MatchStanding
     from pbem.proof.compare.finding import Finding
 
 
@@ -64,14 +65,14 @@ def play(referee: Referee, house: Machine, bob: Mailbox, options: str = STANDARD
     propose(referee, house, bob, options)
     for _ in range(30):
         standing = house.letters.matches.standing("m1")
-        if standing["phase"] == "closed":
+        if standing.phase == "closed":
             break
-        if standing["phase"] == "setup":
+        if standing.phase == "setup":
             referee.send(bob, bob.filled("setup", BOB))
-        elif standing["turn"] <= turns:
+        elif standing.turn <= turns:
             referee.turn((bob, ""))
         else:
-            referee.send(bob, f"resign m1 game {standing['game']}\n")
+            referee.send(bob, f"resign m1 game {standing.game}\n")
         house.live()
     bundle = house.memory.bundle("m1")
     assert bundle is not None
@@ -83,6 +84,12 @@ def judged(bundle: bytes, opened: Sequence[bytes]) -> list[Finding]:
     *_, last = verify(bundle, Letters, None, proved)
     assert last.holds, last
     return list(replayed(proved, opened))
+
+
+def closed(house: Machine) -> ClosedMatch:
+    outcome = house.letters.matches.standing("m1").outcome
+    assert outcome is not None
+    return outcome
 
 
 def plan_of(house: Machine, match: str = "m1") -> Plan:
@@ -135,7 +142,7 @@ class TestAMatch:
     ) -> None:
         propose(referee, house, bob)
         assert house.memory.fact("marked") == "asked"
-        assert house.letters.matches.standing("m1")["accepted"]
+        assert house.letters.matches.standing("m1").accepted
 
     def test_an_offer_to_annul_is_declined_once(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         propose(referee, house, bob)
@@ -143,7 +150,7 @@ class TestAMatch:
         house.live()
         house.live()
         assert len(house.memory.prepared("annul", "m1")) == 1
-        assert house.letters.matches.standing("m1")["phase"] == "setup"
+        assert house.letters.matches.standing("m1").phase == "setup"
 
 
 class Wishing:
@@ -187,19 +194,19 @@ class TestWishes:
         wish("draw")
         referee.send(bob, "draw m1 offer\n")
         house.live()
-        assert house.letters.matches.standing("m1")["outcome"]["reason"] == "agreement"
+        assert closed(house).reason == "agreement"
 
     def test_a_draw_is_declined_by_who_does_not_wish_it(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         self.begun(referee, house, bob)
         referee.send(bob, "draw m1 offer\n")
         house.live()
-        assert house.letters.matches.standing("m1")["phase"] == "playing"
-        assert house.letters.matches.standing("m1")["offers"] == []
+        assert house.letters.matches.standing("m1").phase == "playing"
+        assert house.letters.matches.standing("m1").offers == []
 
     def test_it_resigns(self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]) -> None:
         wish("resign")
         self.begun(referee, house, bob)
-        assert house.letters.matches.standing("m1")["outcome"]["reason"] == "resignation"
+        assert closed(house).reason == "resignation"
         assert house.memory.prepared("orders", "m1") == []
 
 
@@ -350,7 +357,7 @@ class TestConvicted:
         """Plays otherwise than the plan says; who replays it does not."""
 
         def patch(**changed: Callable[..., object]) -> None:
-            def planned(program: Program, standing: dict[str, str]) -> _Cheat | None:
+            def planned(program: Program, standing: MatchStanding) -> _Cheat | None:
                 found = plan(program, standing)
                 return _Cheat(found, changed) if found else None
 
@@ -527,7 +534,7 @@ class TestEditions:
         referee.send(bob, bob.filled("setup", BOB))
         monkeypatch.setitem(EDITIONS, "spaceships", (*EDITIONS["spaceships"], "98.0"))
         house.live()
-        assert house.letters.matches.standing("m1")["asked"]
+        assert house.letters.matches.standing("m1").asked
         assert not house.memory.prepared("orders", "m1")
         assert "m1: it cannot be played as promised: edition 1" in caplog.text
 
@@ -536,9 +543,9 @@ def agree_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commit as programs did before there were editions."""
     planned = Program._planned
 
-    def forget(program: Program, standing: dict[str, str]) -> Plan:
+    def forget(program: Program, standing: MatchStanding) -> Plan:
         planned(program, standing)
-        fact = f"plan {standing['match']}"
+        fact = f"plan {standing.match}"
         level, seed, *_ = str(program.memory.fact(fact)).split()
         program.memory.know(fact, f"{level} {seed}")
         found = program._plan(standing)
@@ -622,7 +629,7 @@ class TestOpenList:
         propose(referee, house, bob, f"{STANDARD}\npace: 1d\ngrace: 1d\nmiss: wait")
         referee.wait(timedelta(days=3))
         house.live()
-        assert house.letters.matches.standing("m1")["claim"]
+        assert house.letters.matches.standing("m1").claim
         referee.wait(timedelta(days=6))
         house.restart()
         house.live()
@@ -638,7 +645,7 @@ class TestOpenList:
         house.live()
         referee.send(bob, bob.filled("setup", BOB))
         house.live()
-        assert not house.letters.matches.standing("m1")["claim"]
+        assert not house.letters.matches.standing("m1").claim
         self.later(referee, house, timedelta(days=8))
         assert not house.memory.prepared("claim", "m1")
 
@@ -847,11 +854,11 @@ def against_each_other(referee: Referee, first: Machine, second: Machine, game: 
     first.post(first.letters.tell(f"new {game} with {second.person.name}", referee.now, text=text))
     standing = first.letters.matches.standings[-1]
     assert len(first.letters.matches.standings) == before + 1
-    first.memory.know(f"plan {standing['match']}", f"{level} {seed.hex()}")
+    first.memory.know(f"plan {standing.match}", f"{level} {seed.hex()}")
     while second.look() or first.look():
         pass
-    found = first.memory.bundle(standing["match"])
-    assert found is not None, first.letters.matches.standing(standing["match"])
+    found = first.memory.bundle(standing.match)
+    assert found is not None, first.letters.matches.standing(standing.match)
     return found[1]
 
 

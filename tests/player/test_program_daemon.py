@@ -145,7 +145,7 @@ class Partner:
     def until(self, condition: Callable[[], object], patience: float = 120.0) -> None:
         end = time.monotonic() + patience
         while not condition():
-            assert time.monotonic() < end, [standing["phase"] for standing in self.letters.matches.standings]
+            assert time.monotonic() < end, [standing.phase for standing in self.letters.matches.standings]
             self.look()
             time.sleep(0.02)
 
@@ -154,7 +154,7 @@ class Partner:
         seed, level = os.urandom(OCTETS), self.program.settings.games[game].level
         plan = Plan("play.example", self.name, game, level, seed)
         text = f"{terms}\nsettle: 0\n{comment(plan.commitment)}"
-        known = {standing["match"] for standing in self.letters.matches.standings}
+        known = {standing.match for standing in self.letters.matches.standings}
         self.letters.tell(f"new {game} with house", datetime.now(UTC), text=text)
         found: list[str] = []
         # Its plan must be known before it is looked at again.
@@ -164,9 +164,7 @@ class Partner:
         while not found:
             assert time.monotonic() < end
             events = list(fetch(self.letters, self.source, lambda: datetime.now(UTC)))
-            found = [
-                standing["match"] for standing in self.letters.matches.standings if standing["match"] not in known
-            ]
+            found = [standing.match for standing in self.letters.matches.standings if standing.match not in known]
             for match in found:
                 self.memory.know(f"plan {match}", f"{level} {seed.hex()}")
             self.program.hear(events, datetime.now(UTC))
@@ -220,7 +218,7 @@ def played(partner: Partner, house: House, matches: list[str]) -> None:
     """Go on until all of these are closed, with their seeds opened."""
 
     def over() -> bool:
-        closed = {one["match"] for one in partner.letters.matches.standings if one["phase"] == "closed"}
+        closed = {one.match for one in partner.letters.matches.standings if one.phase == "closed"}
         log = house.log if closed >= set(matches) else ""
         return all(f"{match}: closed; its seed" in log for match in matches)
 
@@ -278,7 +276,7 @@ def test_a_load_of_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             terms = [TERMS[game] for game in own[:whole]] + [SHORT[game] for game in own[whole:]]
             proposed.append((partner, [partner.propose(*each) for each in zip(own, terms, strict=True)]))
             if len(proposed) == 1:
-                partner.until(lambda: any(one["phase"] == "playing" for one in partners[0].letters.matches.standings))
+                partner.until(lambda: any(one.phase == "playing" for one in partners[0].letters.matches.standings))
                 house.kill()
                 house.start()
         for partner, matches in proposed:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import random_players
+import sealed_lies
 from sealed_post import Post
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT
-from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, ToldGame
+from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedSide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +93,7 @@ def lies(steps: list[dict[str, Any]]) -> list[tuple[str, dict[int, dict[str, Any
             continue
         other = "ab" * 32
         found.append((f"{at} paper", {at: {"paper": other}}))
+        found.append((f"{at} no paper", {at: {"paper": None}}))
         found += [(f"{at} {name}", {at: {"values": {**step["values"], name: other}}}) for name in step["values"]]
         found += [(f"{at} lacks {name}", {at: {"values": {}}}) for name in list(step["values"])[:1]]
         found += [
@@ -117,7 +119,7 @@ def test_whatever_is_told_otherwise_is_found_out() -> None:
         for at, values in changed.items():
             told["sealed"]["steps"][at].update(values)
         try:
-            ToldGame.of(standing, "play.example", told)
+            SealedSide.of(standing, "play.example", told)
         except Contradiction:
             continue
         believed.append(what)
@@ -133,7 +135,23 @@ def test_whatever_is_told_otherwise_is_found_out() -> None:
 def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     post = begun(SPACESHIPS)
     with pytest.raises(Contradiction):
-        ToldGame.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
+        SealedSide.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
+
+
+@pytest.mark.parametrize("name", sealed_lies.RULES)
+def test_a_step_that_the_server_should_have_refused_is_found(name: str) -> None:
+    assert sealed_lies.player_finds(*sealed_lies.entered(name))
+
+
+def test_a_letter_of_another_turn_is_none_of_this_one() -> None:
+    """Nor would a verifier find it there: it looks for letters by their turn."""
+    table = sealed_lies.after(sealed_lies.begun(), 2)
+    lie = sealed_lies.signed(table, 1, turn=2)
+    assert sealed_lies.server_finds(table, lie)
+    with sealed_lies.without("the head that is cited"):
+        table.take(*lie)
+        assert not sealed_lies.player_finds(table, lie)
+    assert sealed_lies.player_finds(table, lie)
 
 
 def test_secrets_of_another_game_or_turn_do_not_agree() -> None:

@@ -8,12 +8,14 @@ import os
 import random
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from msgspec.structs import asdict, replace
 from referee import Die
 
+from pbem.match.sealed_documents import Place
 from pbem.player import sealed
 from pbem.player.sealed import BadNote, BadSecrets, Code, Secrets, Vault, understood
 
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEED = bytes(range(32)).hex()
-PLACE: dict[str, Any] = {"server": "play.example", "match": "m17", "game": 2, "seat": 1, "player": "anna"}
-MINE = Secrets(**PLACE, seed=SEED, setup="MD Rv1 Rv2 Rv3", orders={"1": "Rv1", "2": ""}, after={"2": "ab" * 32})
+PLACE = Place("play.example", "m17", 2, 1, "anna")
+MINE = Secrets(
+    **asdict(PLACE), seed=SEED, setup="MD Rv1 Rv2 Rv3", orders={"1": "Rv1", "2": ""}, after={"2": "ab" * 32}
+)
 WORDS = "lusab babad gutih tugad mudof sakat"
 VECTOR = Path(__file__).with_name("sealed_note.json")
 
@@ -124,7 +128,7 @@ def test_a_note_opens_with_its_words_for_its_place_alone() -> None:
     assert Code(WORDS, Die()).opened("\n".join([note[:40], note[40:]]), PLACE) == MINE
     for place in ({"game": 1}, {"seat": 2}, {"match": "m1"}, {"player": "bob"}, {"server": "other.example"}):
         with pytest.raises(BadNote):
-            Code(WORDS, Die()).opened(note, PLACE | place)
+            Code(WORDS, Die()).opened(note, replace(PLACE, **place))
     with pytest.raises(BadNote):
         Code(WORDS.replace("lusab", "lusad"), Die()).opened(note, PLACE)
 
@@ -183,5 +187,5 @@ def test_the_vector(monkeypatch: pytest.MonkeyPatch) -> None:
     """What any other program that keeps such notes must read."""
     monkeypatch.undo()
     vector = json.loads(VECTOR.read_text())
-    found = Code(vector["words"], Die()).opened(vector["note"], vector["place"])
+    found = Code(vector["words"], Die()).opened(vector["note"], Place(**vector["place"]))
     assert found.document() == vector["secrets"]

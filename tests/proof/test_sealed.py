@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sealed_lies
 import second_verifier
 from forgers import fails, holds, index, remembering, saying, signed_again, with_entry, with_papers
 from mutations import octet_changed, rewritten
@@ -294,6 +295,12 @@ def test_a_commitment_exchanged_after_the_other_opened_is_found() -> None:
     forged = bundle.read(told.bundle())
     forged = signed_again(bundle.Bundle(entries, forged.signatures, papers))
     fails(forged, "wrong `prev`")
+
+
+@pytest.mark.parametrize("name", sealed_lies.RULES)
+def test_a_step_that_the_server_should_have_refused_is_found(name: str) -> None:
+    table, _ = sealed_lies.entered(name)
+    fails(table.bundle())
 
 
 MORE: dict[str, Callable[[str], str]] = {

@@ -158,7 +158,7 @@ def _one_story(world: World, database: Database) -> Iterator[str]:
         for alarm in player.memory.alarms():
             yield f"{player.name}: alarm: {alarm.match}: {alarm.said}"
         for standing in player.letters.matches.standings:
-            match = standing["match"]
+            match = standing.match
             for seq, head in player.memory.heads(match).items():
                 if signed.get((match, seq)) != head:
                     yield f"{player.name} was shown another head of {match} after entry {seq}"
@@ -168,10 +168,10 @@ def _proved(world: World) -> Iterator[str]:
     """Each match verifies, was played blind, and nobody lost time because of the server or the post."""
     for player in world.players.values():
         for standing in player.letters.matches.standings:
-            match = standing["match"]
+            match = standing.match
             bundle = player.memory.bundle(match)
-            if standing["phase"] != "closed" or bundle is None:
-                yield f"{match} is {standing['phase']} for {player.name}, {'no' if bundle is None else 'a'} bundle"
+            if standing.phase != "closed" or bundle is None:
+                yield f"{match} is {standing.phase} for {player.name}, {'no' if bundle is None else 'a'} bundle"
                 continue
             yield from _one_bundle(world, player, match, bundle[1])
 
@@ -210,7 +210,7 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
         if to is None or to[1].decode() != taken.recipient:
             yield f"{_name(taken.raw).decode()} was sent to {taken.recipient}, and says {to and to[1].decode()}"
     for player in world.players.values():
-        secrets = [secret for match in player.letters.matches.standings for secret in player.secrets(match["match"])]
+        secrets = [secret for match in player.letters.matches.standings for secret in player.secrets(match.match)]
         for taken in world.taken:
             other = world.people.get(taken.recipient)
             if other is not None and other is not player:

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from simulation.world import World
 
-    from pbem.json_object import JsonObject
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
+    from pbem.player.standing import MatchStanding
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
 
@@ -159,9 +159,9 @@ class Player:
         self.program.hear(events, now)
         self._propose_again(now)
         for standing in self.letters.matches.standings:
-            if standing["phase"] == "closed":
-                self.world.note_over(standing["match"])
-            elif standing["phase"] == "playing" and self.world.hurried:
+            if standing.phase == "closed":
+                self.world.note_over(standing.match)
+            elif standing.phase == "playing" and self.world.hurried:
                 self._resign(standing)
         self.program.act(now)
         self._post()
@@ -177,14 +177,14 @@ class Player:
         """Remember how the matches proposed here are played."""
         for standing in self.letters.matches.standings:
             for (game, other), seed in [*self._seeds.items()]:
-                if standing["rules"] == game and other in standing["players"]:
-                    self.memory.know(f"plan {standing['match']}", f"1 {seed.hex()}")
+                if standing.rules == game and other in standing.players:
+                    self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
                     del self._seeds[game, other]
 
-    def _resign(self, standing: JsonObject) -> None:
+    def _resign(self, standing: MatchStanding) -> None:
         """End a game that is still running when the week ends."""
-        match = standing["match"]
-        words = f"resign {match} game {standing['game']}"
+        match = standing.match
+        words = f"resign {match} game {standing.game}"
         if not self.letters.has_said(match, words, self.world.now()):
             self.letters.say(match, words, self.world.now())
         self.program._waiting.discard(match)
@@ -221,7 +221,7 @@ class Player:
         found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in SHOWN]
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
-    def standing(self, match: str) -> JsonObject:
+    def standing(self, match: str) -> MatchStanding:
         return self.letters.matches.standing(match)
 
 

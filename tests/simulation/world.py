@@ -326,12 +326,12 @@ class World:
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.letters.matches.standings]
-        return len(standings) == 2 * len(self.week.games) and all(one["phase"] == "closed" for one in standings)
+        return len(standings) == 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
 
     def state(self) -> str:
         """What is known about a world that has stopped."""
         standings = [
-            (player.name, one["match"], one["phase"], one.get("turn"), one["asked"])
+            (player.name, one.match, one.phase, one.turn, one.asked)
             for player in self.players.values()
             for one in player.letters.matches.standings
         ]

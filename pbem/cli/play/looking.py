@@ -46,10 +46,10 @@ def wait(table: Table, match: str | None) -> None:
         def due(_: object) -> bool:
             return any(
                 is_due(table, one)
-                or (one["phase"] == "proposed" and not one["accepted"])
-                or (one["match"] == match and one["phase"] in OVER)
+                or (one.phase == "proposed" and not one.accepted)
+                or (one.match == match and one.phase in OVER)
                 for one in letters.matches.standings
-                if match in {None, one["match"]}
+                if match in {None, one.match}
             )
 
         if not table.wait(due, "your move"):

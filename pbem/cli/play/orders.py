@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.cli.play.table import Table
-    from pbem.json_object import JsonObject
     from pbem.player.browser import Handed
     from pbem.player.correspondence.judge import Judged
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["match", "read_back", "setup", "words"]
 
@@ -67,32 +67,32 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
             texts, final = [clicked.text], final or clicked.final
         if not texts:
             show(table, standing)
-        elif standing["phase"] == "setup":
+        elif standing.phase == "setup":
             _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
         else:
             _order(table, standing, texts, final=final, yes=yes)
 
 
-def _order(table: Table, standing: JsonObject, texts: Sequence[str], *, final: bool, yes: bool) -> None:
-    name = standing["match"]
+def _order(table: Table, standing: MatchStanding, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+    name = standing.match
     text = read_back(table, standing, texts)
     confirm(table, yes, standing)
-    if standing.get("sealed"):
+    if standing.sealed:
         table.settle(table.agent.order(name, text, table.now()))
     else:
         table.settle(table.letters.order(name, text, table.now(), final=final))
 
 
-def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
+def read_back(table: Table, standing: MatchStanding, texts: Sequence[str]) -> str:
     """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
     from pbem.boards import words
 
-    letters, name = table.letters, standing["match"]
-    sealed = bool(standing.get("sealed"))
+    letters, name = table.letters, standing.match
+    sealed = bool(standing.sealed)
     judge = table.agent.judge_orders if sealed else letters.judge.orders
-    text, judged = _judged(standing["rules"], lambda text: judge(name, text), texts)
-    click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing['turn']}: you order")
-    for phrase in words(standing["rules"]).said(judged.text) or ["nothing"]:
+    text, judged = _judged(standing.rules, lambda text: judge(name, text), texts)
+    click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing.turn}: you order")
+    for phrase in words(standing.rules).said(judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
@@ -142,13 +142,13 @@ def _set_up(table: Table, match: str, text: str, *, yes: bool) -> None:
     try:
         judged = letters.judge.setup(match, text)
     except Refused:
-        _did_you_mean(standing["rules"], lambda text: letters.judge.setup(match, text), text)
+        _did_you_mean(standing.rules, lambda text: letters.judge.setup(match, text), text)
         raise
-    click.echo(f"{match}, game {standing['game']}: your setup")
+    click.echo(f"{match}, game {standing.game}: your setup")
     for line in judged.text.splitlines():
         click.echo(f"  {line}")
     confirm(table, yes, standing)
-    if not standing.get("sealed"):
+    if not standing.sealed:
         table.settle(letters.set_up(match, text, table.now()))
         return
     new = table.agent.vault.code() is None
@@ -169,16 +169,16 @@ def words(table: Table, words: tuple[str, ...]) -> None:
         click.echo(table.agent.words)
 
 
-def _clicked(table: Table, standing: JsonObject) -> Handed:
+def _clicked(table: Table, standing: MatchStanding) -> Handed:
     """The orders composed in the browser, from the files that the letters brought."""
     from pbem.pages import Home, composer, fragment
     from pbem.pages.handover import handover
     from pbem.player.browser import Port
 
-    matches, name = table.letters.matches, standing["match"]
-    if standing["phase"] == "setup":
+    matches, name = table.letters.matches, standing.match
+    if standing.phase == "setup":
         asked = matches.setup_asked(name)
-    elif standing.get("sealed"):
+    elif standing.sealed:
         shown = table.agent.shown(name)
         asked = (matches.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
     else:
@@ -189,7 +189,7 @@ def _clicked(table: Table, standing: JsonObject) -> Handed:
     port = Port(os.urandom)
     try:
         title = title_of(table.letters, standing)
-        port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing["rules"], home))
+        port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing.rules, home))
         click.echo(f"{name}: click it together at\n\n    {port.url}\n")
         click.launch(port.url)
         handed = port.wait(_AN_HOUR)

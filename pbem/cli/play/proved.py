@@ -21,7 +21,7 @@ __all__ = ["prove_ended", "proved"]
 def prove_ended(letters: Correspondence, events: Sequence[Event]) -> None:
     """Verify each match whose game has ended by these letters."""
     for name in dict.fromkeys(event.match for event in events if event.kind == "news"):
-        ended = len(letters.matches.standing(name)["ended"])
+        ended = len(letters.matches.standing(name).ended)
         if ended and letters.memory.bundle(name) and letters.memory.fact(f"proved {name}") != str(ended):
             proved(letters, name)
             letters.memory.know(f"proved {name}", str(ended))

@@ -29,9 +29,9 @@ def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
     head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
     with troubles():
         table.fetch()
-    known = {standing["match"] for standing in table.letters.matches.standings}
+    known = {standing.match for standing in table.letters.matches.standings}
     _tell(table, head, yes, text=options)
-    list_rows(table, [standing for standing in table.letters.matches.standings if standing["match"] not in known])
+    list_rows(table, [standing for standing in table.letters.matches.standings if standing.match not in known])
 
 
 @click.command()
@@ -140,7 +140,7 @@ def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
     with troubles():
         table.fetch()
         standing = table.letters.matches.standing(match)
-        words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
+        words = f"resign {match} " + ("match" if whole else f"game {standing.game}")
         click.echo(f"{title_of(table.letters, standing)}: {words}")
         confirm(table, yes, standing)
         table.settle(table.letters.say(match, words, table.now()))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.cli.play.table import Table
-    from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"]
 
@@ -62,66 +62,62 @@ def list_matches(table: Table) -> None:
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
 
 
-def list_rows(table: Table, standings: Sequence[JsonObject]) -> None:
+def list_rows(table: Table, standings: Sequence[MatchStanding]) -> None:
     """A line for each of these matches: what it is, and whose move."""
     for standing in standings:
-        click.echo(
-            f"  {standing['match']:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip()
-        )
+        click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
 
 
-def title_of(letters: Correspondence, standing: JsonObject) -> str:
+def title_of(letters: Correspondence, standing: MatchStanding) -> str:
     """Which game a match is of, and with whom."""
-    game, programs = standing["rules"], letters.matches.programs
+    game, programs = standing.rules, letters.matches.programs
     title = rules(game).title if game in GAMES else game
     others = [
         f"{name} (a program)" if name in programs else name or "(free)"
-        for seat, name in enumerate(standing["players"], start=1)
-        if seat != standing["seat"]
+        for seat, name in enumerate(standing.players, start=1)
+        if seat != standing.seat
     ]
     return line_of(f"{title} with {', '.join(others)}" if others else str(title))
 
 
-def is_due(table: Table, standing: JsonObject) -> bool:
+def is_due(table: Table, standing: MatchStanding) -> bool:
     """Whether a match waits for this player to decide on a setup or orders."""
-    if standing.get("sealed"):
-        return table.agent.asks(standing["match"])
-    return bool(standing["asked"]) and table.letters.matches.pending(standing["match"]) is None
+    if standing.sealed:
+        return table.agent.asks(standing.match)
+    return standing.asked and table.letters.matches.pending(standing.match) is None
 
 
-def _whose(table: Table, standing: JsonObject) -> str:
+def _whose(table: Table, standing: MatchStanding) -> str:
     """Whose move it is in a match, and until when."""
     letters = table.letters
-    match, phase = standing["match"], standing["phase"]
+    match, phase = standing.match, standing.phase
     if phase == "proposed":
         return (
-            f"proposed: pbem play accept {match}"
-            if not standing["accepted"]
-            else "proposed; others have not agreed yet"
+            f"proposed: pbem play accept {match}" if not standing.accepted else "proposed; others have not agreed yet"
         )
     if phase == "open":
         return "on the open list"
     if phase not in {"setup", "playing"}:
         return _ending(standing)
-    what = f"turn {standing['turn']}" if phase == "playing" else f"setup of game {standing['game']}"
-    said = "your move" if standing["asked"] else "waiting for the others"
-    if standing.get("sealed") and (accused := table.agent.held.accused(match)):
+    what = f"turn {standing.turn}" if phase == "playing" else f"setup of game {standing.game}"
+    said = "your move" if standing.asked else "waiting for the others"
+    if standing.sealed and (accused := table.agent.held.accused(match)):
         return f"your agent says nothing more: {line_of(accused)}. If you know better: pbem play take-back {match}"
-    if standing.get("sealed") and table.agent.held.unread(match):
-        until = _until(standing["deadline"], table.now())
+    if standing.sealed and table.agent.held.unread(match):
+        until = _until(standing.deadline, table.now())
         return f"{what}: your agent waits for your decision: pbem play {match}{until}"
-    if standing.get("sealed"):
-        revealing = "reveal" in table.agent.owes(standing)
+    if standing.sealed:
+        revealing = "reveal" in standing.owes
         if revealing and table.agent.asks(match):
             return f"The server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
         said = "your move" if table.agent.asks(match) else said.replace("your move", "yours is on its way")
-    elif standing["asked"] and (sent := letters.matches.pending(match)) is not None:
+    elif standing.asked and (sent := letters.matches.pending(match)) is not None:
         said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
             sent.state, "yours is on its way"
         )
-    offers = "".join(f"; {what} offered" for what in standing["offers"])
-    paused = "; paused" if standing["paused"] else ""
-    return f"{what}: {said}{_until(standing['deadline'], table.now())}{offers}{paused}"
+    offers = "".join(f"; {what} offered" for what in standing.offers)
+    paused = "; paused" if standing.paused else ""
+    return f"{what}: {said}{_until(standing.deadline, table.now())}{offers}{paused}"
 
 
 def _until(deadline: str | None, now: datetime) -> str:
@@ -132,86 +128,75 @@ def _until(deadline: str | None, now: datetime) -> str:
     return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
 
 
-def _ending(standing: JsonObject) -> str:
-    outcome = standing["outcome"] or {}
-    if standing["phase"] != "closed" or not outcome:
-        return str(standing["phase"])
-    winner = outcome.get("winner")
-    who = (
-        "a draw"
-        if not winner
-        else "you won"
-        if winner == standing["seat"]
-        else f"{standing['players'][winner - 1]} won"
-    )
-    scores = " : ".join(
-        str(sum(column)) for column in zip(*(ended["scores"] for ended in standing["ended"]), strict=False)
-    )
+def _ending(standing: MatchStanding) -> str:
+    if standing.phase != "closed" or standing.outcome is None:
+        return standing.phase
+    winner = standing.outcome.winner
+    who = "a draw" if not winner else "you won" if winner == standing.seat else f"{standing.players[winner - 1]} won"
+    scores = " : ".join(str(sum(column)) for column in zip(*(ended.scores for ended in standing.ended), strict=False))
     return f"closed: {who}" + (f", {scores}" if scores else "")
 
 
-def show(table: Table, standing: JsonObject) -> None:
+def show(table: Table, standing: MatchStanding) -> None:
     """The boards of a match, or what it waits for."""
     try:
         _show_letters(table, standing)
     except (BadSecrets, Contradiction, Impossible, sqlite3.Error):
         raise
     except Exception as error:  # the server may have sent anything
-        said = (
-            f"What came about {standing['match']} cannot be shown. `pbem play letter {standing['match']}` prints it."
-        )
+        said = f"What came about {standing.match} cannot be shown. `pbem play letter {standing.match}` prints it."
         raise Impossible(said) from error
 
 
-def _show_letters(table: Table, standing: JsonObject) -> None:
+def _show_letters(table: Table, standing: MatchStanding) -> None:
     from pbem.letters.render import Templates
 
     letters = table.letters
-    name, rules, seat = standing["match"], standing["rules"], standing["seat"]
-    names = {number: player or "(free)" for number, player in enumerate(standing["players"], start=1)}
+    name, rules, seat = standing.match, standing.rules, standing.seat
+    names = {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
     click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
-    if standing.get("sealed") and (unread := table.agent.held.unread(name)):
+    if standing.sealed and (unread := table.agent.held.unread(name)):
         reason, text = unread
         click.echo(_UNREAD.format(unread=line_of(reason), match=name, text=indented(clean(text))))
-    if standing["phase"] == "setup":
+    if standing.phase == "setup":
         asked = letters.matches.setup_asked(name)
         text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
         click.echo(clean(text.rstrip("\n")))
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
-    elif standing.get("sealed") and standing["phase"] in {"playing", "closed"}:
+    elif standing.sealed and standing.phase in {"playing", "closed"}:
         shown = table.agent.shown(name)
         view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
         told = shown.reports[-1] if shown.reports else None
         text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
         click.echo(clean(text.rstrip("\n")))
-    elif (position := letters.matches.position(name)) is not None and standing["phase"] in {"playing", "closed"}:
+    elif (position := letters.matches.position(name)) is not None and standing.phase in {"playing", "closed"}:
         reports = letters.memory.latest(name, "reports")
         same = reports is not None and reports["game"] == position["game"]
         told = reports["reports"] if reports and same else None
-        over = standing["phase"] == "closed"  # after a resignation the last position still has something to order
+        over = standing.phase == "closed"  # after a resignation the last position still has something to order
         view = position["view"] | ({"entitled": None} if over else {})
         text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
         click.echo(clean(text.rstrip("\n")))
-    elif standing["agreement"]:
+    elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
-    if (sent := letters.matches.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
+    if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
 
 
-def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, str]) -> dict[str, object]:
+def _terms(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
     """What the letters' own template says about terms."""
-    terms = letters.matches.terms(standing["match"])
+    terms = letters.matches.terms(standing.match)
     return {
-        "id": standing["match"],
+        "id": standing.match,
         "title": rules(terms.game).title,
         "terms": terms,
         "kind": terms.kind,
         "names": names,
         "levels": dict.fromkeys(names, ""),
         "programs": [seat for seat, name in names.items() if name in letters.matches.programs],
-        "phase": standing["phase"],
-        "rules_hash": standing["hash"],
+        "phase": standing.phase,
+        "rules_hash": standing.hash,
         **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
         "settling": _span(terms.settle),
     }

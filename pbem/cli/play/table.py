@@ -35,11 +35,11 @@ from pbem.player.sealed_game import Contradiction
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pbem.json_object import JsonObject
     from pbem.player.account import Places
     from pbem.player.agent import Agent
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import Sent
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["MATCH", "Table", "at_table", "confirm", "passphrase", "state", "troubles", "yes_option"]
 
@@ -216,16 +216,14 @@ def _refused(faults: Sequence[str]) -> NoReturn:
     sys.exit(1)
 
 
-def confirm(table: Table, yes: bool, shown: JsonObject | None = None) -> None:
+def confirm(table: Table, yes: bool, shown: MatchStanding | None = None) -> None:
     """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
     if shown is not None:
-        now = table.letters.matches.standing(shown["match"])
-        if any(now[what] != shown[what] for what in ("phase", "game", "turn", "hash")):
-            raise Impossible(
-                f"A letter about {shown['match']} came while you looked; nothing was signed. Look again."
-            )
+        now = table.letters.matches.standing(shown.match)
+        if (now.phase, now.game, now.turn, now.hash) != (shown.phase, shown.game, shown.turn, shown.hash):
+            raise Impossible(f"A letter about {shown.match} came while you looked; nothing was signed. Look again.")
 
 
 at_table = click.make_pass_decorator(Table)

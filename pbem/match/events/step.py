@@ -19,7 +19,7 @@ from pbem.match.events.ended import end_game
 from pbem.match.events.turn import tell
 from pbem.match.forms import hash_, mapping, number, seat_number, text, time
 from pbem.match.remaking import of_letter
-from pbem.match.sealed import judge_steps, refuse_paused
+from pbem.match.sealed import judge_steps, refuse_paused, under_way
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.match.turns import Played, Reports
@@ -55,14 +55,14 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     step.demand_key(signed)
     _demand_due(step, seat, form)
     name = f"step-{match.seq + 1}-seat-{seat}"
-    taken = judge_steps(match, seat, form, signed.hash, f"letters/{name}.eml")
+    taken = judge_steps(under_way(match), seat, form, signed.hash, f"letters/{name}.eml")
     step.file_letter(name, signed.raw, signed.evidence, match.game - 1, seat)
     told = Entered(seat, match.turn)
     for one in taken:
         if one.paper:
             step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
         told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
-        told = _finish(step, one.table, told)
+        told = _finish(step, one.play.table, told)
     silent = {other: times for other, times in step.match.silent.items() if other != seat}
     step.match = replace(step.match, silent=silent)
     if not step.match.owes(seat):
@@ -86,9 +86,9 @@ def _demand_due(step: Step, seat: int, form: SignedForm[TakeSteps]) -> None:
         raise Refused(Fault("step", match.id, Phrase("no step is due")))
     refuse_paused(match, "step")
     said = replace(form, rev=0)  # what is an entry at once needs no revision
-    if form.prev in match.sealed_game.printed.get(seat, ()):
-        said = replace(said, prev=match.prev)
-    if faults := step.misplaced(said, seat, None, game=match.game, turn=match.turn):
+    if form.prev is not None and match.sealed_game.printed.get(seat):
+        said = replace(said, prev=match.prev)  # which of those printed it may cite, `judge_steps` knows
+    if faults := step.misplaced(said, seat, None, game=match.game):
         raise Refused(*faults)
 
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.json_object import JsonObject
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory, Sent
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["POINTS", "Correspondence"]
 
@@ -73,65 +73,65 @@ class Correspondence:
         standing = self.matches.standing(match)
         # An empty form counts as a question, unless it says that it is final.
         final = final or not judged.text
-        head = f"orders {match} turn {standing['turn']}"
+        head = f"orders {match} turn {standing.turn}"
         return self._stand("orders", standing, head, judged.text, now, final=final)
 
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
         """Prepare the setup that is due, in the same way."""
         judged = self.judge.setup(match, text)
         standing = self.matches.standing(match)
-        return self._stand("setup", standing, f"setup {match} game {standing['game']}", judged.text, now)
+        return self._stand("setup", standing, f"setup {match} game {standing.game}", judged.text, now)
 
     def _stand(
-        self, command: str, standing: JsonObject, head: str, text: str, now: datetime, *, final: bool = False
+        self, command: str, standing: MatchStanding, head: str, text: str, now: datetime, *, final: bool = False
     ) -> Sent:
         """Prepare a form that counts until a higher revision replaces it."""
-        match, place = standing["match"], due(standing)[1]
+        match, place = standing.match, due(standing)[1]
         before = self.memory.sent(command, match, place)
         if before and before[-1].state != "refused" and not is_past(standing, before[-1]):
             fields = self._fields(standing, before[-1].rev)
             if before[-1].form == forms.block(head, fields, text, final=final):
                 return self.outbox.again(before[-1])
-        rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in before)])
+        rev = max([standing.rev, *(sent.rev + 1 for sent in before)])
         form = forms.block(head, self._fields(standing, rev), text, final=final)
-        return self.outbox.prepare(command, match, place, rev, form, standing["address"], now)
+        return self.outbox.prepare(command, match, place, rev, form, standing.address, now)
 
-    def _fields(self, standing: JsonObject, rev: int) -> dict[str, object]:
-        return {"server": self.party.server, "player": self.party.name, "prev": standing["prev"], "rev": rev}
+    def _fields(self, standing: MatchStanding, rev: int) -> dict[str, object]:
+        return {"server": self.party.server, "player": self.party.name, "prev": standing.prev, "rev": rev}
 
     def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> Sent:
         """Prepare a commitment to a setup, of which the server learns only the hash; `place` is that of its game."""
         standing = self.matches.standing(match)
         sections = [Section("commitment", (commitment,), ""), *_noted(note)]
-        rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in self.memory.sent("seal", match, place))])
+        rev = max([standing.rev, *(sent.rev + 1 for sent in self.memory.sent("seal", match, place))])
         fields = self._fields(standing, rev)
-        return self._sealed(standing, f"seal {match} game {standing['game']}", fields, place, rev, sections, now)
+        return self._sealed(standing, f"seal {match} game {standing.game}", fields, place, rev, sections, now)
 
     def step(
         self, match: str, place: str, turn: int, sections: Sequence[Section], note: str | None, now: datetime
     ) -> Sent:
         """Prepare the steps of a sealed match that are due; the first belongs to this turn."""
         standing = self.matches.standing(match)
-        head = f"step {match} game {standing['game']} turn {turn}"
+        head = f"step {match} game {standing.game} turn {turn}"
         return self._unrevised(standing, head, place, [*sections, *_noted(note)], now)
 
     def reveal(self, match: str, place: str, sections: Sequence[Section], now: datetime) -> Sent:
         """Prepare the reveal after a game of a sealed match."""
         standing = self.matches.standing(match)
-        return self._unrevised(standing, f"reveal {match} game {standing['game']}", place, sections, now)
+        return self._unrevised(standing, f"reveal {match} game {standing.game}", place, sections, now)
 
     def _unrevised(
-        self, standing: JsonObject, head: str, place: str, sections: Sequence[Section], now: datetime
+        self, standing: MatchStanding, head: str, place: str, sections: Sequence[Section], now: datetime
     ) -> Sent:
         """Prepare a letter that is never replaced: it differs only if an earlier one was refused."""
-        rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing["match"], place)) + 1
+        rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing.match, place)) + 1
         fields = self._fields(standing, rev)
         del fields["rev"]
         return self._sealed(standing, head, fields, place, rev, sections, now)
 
     def _sealed(
         self,
-        standing: JsonObject,
+        standing: MatchStanding,
         head: str,
         fields: Mapping[str, object],
         place: str,
@@ -141,24 +141,24 @@ class Correspondence:
     ) -> Sent:
         form = forms.block(head, fields, written_sections(sections))
         command, match, *_ = head.split()
-        return self.outbox.prepare(command, match, place, rev, form, standing["address"], now)
+        return self.outbox.prepare(command, match, place, rev, form, standing.address, now)
 
     def say(self, match: str, words: str, now: datetime) -> Sent:
         """Prepare a sentence about a running match, such as `resign m1` or `draw m1 offer`."""
         standing = self.matches.standing(match)
-        if standing["phase"] not in {"setup", "playing"}:
-            raise Impossible(f"{match} is {standing['phase']}: there is nothing to say about it now.")
+        if standing.phase not in {"setup", "playing"}:
+            raise Impossible(f"{match} is {standing.phase}: there is nothing to say about it now.")
         command, place = words.split(maxsplit=1)[0], _spoken(standing, words)
         before = self.memory.sent(command, match, place)
         if before and before[-1].state not in {"refused", "done"}:
             return self.outbox.again(before[-1])
         # What withdraws something has the next revision of just that.
-        said = standing["rev"] - 1 if COMMANDS[command].withdraws else standing["said"].get(command, 0)
-        rev = max([int(said) + 1, *(sent.rev + 1 for sent in before)])
-        turn = {"turn": standing["turn"]} if standing["phase"] == "playing" else {"game": standing["game"]}
+        said = standing.rev - 1 if COMMANDS[command].withdraws else standing.said.get(command, 0)
+        rev = max([said + 1, *(sent.rev + 1 for sent in before)])
+        turn = {"turn": standing.turn} if standing.phase == "playing" else {"game": standing.game}
         where: dict[str, object] = {"server": self.party.server, "player": self.party.name, **turn}
-        form = forms.sentence(words, {**where, "prev": standing["prev"], "rev": rev})
-        return self.outbox.prepare(command, match, place, rev, form, standing["address"], now)
+        form = forms.sentence(words, {**where, "prev": standing.prev, "rev": rev})
+        return self.outbox.prepare(command, match, place, rev, form, standing.address, now)
 
     def has_said(self, match: str, words: str, now: datetime) -> bool:
         """Whether this sentence was prepared before in the present state of the match, and not refused long ago."""
@@ -168,18 +168,18 @@ class Correspondence:
     def accept(self, match: str, now: datetime, comment: str = "") -> Sent:
         """Prepare the agreement to a proposal, by the hash of its terms; the signed text may have comments."""
         standing = self.matches.standing(match)
-        if standing["phase"] != "proposed":
-            raise Impossible(f"{match} is {standing['phase']}: there is nothing to accept.")
-        if standing["accepted"]:
+        if standing.phase != "proposed":
+            raise Impossible(f"{match} is {standing.phase}: there is nothing to accept.")
+        if standing.accepted:
             raise Impossible(f"You have agreed to {match}; others have not yet.")
         self.matches.terms(match)
-        self.memory.know(f"agreed {match}", json.dumps(standing["agreement"]))
-        before = self.memory.sent("accept", match, standing["hash"])
+        self.memory.know(f"agreed {match}", json.dumps(standing.agreement))
+        before = self.memory.sent("accept", match, standing.hash)
         if before and before[-1].state != "refused":
             return self.outbox.again(before[-1])
-        form = forms.sentence(f"accept {match} {standing['hash']}", {}, comment)
+        form = forms.sentence(f"accept {match} {standing.hash}", {}, comment)
         rev = len(before) + 1
-        return self.outbox.prepare("accept", match, standing["hash"], rev, form, standing["address"], now)
+        return self.outbox.prepare("accept", match, standing.hash, rev, form, standing.address, now)
 
     def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> Sent:
         """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
@@ -187,7 +187,7 @@ class Correspondence:
         place = {"server": self.party.server, "player": self.party.name, "rev": rev}
         form = forms.block(words, place, text)
         known = self.memory.standing(match) if match else None
-        address = known[1]["address"] if known else self.party.server_address
+        address = known[1].address if known else self.party.server_address
         return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, address, now)
 
     def ask(self, words: str, now: datetime) -> Sent:
@@ -200,9 +200,9 @@ class Correspondence:
         return self.outbox.prepare("ask", "", "", rev, form, self.party.server_address, now)
 
 
-def _spoken(standing: JsonObject, words: str) -> str:
+def _spoken(standing: MatchStanding, words: str) -> str:
     """The place of a sentence: it may be repeated when the state of the match has changed."""
-    return f"{words}; {due(standing)[1]}; {standing['prev']}"
+    return f"{words}; {due(standing)[1]}; {standing.prev}"
 
 
 def _noted(note: str | None) -> list[Section]:

@@ -11,6 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.games import GAMES
 from pbem.identity import ed25519_points
 from pbem.mail.message import ADDRESS
@@ -19,7 +21,7 @@ from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.matches import SEALED_POSITION
 from pbem.player.memory import Place
-from pbem.player.standing import misshapen
+from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,19 +52,21 @@ class Belief:
     def take_over(self, number: int, letter: Letter, heard: Heard, now: datetime) -> list[Event]:
         """Carry out the changes in a genuine letter's items and files; the letter is kept under this number."""
         events: list[Event] = []
-        standings = {}
+        standings = dict[str, MatchStanding]()
         for item in heard.items:
-            if item.get("about") == "match" and (wrong := misshapen(item)) is not None:
-                events.append(
-                    Event("forged", letter.subject, said=f"what it says of a match has no such form: {wrong}")
-                )
-            elif item.get("about") == "match" and item["player"] != self._party.name:
-                events.append(Event("forged", letter.subject, item["match"], "it is about another player"))
-            elif item.get("about") == "match":
-                name = str(item["match"])
-                self._memory.file(number, name)
-                standings[name] = item
-                events += self._standing(number, letter, item, heard, now)
+            if item.get("about") == "match":
+                try:
+                    standing = MatchStanding.read(item)
+                except msgspec.ValidationError as wrong:
+                    said = f"what it says of a match has no such form: {wrong}"
+                    events.append(Event("forged", letter.subject, said=said))
+                    continue
+                if standing.player != self._party.name:
+                    events.append(Event("forged", letter.subject, standing.match, "it is about another player"))
+                    continue
+                self._memory.file(number, standing.match)
+                standings[standing.match] = standing
+                events += self._standing(number, letter, standing, heard, now)
             elif item.get("about") == "challenge":
                 events += self._challenged(letter, item)
             elif item.get("about") == "account" and item.get("player") == self._party.name:
@@ -81,7 +85,7 @@ class Belief:
             self._put_files(heard, standings)
         return events
 
-    def _put_files(self, heard: Heard, standings: Mapping[str, JsonObject]) -> None:
+    def _put_files(self, heard: Heard, standings: Mapping[str, MatchStanding]) -> None:
         """Keep the files of a letter that are about its matches."""
         for document in heard.files.values():
             self._put(document, standings)
@@ -92,8 +96,7 @@ class Belief:
         for name, content in heard.bundles.items():
             match = name.partition("-")[0].partition(".")[0]
             if match in standings:
-                seq = (standings[match].get("head") or {}).get("seq", 0)
-                self._memory.put_bundle(match, name, seq, content)
+                self._memory.put_bundle(match, name, standings[match].seq, content)
 
     def _challenged(self, letter: Letter, item: JsonObject) -> list[Event]:
         challenge = str(item.get("challenge"))
@@ -104,71 +107,67 @@ class Belief:
         self._memory.know("challenge", challenge)
         return [Event("challenge", letter.subject, said=challenge)]
 
-    def _standing(self, number: int, letter: Letter, item: JsonObject, heard: Heard, now: datetime) -> list[Event]:
+    def _standing(
+        self, number: int, letter: Letter, standing: MatchStanding, heard: Heard, now: datetime
+    ) -> list[Event]:
         """Record how a match stands, unless something newer is known; the heads must belong to one chain."""
-        match = item["match"]
-        if (wrong := self._head(number, match, item.get("head"), heard.key)) is not None:
-            self._memory.alarm(written(now), match, wrong)
-            return [Event("contradiction", letter.subject, match, wrong)]
-        if (wrong := self._unsealed(item)) is not None:
+        match = standing.match
+        wrong = self._head(number, standing, heard.key) or self._unsealed(standing)
+        if wrong is not None:
             self._memory.alarm(written(now), match, wrong)
             return [Event("contradiction", letter.subject, match, wrong)]
         known = self._memory.standing(match)
-        if known is None or _age(item, heard.time) >= _age(known[1], known[0]):
-            self._memory.stand(match, heard.time, item)
+        if known is None or _age(standing, heard.time) >= _age(known[1], known[0]):
+            self._memory.stand(heard.time, standing)
         return [Event("news", letter.subject, match)]
 
-    def _unsealed(self, item: JsonObject) -> str | None:
+    def _unsealed(self, standing: MatchStanding) -> str | None:
         """The fault if a sealed match is reported as a refereed one: its setup would be asked for openly."""
-        fact = f"sealed {item['match']}"
-        if item.get("sealed") or (item["agreement"] or {}).get("sealed"):
+        fact = f"sealed {standing.match}"
+        if standing.sealed or (standing.agreement or {}).get("sealed"):
             self._memory.know(fact, "yes")
         elif self._memory.fact(fact):
             return "it was agreed on as a sealed match, and the server tells of it as of one that is not"
         return None
 
-    def _head(self, number: int, match: str, head: object, key: str) -> str | None:
+    def _head(self, number: int, standing: MatchStanding, key: str) -> str | None:
         """The fault of a signed head, if any; a good one is remembered."""
-        match head:
-            case None:
-                return None
-            case {"seq": int(seq), "head": str(hashed), "signature": str(signature)}:
-                said = statement(self._party.server, match, seq, hashed)
-            case _:
-                return "its head is damaged"
+        match, told = standing.match, standing.head
+        if told is None:
+            return None
+        said = statement(self._party.server, match, told.seq, told.head)
         try:
-            holds = ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), said)
+            holds = ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(told.signature), said)
         except ValueError:
             holds = False
         if not holds:
-            return f"the signature of its head after entry {seq} does not hold"
-        known = self._memory.head(match, seq)
-        if known is not None and known != hashed:
-            return f"the server signed two heads after entry {seq}: {known} and {hashed}"
-        self._memory.put_head(match, seq, hashed, signature, number)
+            return f"the signature of its head after entry {told.seq} does not hold"
+        known = self._memory.head(match, told.seq)
+        if known is not None and known != told.head:
+            return f"the server signed two heads after entry {told.seq}: {known} and {told.head}"
+        self._memory.put_head(match, told.seq, told.head, told.signature, number)
         return None
 
-    def _put(self, document: JsonObject, standings: Mapping[str, JsonObject]) -> None:
+    def _put(self, document: JsonObject, standings: Mapping[str, MatchStanding]) -> None:
         """Keep a JSON file about one of the letter's matches, for this player's seat."""
         kind = _KINDS.get(str(document.get("pbem")))
         standing = standings.get(str(document.get("match")))
         if kind is None or standing is None or document.get("server") != self._party.server:
             return
         game, turn = document.get("game", -1), document.get("turn", 0)
-        if document.get("seat") != standing.get("seat") or not all(
+        if document.get("seat") != standing.seat or not all(
             type(number) is int and 0 <= number < _AFTER for number in (game, turn)
         ):
             return
-        if kind != "reports" and (document.get("rules") != standing["rules"] or standing["rules"] not in GAMES):
+        if kind != "reports" and (document.get("rules") != standing.rules or standing.rules not in GAMES):
             return
         if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
             return
         if kind == "position" and not turn:
             turn = _AFTER  # the game is over: this is the last position there is
-        seq = (standing.get("head") or {}).get("seq", 0)
         if kind == "position" and document.get("sealed"):
             turn, kind = 0, SEALED_POSITION  # the latest has all that was told in this game
-        self._memory.put((standing["match"], game, turn, kind), seq, document)
+        self._memory.put((standing.match, game, turn, kind), standing.seq, document)
 
 
 def _match_named(item: JsonObject) -> bool:
@@ -187,6 +186,6 @@ def _place_of(item: JsonObject) -> Place | None:
     return Place(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
 
 
-def _age(standing: JsonObject, time: str) -> tuple[int, int, str]:
+def _age(standing: MatchStanding, time: str) -> tuple[int, int, str]:
     """The sort key of standings: later ones are greater."""
-    return (standing.get("head") or {}).get("seq", 0), int(standing["rev"]), time
+    return standing.seq, standing.rev, time

@@ -63,7 +63,7 @@ class Judge:
         """The options of the game whose setup is due; raises `Impossible`."""
         asked, standing = self._matches.setup_asked(match), self._matches.standing(match)
         try:
-            return rules(asked["rules"]).options(asked["options"], len(standing["players"]))
+            return rules(asked["rules"]).options(asked["options"], len(standing.players))
         except Exception as error:  # the server may have sent anything
             raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
 

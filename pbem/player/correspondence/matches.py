@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory, Sent
+    from pbem.player.standing import MatchStanding
 
 __all__ = ["SEALED_POSITION", "Impossible", "Matches", "due", "is_past"]
 
@@ -33,7 +34,7 @@ class Matches:
         self._memory = memory
 
     @property
-    def standings(self) -> list[JsonObject]:
+    def standings(self) -> list[MatchStanding]:
         """How each match stands, by the newest letters."""
         return self._memory.standings()
 
@@ -41,10 +42,10 @@ class Matches:
     def programs(self) -> set[str]:
         """The players who are programs, by any match: a program stays one."""
         return {
-            one["players"][seat - 1]
-            for one in self.standings
-            for seat in one.get("programs", ())
-            if type(seat) is int and 0 < seat <= len(one["players"])
+            name
+            for standing in self.standings
+            for seat, name in enumerate(standing.players, start=1)
+            if name and seat in standing.programs
         }
 
     @property
@@ -53,7 +54,7 @@ class Matches:
         found: list[JsonObject] = json.loads(self._memory.fact("open") or "[]")
         return found
 
-    def standing(self, match: str) -> JsonObject:
+    def standing(self, match: str) -> MatchStanding:
         """How a match stands; raises `Impossible` if no letter told of it."""
         known = self._memory.standing(match)
         if known is None:
@@ -66,7 +67,7 @@ class Matches:
 
     def sealed_position(self, match: str) -> JsonObject | None:
         """What was told last about the current game of a sealed match."""
-        return self._memory.paper(match, self.standing(match)["game"], 0, SEALED_POSITION)
+        return self._memory.paper(match, self.standing(match).game, 0, SEALED_POSITION)
 
     def pending(self, match: str) -> Sent | None:
         """Setup or orders for what is due now that are on their way, or accepted."""
@@ -80,9 +81,9 @@ class Matches:
     def setup_asked(self, match: str) -> JsonObject:
         """The request for the setup of the next game; raises `Impossible`."""
         standing = self.standing(match)
-        if standing["phase"] != "setup":
-            raise Impossible(f"{match} asks for no setup now: it is {standing['phase']}.")
-        asked = self._memory.paper(match, standing["game"], 0, "setup")
+        if standing.phase != "setup":
+            raise Impossible(f"{match} asks for no setup now: it is {standing.phase}.")
+        asked = self._memory.paper(match, standing.game, 0, "setup")
         if asked is None:
             raise Impossible(f"The letter that asks for the setup of {match} has not come.")
         return asked
@@ -90,28 +91,28 @@ class Matches:
     def position_asked(self, match: str) -> JsonObject:
         """The position of the turn for which this player has to order; raises `Impossible`."""
         standing = self.standing(match)
-        if standing["phase"] != "playing":
-            raise Impossible(f"{match} asks for no orders now: it is {standing['phase']}.")
-        position = self._memory.paper(match, standing["game"], standing["turn"], "position")
+        if standing.phase != "playing":
+            raise Impossible(f"{match} asks for no orders now: it is {standing.phase}.")
+        position = self._memory.paper(match, standing.game, standing.turn, "position")
         if position is None:
-            raise Impossible(f"The letter that brings turn {standing['turn']} of {match} has not come.")
-        if position["view"].get("entitled") is None or (not standing["asked"] and not self._ordered(standing)):
+            raise Impossible(f"The letter that brings turn {standing.turn} of {match} has not come.")
+        if position["view"].get("entitled") is None or (not standing.asked and not self._ordered(standing)):
             raise Impossible(f"It is not your move in {match}.")
         return position
 
-    def _ordered(self, standing: JsonObject) -> bool:
+    def _ordered(self, standing: MatchStanding) -> bool:
         """Whether orders of ours are accepted for the turn, and may still be replaced."""
-        return int(standing["rev"]) > 1
+        return standing.rev > 1
 
     def terms(self, match: str) -> Terms:
         """The terms of a proposal, exactly those whose hash `accept` names; raises `Impossible`."""
         standing = self.standing(match)
         try:
-            found = Terms.read(standing["agreement"])
+            found = Terms.read(standing.agreement or {})
             hashed = found.hash(self._party.server, match)
         except (KeyError, TypeError, ValueError) as error:
             raise Impossible(f"The terms of {match} cannot be read.") from error
-        if hashed != standing["hash"]:
+        if hashed != standing.hash:
             raise Impossible(
                 f"The hash that the server gives for {match} is not that of its terms: do not accept it."
             )
@@ -123,15 +124,15 @@ class Matches:
         return Terms.read(json.loads(known)) if known else None
 
 
-def due(standing: JsonObject) -> tuple[str, str]:
+def due(standing: MatchStanding) -> tuple[str, str]:
     """The command for which a match waits, and its place; no place if it waits for none."""
-    if standing["phase"] == "setup":
-        return "setup", f"game {standing['game']}"
-    if standing["phase"] == "playing":
-        return "orders", f"game {standing['game']} turn {standing['turn']}"
+    if standing.phase == "setup":
+        return "setup", f"game {standing.game}"
+    if standing.phase == "playing":
+        return "orders", f"game {standing.game} turn {standing.turn}"
     return "", ""
 
 
-def is_past(standing: JsonObject, sent: Sent) -> bool:
+def is_past(standing: MatchStanding, sent: Sent) -> bool:
     """Whether a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
-    return int(standing["rev"]) > sent.rev + 1
+    return standing.rev > sent.rev + 1

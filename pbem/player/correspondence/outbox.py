@@ -119,8 +119,8 @@ class Outbox:
         known = self._memory.standing(place.match)
         if known is None:
             return False
-        now = (known[1]["game"], known[1]["turn"])
-        return (place.game, place.turn) != now or known[1]["phase"] in OVER
+        now = (known[1].game, known[1].turn)
+        return (place.game, place.turn) != now or known[1].phase in OVER
 
     def _letter(self, to: str, text: str, subject: str, message_id: str, now: datetime, answers: str) -> bytes:
         letter = EmailMessage(SMTP)
