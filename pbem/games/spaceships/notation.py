@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.slips import plain
@@ -86,17 +85,15 @@ def is_ship(word: str) -> bool:
 # Setups
 
 
-@dataclass(slots=True)
 class _Named:
     """A ship as a text names it."""
 
-    token: str
-    code: str
-    number: int | None
-    at: int
-    mask: int = 0
-    broken: bool = False
-    """Whether something in its cells could not be read, so that its shape says nothing."""
+    __slots__ = ("at", "broken", "code", "mask", "number", "token")
+
+    def __init__(self, token: str, code: str, number: int | None, at: int) -> None:
+        self.token, self.code, self.number, self.at = token, code, number, at
+        self.mask = 0
+        self.broken = False  # whether something in its cells could not be read, so that its shape says nothing
 
 
 def read_setup(options: Options, seat: int, text: str) -> Setup:
