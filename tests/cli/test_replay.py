@@ -148,7 +148,8 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
     assert game
     assert ours - game == {
         *("pbem", "pbem.cli", "pbem.cli.replay", "pbem.match", "pbem.match.record", "pbem.phrase"),
-        *("pbem.games", "pbem.games.audience", "pbem.games.memory", "pbem.games.slips", "pbem.games.spaceships"),
+        *("pbem.games", "pbem.games.audience", "pbem.games.masks", "pbem.games.memory", "pbem.games.options"),
+        *("pbem.games.slips", "pbem.games.spaceships", "pbem.games.text"),
     }
 
 
