@@ -93,6 +93,11 @@ class Signature(msgspec.Struct, frozen=True):
         """The name of the key in the DNS."""
         return f"{self.selector}._domainkey.{self.domain}"
 
+    @property
+    def until(self) -> int | None:
+        """When it expires, of one that was timely once."""
+        return int(self.tags[b"x"]) if b"x" in self.tags else None
+
 
 class _Unfit(Exception):
     """A signature that does not count, as a verdict."""
@@ -108,8 +113,12 @@ def signatures(letter: Received) -> tuple[list[Signature], Verdict]:
         return [], Verdict("refused", Phrase("The letter does not have exactly one From with one address."), "dkim")
     verdict = Verdict("none", _NONE, "dkim")
     found: list[Signature] = []
+    if not any(name == "dkim-signature" for name, _ in letter.root.headers):
+        return [], verdict
+    start = len(letter.raw) - len(letter.root.body)
     try:
-        message = _message(letter)
+        # Of the text its first octet shows already whether it begins in the same place.
+        message = _message(letter, start + 1)
     except _Unfit as unfit:
         return [], unfit.verdict
     headers = [value for name, value in message.headers if name.lower() == b"dkim-signature"]
@@ -157,18 +166,19 @@ _NONE = Phrase(
 )
 
 
-def _message(letter: Received) -> dkim.DKIM:
-    """Dkimpy's reading of the letter, if ours is the same: what is verified must be what is read."""
+def _message(letter: Received, most: int | None = None) -> dkim.DKIM:
+    """Dkimpy's reading of a letter's first octets, if ours is the same: what is verified must be what is read."""
     import dkim
 
     refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
     if is_repeated(letter.root.headers):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
         raise _Unfit(refused)
     try:
-        message = dkim.DKIM(letter.raw)
+        message = dkim.DKIM(letter.raw[:most])
     except (dkim.DKIMException, IndexError) as error:
         raise _Unfit(refused) from error
-    body = re.sub(rb"\r?\n", b"\r\n", letter.root.body)
+    start = len(letter.raw) - len(letter.root.body)
+    body = re.sub(rb"\r?\n", b"\r\n", letter.raw[start:most])
     if message.body != body or len(message.headers) != len(letter.root.headers):
         raise _Unfit(refused)
     return message
