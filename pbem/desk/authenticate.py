@@ -118,18 +118,17 @@ def _prove(
     desk: Desk, letter: Letter, row: InboxRow, understood: Understood, tokens: list[Token], player: PlayerRow | None
 ) -> Proof | None:
     """What the letter of somebody without a key proves, if one of its commands needs that."""
-    reading, voucher = understood.reading, understood.voucher
+    reading = understood.reading
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
     if player is None:
         purposes = {spec.by_reply for spec, command in specs if spec.by_reply and "key" not in command.arguments}
         tokens = [token for token in tokens if token.purpose in purposes]
-        return desk.mailboxes.judge(letter, row, voucher, tokens, None) if tokens else None
-    wanted = any(spec.signed for spec, _ in specs)
-    wanted = wanted or reading.optout or desk.players.unreachable(player.name) is not None
-    tokens = [token for token in tokens if token.purpose == "reply"]
-    if not wanted or player.level != "mailbox":
-        return None
-    return desk.mailboxes.judge(letter, row, voucher, tokens, player)
+        wanted = bool(tokens)
+    else:
+        wanted = any(spec.signed for spec, _ in specs) or reading.optout
+        wanted = (wanted or desk.players.unreachable(player.name) is not None) and player.level == "mailbox"
+        tokens = [token for token in tokens if token.purpose == "reply"]
+    return desk.mailboxes.judge(letter, row, understood.voucher, tokens, player) if wanted else None
 
 
 def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:

@@ -110,8 +110,8 @@ class Worker:
         self._limits = limits
         self._deadline = limits.reading.total_seconds()
         # Each nested part is sent along with the whole that it is cut from. Its text is there decoded, as what was
-        # signed, and in pieces, with up to three octets for each of its own.
-        self._most = (2 * (limits.depth + 2) + 24) * limits.message_bytes + 2**20
+        # signed, as others read that, and in pieces, keys among them, with up to three octets for each of its own.
+        self._most = (2 * (limits.depth + 2) + 48) * limits.message_bytes + 2**20
         self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None

@@ -91,7 +91,8 @@ def _signed_at(desk: Desk, caller: Caller, command: Command) -> tuple[SeatContex
 def demand_text(caller: Caller, command: Command, seated: SeatContext) -> None:
     """Refuse a letter whose words the other player's program would not find signed as the server does.
 
-    A program that cannot read what its opponent signed does not answer, and loses by the clock.
+    A program that cannot read what its opponent signed does not answer, and loses by the clock. The sandbox read it
+    by the keys that the player has here; those of the match are among them.
     """
     signed = caller.signed
     if not signed.pasted:
