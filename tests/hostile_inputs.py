@@ -21,9 +21,9 @@ from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["agreement", "bundles", "kept_letters", "keys", "records"]
+__all__ = ["agreement", "bundles", "kept_letters", "keys", "positions", "records"]
 
 _MATCH, _SERVER = "m1", "play.example"
 
@@ -196,6 +196,13 @@ def kept_letters(match: Bundle, size: int) -> Iterator[tuple[str, bytes]]:
     for bracket in (b"[", b"[],"):
         deep = document.encode()[:-1] + b',"x":[' + bracket * (size // len(bracket)) + b"]}"
         yield f"JSON of {bracket.decode()}", _mail(*_forwarded([deep]))
+
+
+def positions(heads: Iterable[str]) -> bytes:
+    """A letter with a position of game 1 for each of these heads, all of them as small as they can be."""
+    place = {"pbem": "position 1", "server": _SERVER, "match": _MATCH, "game": 1, "seat": 1, "sealed": {"steps": []}}
+    files = [json.dumps({**place, "prev": head, "x": number}) for number, head in enumerate(heads)]
+    return _mail(*_forwarded([file.encode() for file in files]))
 
 
 def _head(seq: int, head: str) -> str:

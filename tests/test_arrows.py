@@ -21,6 +21,7 @@ LEAVES = {
     "durable",
     "examples",
     "failpoints",
+    "grown",
     "i18n",
     "json_object",
     "networks",

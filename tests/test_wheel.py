@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from email.message import Message
 
 ROOT = Path(__file__).parents[1]
+OWN = ("config/pbem.toml", "config/password", "config/init/password", "config/postfix/sasl_passwd")
+"""What an operator may keep beside the examples in a checkout."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page")
 
@@ -119,10 +122,17 @@ def test_the_manual_page_says_what_the_commands_say() -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """Built where an operator's own files lie beside ours."""
     folder = tmp_path_factory.mktemp("wheel")
+    for name in ("config", "docs", "pbem", "templates"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("LICENSE", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    for name in OWN:
+        (folder / name).write_text("a secret")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        cwd=ROOT,
+        cwd=folder,
         check=True,
         capture_output=True,
     )
@@ -137,7 +147,7 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
 
 def test_the_wheel_holds_all_that_the_program_reads(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
-    for folder, installed in (("templates", "pbem/templates"), ("config", "pbem/examples"), ("pbem", "pbem")):
+    for folder, installed in (("templates", "pbem/templates"), ("pbem", "pbem")):
         files = [
             str(path.relative_to(ROOT)).removeprefix(folder)
             for path in (ROOT / folder).rglob("*")
@@ -148,6 +158,15 @@ def test_the_wheel_holds_all_that_the_program_reads(wheel: zipfile.ZipFile) -> N
     assert not [name for name in names if name.startswith(("tests", "bench", "pbem/tests")) or "__pycache__" in name]
     assert any(name.endswith("share/man/man1/pbem.1") for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_of_the_configuration_the_wheel_holds_our_examples_alone(wheel: zipfile.ZipFile) -> None:
+    """Those for compose are of no use without the checkout that builds the image."""
+    known = subprocess.run(["git", "ls-files", "config"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    ours = {name.removeprefix("config/") for name in known.split() if not name.startswith("config/compose/")}
+    examples = "pbem/examples/"
+    held = {name.removeprefix(examples) for name in wheel.namelist() if name.startswith(examples)}
+    assert held == ours
 
 
 def test_what_an_index_shows_points_at_nothing_that_is_not_there(wheel: zipfile.ZipFile) -> None:

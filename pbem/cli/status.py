@@ -11,7 +11,7 @@ import click
 from pbem.cli.common import as_json, config_option, opened
 from pbem.server.doctor import undone, works
 from pbem.store.operator import survey
-from pbem.store.owners import at_work
+from pbem.store.owners import at_work, left_behind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,12 +26,14 @@ def status(config_file: Path, *, as_json: bool) -> None:
     with opened(config_file) as store:
         daemon = at_work(store.database, datetime.now(UTC))
         missing = undone(store.database, datetime.now(UTC)) if daemon else []
+        left = left_behind(store.database)
         server, found = store.config.server, survey(store.database)
     if as_json:
-        click.echo(json.dumps({"server": server, "daemon": daemon, "undone": missing, **found}, indent=1))
+        told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found}
+        click.echo(json.dumps(told, indent=1))
         return
     click.echo(f"server       {server}, generation {found['generation']}")
-    click.echo(f"daemon       {works(daemon)}")
+    click.echo(f"daemon       {works(daemon, left)}")
     for said in missing:
         click.echo(f"  undone       {said}")
     for box, letters, oldest in (

@@ -49,10 +49,7 @@ _THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
 """The templates of pages that say the same to everybody."""
 
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
-_LEFT_OUT = Phrase(
-    "Not attached, because this letter became too long: {names}. Ask for them in separate letters, or the"
-    " operator for what is too long for any."
-)
+_LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
 
 _LINK = 8000
 """How many characters a link to a page of a sealed match may carry: it has all that was told, and grows."""

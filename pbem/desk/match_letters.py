@@ -7,7 +7,7 @@ cannot say more than the game lets its reader know. Implements protocol.md, "Add
 from __future__ import annotations
 
 import json
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["MatchLetters"]
 
 _ROOM = 6 * 1024 * 1024
-"""How many octets a letter with a bundle may have: mail servers take ten million, a third of them base64.
+"""Octets of the largest bundle that is mailed: mail servers take ten million, a third of them base64.
 
 Players decide how long their letters in it are.
 """
@@ -158,16 +158,23 @@ class MatchLetters:
     ) -> None:
         observers = self._people.observers(row.number)
         text = write() if observers else None
+        # Hundreds may watch, while the store is locked: what is the same for many is put into words once.
+        in_words = cache(partial(self._for_observers, text)) if text else None
         subject = subjects.about(match.id, match.rules.title, subject)
         for name in observers:
             player = self._players.by_name(name)
-            if text and player is not None and not self._people.opted_out(player.address):
-                m: Any = text.facts["m"]
-                own = {"m": m | {"in_words": self._writer.setting(name, "format") == "words"}}
-                out = OutgoingLetter(subject, replace(text, facts={**text.facts, **own}))
+            if in_words and player is not None and not self._people.opted_out(player.address):
+                out = OutgoingLetter(
+                    subject, in_words(self._writer.setting(name, "format"), self._writer.language_of(player))
+                )
                 out.references = [self._composer.message_id(f"{match.id}.thread")]
                 out.mailing = mailing_lists.observers_of(match.id)
                 self._writer.send(player.address, out, now)
+
+    def _for_observers(self, text: TemplateText, wanted: str, language: str) -> str:
+        m: Any = text.facts["m"]
+        own = {"m": m | {"in_words": wanted == "words"}}
+        return self._writer.write(replace(text, facts={**text.facts, **own}), language)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
@@ -454,16 +461,13 @@ class MatchLetters:
         name = f"{match.id}-game-{match.game}.pbem.zip"
         write, _ = self.bundle(match, row, None)
         content = write()
-        apart = len(content) > _BESIDE
-        to = out if not apart else self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
-        to.attachments.append((name, "application/zip", content))
-        if apart:  # before the letter that tells of the end: if it bounces, a later one arrived
-            m = self.facts(match, row, seat, latest)
-            to.room = _ROOM
-            to.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name)
-            self._writer.post_alone(row, seat, to, now)
+        apart = self.proof(match, row, seat, latest, (name, content))
+        if apart is not None:  # before the letter that tells of the end: if it bounces, a later one arrived
+            self._writer.post_alone(row, seat, apart, now)
+        else:
+            out.attachments.append((name, "application/zip", content))
         return {
-            "apart": apart,
+            "apart": apart is not None,
             "outcome": outcome_of_game(match, notice.facts["ended"]),
             "setups": setups_of(match),
             "levels": levels_of(match),
@@ -472,6 +476,21 @@ class MatchLetters:
             "view": view,
             "boards": None if game is None else game.truth(truth, seat) if truth else game.boards(view or {}),
         }
+
+    def proof(
+        self, match: Match, row: MatchRow, seat: int, latest: Match, bundle: tuple[str, bytes]
+    ) -> OutgoingLetter | None:
+        """The letter of its own for a large bundle, or to tell that no letter can bring it; None for a small one."""
+        name, content = bundle
+        if len(content) <= _BESIDE:
+            return None
+        out = self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
+        fits = len(content) <= _ROOM
+        if fits:
+            out.attachments.append((name, "application/zip", content))
+        m = self.facts(match, row, seat, latest)
+        out.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
+        return out
 
     def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
         """The bundle of a match: its finished games, and what this seat may see of the running one."""

@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
+from pbem.grown import Grown
 from pbem.mail.commands.sections import SECTIONS
 from pbem.match.changed import replace
 from pbem.match.clock import Clock
@@ -358,7 +359,7 @@ def _as_told(entries: Sequence[Entry]) -> Match:
         head=last.head,
         players=tuple(Player.read(seated[seat]) for seat in sorted(seated)),
         game=sum(entry.type == "commitments" for entry in entries),
-        games=tuple(Ended(it["winner"], tuple(it["scores"]), it["reason"], it["turns"]) for it in ended),
+        games=Grown(Ended(it["winner"], tuple(it["scores"]), it["reason"], it["turns"]) for it in ended),
         time=last.time,
     )
     given_up = {"winner": 0, "scores": list(match.totals), "reason": _VERSION_1}

@@ -16,7 +16,8 @@ from pbem.games import GAMES, Refused, State
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pbem.games import Options, Report, Result, Rules
+    from pbem.games import Options, Report, Result, Rules, Told
+    from pbem.grown import Grown
 
 __all__ = [
     "COMMIT",
@@ -102,7 +103,7 @@ class Table(State, Protocol):
     """
 
     @property
-    def played(self) -> tuple[list[Report], ...]:
+    def played(self) -> Grown[Told]:
         """The reports of each finished turn, merged from the seats' papers: equal to those of `Rules.turn`.
 
         Everybody knows all of them here, so `Rules.show` has nothing to remove.

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-__all__ = ["DONE", "Denied", "Found", "Handle", "LeftAlone", "Mailbox", "Unreachable", "none_skipped"]
+__all__ = ["DONE", "Denied", "Found", "Handle", "LeftAlone", "Mailbox", "Unreachable", "Withheld", "none_skipped"]
 
 DONE = ("pbem", "done")
 """The folder that letters are moved to, and the one above it."""
@@ -35,6 +35,14 @@ class Handle(NamedTuple):
     folder: str
     name: str
     validity: str = ""
+
+
+class Withheld(Unreachable):
+    """The mailbox can be used, but did not give these letters."""
+
+    def __init__(self, handles: Sequence[Handle], trouble: str) -> None:
+        super().__init__(f"letters that cannot be fetched: {len(handles)}, {trouble}")
+        self.handles = handles
 
 
 class Found(NamedTuple):
@@ -68,7 +76,8 @@ class Mailbox(Protocol):
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
         """The letters there, folder by folder, the oldest first; `done` may be called in between.
 
-        Letters that are left alone are not looked at, nor those that `skips` names.
+        Letters that are left alone are not looked at, nor those that `skips` names. If single letters cannot be
+        fetched, `Withheld` names them after the others.
         Of a letter longer than the mailbox's limit, one octet beyond the limit is given.
         """
 

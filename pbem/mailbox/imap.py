@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import imap_tools
 
-from pbem.mailbox import DONE, Denied, Found, Handle, LeftAlone, Unreachable, none_skipped
+from pbem.mailbox import DONE, Denied, Found, Handle, LeftAlone, Unreachable, Withheld, none_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +37,7 @@ JUNK = "\\Junk"  # RFC 6154
 SPAM = frozenset({"spam", "junk", "junk mail", "junk e-mail", "bulk", "bulk mail"})
 LOGGED_OFF = 25 * 60.0  # seconds after which IDLE is begun anew (RFC 2177: before 29 minutes)
 ANSWER = 4 * 1024 * 1024  # octets of the answer to one command, beside a letter's; a search that finds 400,000 fits
+WITHHELD = 10  # letters that cannot be fetched, of a folder in one look: each costs three connections
 _PERSONAL = re.compile(rb'\(\("((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"')  # of NAMESPACE (RFC 2342)
 _UID = re.compile(rb"\bUID ([0-9]+)\b", re.IGNORECASE)
 
@@ -158,15 +159,28 @@ class Imap:
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
         """The letters in the inbox and in the folder of spam."""
         self._do(lambda box: box.client.noop())
+        withheld, trouble = list[Handle](), ""
         for folder in self._folders:
             uids, validity = self._do(partial(self._uids, folder))
             for uid in uids:
                 handle = Handle(folder, uid, validity)
                 if skips(handle):
                     continue
-                raw = self._do(partial(self._fetch, handle))
+                try:
+                    raw = self._in_two_tries(partial(self._fetch, handle))
+                except Denied:
+                    raise
+                except Unreachable as error:
+                    trouble = str(error)
+                    self._do(lambda box: box.client.noop())  # a server that answers this breaks off at the letter
+                    withheld.append(handle)
+                    if len(withheld) >= WITHHELD:
+                        break
+                    continue
                 if raw is not None:
                     yield Found(raw, handle)
+        if withheld:
+            raise Withheld(withheld, trouble)
 
     def done(self, handle: Handle) -> None:
         """Move a letter to the folder of read letters."""
@@ -187,7 +201,7 @@ class Imap:
             if answer[0] != "OK":
                 raise imaplib.IMAP4.error("refused")
 
-        self._do(move)
+        self._in_two_tries(move)
 
     def wait(self, seconds: float) -> None:
         """Return when the server says that something came, if it can (IDLE)."""
@@ -226,6 +240,15 @@ class Imap:
                 box.logout()
             with contextlib.suppress(Exception):
                 box.client.shutdown()
+
+    def _in_two_tries(self, call: Callable[[imap_tools.BaseMailBox], Result]) -> Result:
+        """Do something again, on a new connection, if it failed: connections break at any moment."""
+        try:
+            return self._do(call)
+        except Denied:
+            raise  # a password that is wrong again and again locks the account
+        except Unreachable:
+            return self._do(call)
 
     def _do(self, call: Callable[[imap_tools.BaseMailBox], Result]) -> Result:
         """Do something on the connection, which is opened if need be, and dropped if this fails."""

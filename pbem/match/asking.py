@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.grown import Grown
 from pbem.match.changed import replace
 from pbem.match.clock import Clock
 from pbem.match.state import PAUSE, UNREACHABLE
@@ -35,7 +36,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         stored={},
         position=None,
         sealed_game=None,
-        turns=(),
+        turns=Grown(),
         left={},
         resolve_at=None,
         banks=banks(step),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pbem.games import Fault, Refused
 from pbem.games.sealed import COMMIT
+from pbem.grown import Grown
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
 from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper, path, salt
@@ -154,7 +155,8 @@ class _StepJudge:
             self._opens(kind, step, hashed(written))
             before = [one for one in self.game.of(self.seat, turn) if one.step == step]
             filed = self._filed(step, lines, values, hashed(written), path(kind.name, where, turn, len(before) + 1))
-        self.game = replace(self.game, steps=(*self.game.steps, filed))
+        # A copy: what is filed in the end, with its entry, grows out of those of the match.
+        self.game = replace(self.game, steps=Grown((*self.game.steps, filed)))
         self.table = self.rules.enter(self.table, self.seat, step, lines)
         return Taken(filed, written, self.table)
 
@@ -182,8 +184,7 @@ class _StepJudge:
         """The heads of the paper that follow from what was told."""
         turn = self.table.turn
         committed = self.game.committed(self.seat, turn)
-        others = [one for one in reversed(self.game.steps) if one.seat != self.seat and one.turn == turn]
-        cited = [one.paper for one in others if one.step in kind.to]
+        cited = [one.paper for one in self.game.of(3 - self.seat, turn) if one.step in kind.to]
         own = [one.paper for one in self.game.of(self.seat, turn) if one.step == "open"]
         return {
             "rules": self.match.rules_hash,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games.sealed import Falsehood, Step
+from pbem.grown import Grown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,7 @@ class SealedGame(msgspec.Struct, frozen=True):
     """The hashes of the papers of the setups, by seat."""
     seals: Mapping[int, str]
     """Where the letters lie in the bundle by which the seats committed to these."""
-    steps: tuple[Filed, ...] = ()
+    steps: Grown[Filed] = msgspec.field(default_factory=Grown)
     """In the order of the transcript."""
     printed: Mapping[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Of each seat that owes something, the heads that letters printed since it does: a step may cite any of them."""
@@ -92,6 +93,8 @@ class SealedGame(msgspec.Struct, frozen=True):
     def of(self, seat: int, turn: int | None = None) -> Iterator[Filed]:
         """The steps of a seat in all turns or in one, the latest first."""
         for filed in reversed(self.steps):
+            if turn is not None and filed.turn < turn:  # those before it are of earlier turns, too
+                return
             if filed.seat == seat and turn in (None, filed.turn):
                 yield filed
 

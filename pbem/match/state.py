@@ -14,6 +14,7 @@ import msgspec
 
 from pbem.games import Options, Rules, State, Told, rules
 from pbem.games.sealed import SealedRules, sealed_rules
+from pbem.grown import Grown
 from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE
@@ -174,11 +175,11 @@ class Match(msgspec.Struct, frozen=True):
     """Of a sealed game the table: what everybody was told."""
     sealed_game: SealedGame | None = None
     """Since all seats committed to their setups, in a sealed match."""
-    turns: tuple[Played, ...] = ()
+    turns: Grown[Played] = msgspec.field(default_factory=Grown)
     """Those of this game."""
     left: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The seats that resigned this game while the others played on, each with the turn that was due."""
-    games: tuple[Ended, ...] = ()
+    games: Grown[Ended] = msgspec.field(default_factory=Grown)
     previous: str | None = None
     resolve_at: datetime | None = None
     clocks: Mapping[int, Clock] = msgspec.field(default_factory=dict)
@@ -324,6 +325,14 @@ class Match(msgspec.Struct, frozen=True):
             return self.sealed_rules.view(self.table, seat)
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 
+    def keep_view(self, seat: int | None) -> bool:
+        """Keep, with the latest turn, what views of later turns can begin with; return whether there is anything."""
+        told = self.table.played[-1] if self.terms.sealed else self.shown(seat)[-1]
+        if told.memory is None:
+            self.view(seat)
+        told.kept = told.memory is not None
+        return told.kept
+
     def folded(self) -> Match:
         """The same match without the reports of earlier turns, if the latest holds what every reader knows."""
         whole = next((at for at, turn in enumerate(self.turns) if turn.reports is not None), 0)
@@ -331,14 +340,10 @@ class Match(msgspec.Struct, frozen=True):
             return self
         if not self.terms.sealed:  # there the table has all that was told
             for reader in (*self.seats, None):
-                told = self.shown(reader)[-1]
-                if told.memory is None:
-                    self.view(reader)
-                if told.memory is None:
+                if not self.keep_view(reader):
                     return self
-                told.kept = True
         earlier = (replace(turn, reports=None) for turn in self.turns[whole:-1])
-        return replace(self, turns=(*self.turns[:whole], *earlier, self.turns[-1]))
+        return replace(self, turns=Grown((*self.turns[:whole], *earlier, self.turns[-1])))
 
 
 class _Shown(Sequence[Told]):

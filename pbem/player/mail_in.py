@@ -10,6 +10,7 @@ import mailbox
 import socketserver
 import threading
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
@@ -46,10 +47,10 @@ class Found(NamedTuple):
 
 
 class Source(Protocol):
-    """The letters of one account. All calls raise `NoMail`."""
+    """The letters of one account."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
-        """The letters there, except those whose handle was seen."""
+        """The letters there, except those whose handle was seen. Raises `NoMail`."""
 
     def done(self, found: Found) -> None:
         """A letter from the server was taken in: its octets are on the disk."""
@@ -143,11 +144,9 @@ class Provider:
             raise NoMail(str(error)) from error
 
     def done(self, found: Found) -> None:
-        """Move it out of the way."""
-        try:
+        """Move it out of the way; if the provider does not let it go, it stays, and was seen all the same."""
+        with suppress(Unreachable):
             self._mailbox.done(self._handles.pop(found.handle))
-        except Unreachable as error:
-            raise NoMail(str(error)) from error
 
     def close(self) -> None:
         """Log out."""

@@ -8,8 +8,9 @@ have been verified: its contents are believed here. Implements protocol.md, "Tra
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, TypeVar
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,7 +19,7 @@ from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -41,6 +42,20 @@ class Fate(msgspec.Struct, frozen=True):
     seq: int | None = None
 
 
+class _Miss(NamedTuple):
+    """A miss, and what became of the turn: looked up once for all receipts that are compared with it."""
+
+    entry: Entry
+    deadline: datetime
+    time: datetime
+    resolved: Entry | None
+    """The entry of the turn."""
+    resigned: bool
+    """Whether the seat left the game to the others in between."""
+    stood: Receipt | None
+    """The orders that were played; of games that are not revealed, nobody can tell."""
+
+
 class Fates:
     """The fates in a bundle."""
 
@@ -48,8 +63,10 @@ class Fates:
         self.found = found
         paths = [path for path in found.papers if path.startswith("withdrawals/") or "-unused-" in path]
         papers = [found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
-        self._aside = [traces.read(paper.decode()) for paper in papers]
-        """All that was set aside, of revealed games."""
+        self._aside: dict[tuple[int, int, int, bool], list[Receipt | Withdrawal]] = {}
+        """All that was set aside, of revealed games, by game, seat and turn, default orders separately."""
+        for one in (traces.read(paper.decode()) for paper in papers):
+            self._aside.setdefault((one.game, one.seat, one.turn, one.by_default), []).append(one)
         self._hashes = {sha256_hex(paper) for paper in papers}
         entries = found.entries
         # Of a sealed game the receipts are open at once: there is nothing in them to keep secret.
@@ -57,7 +74,22 @@ class Fates:
         about = [entry for entry in entries if entry.type in {"commitments", "sealed", "turn", "ended"}]
         self._places = {(e.type, e.body["game"], e.body.get("turn")): e for e in reversed(about)}
         """The first entry of each type for each game, and for each turn."""
-        self._missed = [entry for entry in entries if entry.type == "missed"]
+        self._grace = timedelta(seconds=int(entries[0].body["terms"]["grace"]))
+        self._resigned: dict[int, list[int]] = {}
+        """By seat the entries by which it resigned."""
+        for entry in entries:
+            if entry.type == "resigned":
+                self._resigned.setdefault(entry.body["seat"], []).append(entry.seq)
+        begun = {entry.body["game"]: entry.seq for entry in reversed(entries) if entry.type == "sealed"}
+        self._missed: dict[tuple[int, int], dict[int, list[_Miss]]] = {}
+        """By game and seat the misses of each turn: letters may bring any number of receipts.
+
+        Of a sealed game, those before the setups were committed to: what is due later is neither setup nor orders.
+        """
+        for entry in entries:
+            if entry.type == "missed" and entry.seq < begun.get(entry.body["game"], len(entries) + 1):
+                turns = self._missed.setdefault((entry.body["game"], entry.body["seat"]), {})
+                turns.setdefault(entry.body["turn"], []).append(self._miss(entry))
         self._changes = [entry for entry in entries if entry.type == "substituted"]
         """Of those who sit there."""
 
@@ -121,28 +153,25 @@ class Fates:
 
     def _of_default_orders(self, paper: Receipt, what: str, given_up: int | None) -> Fate:
         """Default orders: each turn that was missed after they came must account for them."""
-        for missed in self._misses(paper):
-            turn = missed.body["turn"]
-            entry = self._turn(paper.game, turn)
-            if given_up and (entry is None or entry.seq > given_up):
+        received, withdrawn = _moment(paper.received), self._withdrawn(paper)
+        for miss in chain.from_iterable(self._missed.get((paper.game, paper.seat), {}).values()):
+            missed, entry, stood = miss.entry, miss.resolved, miss.stood
+            if (given_up and (entry is None or entry.seq > given_up)) or miss.resigned:
                 break
-            if entry is not None and self._resigned_between(missed, entry):
-                break
-            if not self._in_time(paper, missed) or self._withdrawn_by(paper, missed):
+            if not self._in_time(received, miss) or (withdrawn and withdrawn <= miss.time):
                 continue
             if paper.game not in self._revealed:
                 return Fate("open", what, "a turn was missed; the reveal will show what was played", missed.seq)
             if entry is not None:
-                stood = self._receipt(paper.game, turn, paper.seat)
                 if stood is None or (stood.by_default and stood.rev < paper.rev):
-                    reason = f"turn {turn} was missed, and entry {entry.seq} did not play them"
+                    reason = f"turn {missed.body['turn']} was missed, and entry {entry.seq} did not play them"
                     return Fate("dropped", what, reason, entry.seq)
                 continue
             ended = self._end(paper)
             cause = self.found.entries[ended.seq - 2] if ended else None
             if ended is None or cause is None or cause.type != "claimed" or paper.seat not in cause.body["against"]:
                 continue
-            if self._for_silence(cause) and not self._set_aside(paper):
+            if self._for_silence(cause) and not withdrawn:
                 reason = f"were in, and entry {cause.seq} claims the game although they may have been legal"
                 return Fate("dropped", what, reason, cause.seq)
         return Fate("agrees", what, f"given up with the seat in entry {given_up}" if given_up else "", given_up)
@@ -165,11 +194,13 @@ class Fates:
         if isinstance(paper, Receipt) and paper.by_default:
             return None
         turn = paper.turn if isinstance(paper, Receipt) else 0
-        for missed in self._misses(paper):
-            if missed.body["turn"] != turn or self._withdrawn_by(paper, missed):
-                continue
-            if self._in_time(paper, missed):
-                return missed
+        misses = self._missed.get((paper.game, paper.seat), {}).get(turn, ())
+        if not misses:
+            return None
+        received, withdrawn = _moment(paper.received), self._withdrawn(paper)
+        for miss in misses:
+            if self._in_time(received, miss) and not (withdrawn and withdrawn <= miss.time):
+                return miss.entry
         return None
 
     def _missed_before(self, paper: Sent, given_up: int) -> Entry | None:
@@ -177,34 +208,26 @@ class Fates:
         missed = None if isinstance(paper, Withdrawal) else self._missed_in_time(paper)
         return missed if missed and missed.seq < given_up else None
 
-    def _in_time(self, paper: Opening | Receipt, missed: Entry) -> bool:
+    def _in_time(self, received: datetime, miss: _Miss) -> bool:
         """Whether it had come when the missed time was over, however late the miss was entered.
 
         If a zone's clocks were changed, grace may be over a little sooner; and nothing that came after the miss
         had come in time.
         """
-        grace = timedelta(seconds=int(self.found.entries[0].body["terms"]["grace"]))
-        received = _moment(paper.received)
-        return received - _moment(missed.body["deadline"]) < grace and received < _moment(missed.time)
+        return received - miss.deadline < self._grace and received < miss.time
 
-    def _misses(self, paper: Opening | Receipt) -> Iterator[Entry]:
-        begun = self._first("sealed", paper.game)
-        for entry in self._missed:
-            if begun is not None and entry.seq > begun.seq:
-                return  # what is due by then is no commitment to a setup
-            if (entry.body["game"], entry.body["seat"]) == (paper.game, paper.seat):
-                yield entry
+    def _miss(self, entry: Entry) -> _Miss:
+        game, seat, turn = entry.body["game"], entry.body["seat"], entry.body["turn"]
+        resolved = self._turn(game, turn)
+        resigned = resolved and any(entry.seq < seq < resolved.seq for seq in self._resigned.get(seat, ()))
+        stood = self._read(Receipt.read, f"receipts/game-{game}-turn-{turn}-seat-{seat}.txt") if resolved else None
+        return _Miss(entry, _moment(entry.body["deadline"]), _moment(entry.time), resolved, bool(resigned), stood)
 
-    def _resigned_between(self, missed: Entry, turn: Entry) -> bool:
-        """Whether the seat that missed the turn left the game to the others before it was resolved."""
-        between = self.found.entries[missed.seq : turn.seq - 1]
-        return any(entry.type == "resigned" and entry.body["seat"] == missed.body["seat"] for entry in between)
-
-    def _withdrawn_by(self, paper: Opening | Receipt, missed: Entry) -> bool:
-        """Whether it had been set aside when this was entered; for games that are not revealed, nobody can tell."""
+    def _withdrawn(self, paper: Opening | Receipt) -> datetime | None:
+        """When it had first been set aside; for games that are not revealed, nobody can tell."""
         if paper.game not in self._revealed and self._end(paper) is None:
-            return True
-        return any(_moment(one.received) <= _moment(missed.time) for one in self._set_aside(paper))
+            return datetime.min.replace(tzinfo=UTC)
+        return min((_moment(one.received) for one in self._set_aside(paper)), default=None)
 
     def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
         """What was set aside for the same, later and with a higher revision: withdrawn, or illegal orders.
@@ -213,13 +236,10 @@ class Fates:
         """
         turn = paper.turn if isinstance(paper, Receipt) else 0
         by_default = isinstance(paper, Receipt) and paper.by_default
-        place = (paper.game, paper.seat, turn, by_default)
         return [
             one
-            for one in self._aside
-            if (one.game, one.seat, one.turn, one.by_default) == place
-            and one.rev > paper.rev
-            and _moment(paper.received) - _moment(one.received) <= SET_BACK
+            for one in self._aside.get((paper.game, paper.seat, turn, by_default), ())
+            if one.rev > paper.rev and _moment(paper.received) - _moment(one.received) <= SET_BACK
         ]
 
     def _resolved(self, paper: Sent) -> Entry | None:
@@ -244,9 +264,6 @@ class Fates:
             place = f"turn-{paper.turn}" if paper.turn else "setup"
             return self._read(Receipt.read, f"receipts/game-{paper.game}-{place}-seat-{paper.seat}.txt")
         return self._read(Opening.read, f"openings/game-{paper.game}-seat-{paper.seat}.txt")
-
-    def _receipt(self, game: int, turn: int, seat: int) -> Receipt | None:
-        return self._read(Receipt.read, f"receipts/game-{game}-turn-{turn}-seat-{seat}.txt")
 
     def _read(self, reader: Callable[[str], Kind], path: str) -> Kind | None:
         """The paper, if it is here and well-formed: before the reveal, only its hash was compared."""

@@ -35,7 +35,7 @@ from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, latest, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
-from pbem.store.owners import at_work, roles_at_work
+from pbem.store.owners import at_work, left_behind, roles_at_work
 from pbem.store.people import People
 from pbem.store.soundness import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
@@ -43,7 +43,7 @@ from pbem.store_place import PostgresqlAddress
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from pbem.config.mail import Mailbox, Smarthost
@@ -328,7 +328,7 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Finding]
     """Check that letters are processed, as far as the store shows."""
     found = survey(database)
     daemon = at_work(database, now)
-    yield Finding(daemon is not None, "daemon", works(daemon))
+    yield Finding(daemon is not None, "daemon", works(daemon, left_behind(database)))
     if daemon is not None:
         yield from (Finding(False, "roles", said) for said in undone(database, now))
     for box, letters, oldest, patience in (
@@ -357,8 +357,10 @@ def undone(database: Database, now: datetime) -> list[str]:
     )
 
 
-def works(daemon: int | list[str] | None) -> str:
-    """Who works on a store, in words; see `at_work`."""
+def works(daemon: int | list[str] | None, left: Sequence[int]) -> str:
+    """Who works on a store, in words; see `at_work` and `left_behind`."""
+    if left:
+        return f"does not run, and has left behind what still holds the store: process {', '.join(map(str, left))}"
     if isinstance(daemon, list):
         return f"runs on {len(daemon)} machines" if len(daemon) > 1 else "runs"
     return f"runs, process {daemon}" if daemon else "does not run"

@@ -3,8 +3,9 @@
 Here live the thread that reads the mailbox, its patience with a provider, and the envelope under which a letter is
 kept. Letters from before the first look are somebody else's: they are left alone for good. A crash
 between keeping and moving brings the same letter again; the inbox recognises it by its fingerprint, which is the same
-because the envelope is made from the letter alone. No trouble of any kind loses a letter: it stays in the mailbox
-until it is kept. Implements mailbox.md, and reliability.md, promises 1 and 2.
+because the envelope is made from the letter alone. A letter that a provider does not give, or does not let go, keeps
+back no other. No trouble of any kind loses a letter: it stays in the mailbox until it is kept. Implements mailbox.md,
+and reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,7 +21,7 @@ import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
-from pbem.mailbox import Denied, Unreachable
+from pbem.mailbox import Denied, Unreachable, Withheld
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir
 from pbem.mailbox.password import password, token
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config.server import Config
-    from pbem.mailbox import Mailbox
+    from pbem.mailbox import Handle, Mailbox
 
 __all__ = ["Fetcher", "Keeping", "envelope", "open_mailbox"]
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
+WITHHELD = 300.0  # seconds until a letter is asked for again that the provider did not give
+KEPT = 3600.0  # seconds until a letter that was kept is moved again, if it is still there
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
 
@@ -88,6 +92,8 @@ class Fetcher:
         self._keeping = keeping
         self._poll = poll
         self._points = points
+        self._passed_over: dict[Handle, float] = {}
+        """Letters that are not asked for, and until when."""
         self._stopped = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._ended: asyncio.Future[None] = self._loop.create_future()
@@ -129,19 +135,10 @@ class Fetcher:
         while not self._stopped.is_set():
             try:
                 begun = begun or self._begin()
-                came = False
-                for found in self._mailbox.letters():
-                    came = True
-                    self._points("letter fetched")
-                    if not self._kept(found.raw):
-                        raise Unreachable("a letter could not be kept")
-                    self._points("letter kept")
-                    self._mailbox.done(found.handle)
-                    self._points("letter moved")
-                    if self._stopped.is_set():
-                        return
-                if not came:
+                if not self._look():
                     self._stopped.wait(REST)
+                if self._stopped.is_set():
+                    return
                 self._mailbox.wait(self._poll)
                 retry = FIRST_RETRY
             except Unreachable as error:
@@ -152,6 +149,42 @@ class Fetcher:
                 self._mailbox.close()
                 self._stopped.wait(wait)
                 retry = min(retry * 2, LONGEST_RETRY)
+
+    def _look(self) -> bool:
+        """Fetch, keep and move the letters that are there; returns whether there were any.
+
+        Each move that fails costs a connection: after the first, the others of this look stay where they are.
+        """
+        now = time.monotonic()
+        self._passed_over = {handle: until for handle, until in self._passed_over.items() if until > now}
+        came, moves = False, True
+        try:
+            for found in self._mailbox.letters(self._passed_over.__contains__):
+                came = True
+                self._points("letter fetched")
+                if not self._kept(found.raw):
+                    raise Unreachable("a letter could not be kept")
+                self._points("letter kept")
+                # Providers say that they moved a letter, and show it again.
+                self._passed_over[found.handle] = time.monotonic() + KEPT
+                moves = moves and self._moved(found.handle)
+                self._points("letter moved")
+                if self._stopped.is_set():
+                    break
+        except Withheld as error:
+            log.warning("letters not fetched", trouble=str(error), again=WITHHELD)
+            self._passed_over |= dict.fromkeys(error.handles, time.monotonic() + WITHHELD)
+        return came
+
+    def _moved(self, handle: Handle) -> bool:
+        """Move a letter that was kept; if that fails, it stays, and keeps back no other."""
+        try:
+            self._mailbox.done(handle)
+        except Unreachable as error:
+            if not self._stopped.is_set():
+                log.warning("letter not moved", trouble=str(error), again=KEPT)
+            return False
+        return True
 
     def _begin(self) -> bool:
         """Leave alone what was there at the very first look; raises `Unreachable` if that cannot be recorded."""

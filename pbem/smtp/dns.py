@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 10.0  # seconds for one question, the resolver's own second tries included
 RETRIES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))  # what is waited before each next try
+CACHED = 100  # answers: anybody's letter names records, and one of 64 KB takes 130 KB of memory
 AT_ONCE = 40  # queries under way
 OTHERS = 30  # of them for letters that are not from players' addresses
 EACH = 4  # of them for letters of one sender
@@ -62,7 +63,7 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
         try:
             if asked is None:  # not before it is needed: a machine without name servers may serve all the same
                 asked = dns.asyncresolver.Resolver()
-                asked.cache = dns.resolver.LRUCache()
+                asked.cache = dns.resolver.LRUCache(CACHED)
             answer = await asked.resolve(dns.name.from_text(name), "TXT", lifetime=TIMEOUT)
         except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer, dns.resolver.YXDOMAIN):
             return ""

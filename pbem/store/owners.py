@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["LEASE", "Owners", "at_work", "roles_at_work"]
+__all__ = ["LEASE", "Owners", "at_work", "left_behind", "roles_at_work"]
 
 LEASE = timedelta(seconds=7)
 """How long a silent server counts as alive, by the database's clock: see `Database.time`."""
@@ -89,10 +89,15 @@ def _stamps(now: datetime) -> dict[str, str]:
 
 
 def at_work(database: Database, now: datetime) -> int | list[str] | None:
-    """Who works on a store: the process that holds its file, or the servers that share it; None if nobody does."""
+    """Who works on a store: the server that holds its file, or the servers that share it; None if none does."""
     if isinstance(database.place, PostgresqlAddress):
         return Owners(database).alive(database.time(now)) or None
     return Lock.holder(database.place)
+
+
+def left_behind(database: Database) -> list[int]:
+    """The processes of a server that has ended, which still hold the store's file."""
+    return [] if isinstance(database.place, PostgresqlAddress) else Lock.left_behind(database.place)
 
 
 def roles_at_work(database: Database, now: datetime) -> set[str] | None:

@@ -306,20 +306,17 @@ class Lock:
 
     @staticmethod
     def holder(path: Path | str) -> int | None:
-        """The process that holds the lock of a store, or None: its server, or what an ended server left behind."""
-        note = _note(Path(path).resolve())
-        try:
-            file = os.open(note, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return None
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            server, holders = _server(note), _holders(file)
-            return server if server in holders else next(iter(holders), server)
-        finally:
-            os.close(file)
-        return None
+        """The server that holds the lock of a store, or None: what an ended server left behind is none."""
+        server, holders = _locked(path)
+        if server in holders or not holders:  # of another user's processes, or a container's, only the note tells
+            return server
+        return None if server else holders[0]
+
+    @staticmethod
+    def left_behind(path: Path | str) -> list[int]:
+        """The processes that hold the lock of a store though its server has ended: its desks."""
+        server, holders = _locked(path)
+        return [] if server is None or server in (0, *holders) else holders
 
     def __enter__(self) -> Self:
         return self
@@ -335,6 +332,22 @@ class Lock:
 
 def _note(store: Path) -> Path:
     return store.with_name(f"{store.name}.lock")
+
+
+def _locked(path: Path | str) -> tuple[int | None, list[int]]:
+    """The server that took the lock of a store, as it noted, and the processes that hold it; None if none does."""
+    note = _note(Path(path).resolve())
+    try:
+        file = os.open(note, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None, []
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _server(note), _holders(file)
+    finally:
+        os.close(file)
+    return None, []
 
 
 def _server(note: Path) -> int:

@@ -5,7 +5,7 @@
  * @typedef {Object} Sealed what is to be done with a letter of a sealed match
  * @property {Object<string, *>} found with the view and the turn of one's own side, if orders are asked for
  * @property {boolean} asks whether orders are to be decided on @property {boolean} anew whether they may still be decided anew
- * @property {string} doubt why it is not certain that what is to be revealed may be known; "" where it is
+ * @property {string} doubt why a letter should not be made lightly: what it reveals may not be known yet, or all was revealed; or ""
  * @property {Step[]} steps what the letter will tell before that
  */
 const SEALING = (() => {
@@ -102,10 +102,11 @@ const SEALING = (() => {
       const doubt = table.over ? "" : await RESIGNATION.doubt(found, await ownKeys(), RESIGNATION.remembered(localStorage, found), secrets.heads || {}, table.turn);
       return { found, asks: false, anew: false, doubt, steps: [] };
     }
+    const doubt = secrets.revealed ? say("A letter that reveals your secrets of this game was made here, and now the game goes on. If you sent it, send no more: whoever made you reveal them knows your orders. Keep all letters, and ask your opponent and the operator.") : "";
     const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
     const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
     if (!asks && !steps.length) throw new Error(say("nothing is asked of you in turn {turn}", { turn: table.turn }));
-    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubt: "", steps };
+    return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubt, steps };
   }
 
   /** The turn whose orders some steps make known or bind. */
@@ -120,7 +121,11 @@ const SEALING = (() => {
       SECRETS.keep(localStorage, secrets);
       return STEPS.seal(found, secrets, rev, await note());
     }
-    if (found.sealed.owes[0] === "reveal") return STEPS.reveal(found, secrets);
+    if (found.sealed.owes[0] === "reveal") {
+      secrets = { ...secrets, revealed: true };
+      SECRETS.keep(localStorage, secrets);
+      return STEPS.reveal(found, secrets);
+    }
     secrets = STEPS.heard(found, secrets);
     if (asks) secrets = SECRETS.tried({ ...secrets, orders: { ...secrets.orders, [found.turn]: text }, after: { [found.turn]: found.prev } }, found.turn, text, found.prev);
     const table = STEPS.replayed(found);

@@ -10,6 +10,7 @@
  * @property {string} seed in hex @property {string} server @property {string} setup
  * @property {?{turn: number, text: string, after: string}[]} tried here alone: what letters were made of, sent or not
  * @property {?Object<string, *>[]} told here alone: the steps that letters told
+ * @property {?boolean} revealed here alone: whether a letter was made that reveals them
  * @property {?Object<string, string>} heads here alone: the heads that letters showed, by the number of steps that they told
  */
 const SECRETS = (() => {
@@ -39,6 +40,7 @@ const SECRETS = (() => {
     delete found.tried;
     delete found.told;
     delete found.heads;
+    delete found.revealed;
     return found;
   }
 

@@ -348,6 +348,22 @@ def test_a_resignation_that_is_not_proved_is_asked_about(
     until(browser.page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
 
 
+def test_a_game_that_goes_on_after_a_reveal_is_warned_of(referee: Referee, opened: Opened) -> None:
+    """An opponent in league with the server resigns, learns all, and plays on: one press makes no letter."""
+    program, browser = begun(referee, opened)
+    program.write(referee)
+    step = browser.due()
+    assert step is not None
+    assert "reveal" not in step["sealed"]["owes"]
+    referee.send(program.box, "resign m1 match\n")
+    assert browser.write()
+    browser.link = fragment(step)
+    browser.open(step)
+    browser.page.locator("#mail").click()
+    until(browser.page, "document.getElementById('twice').innerText.includes('and now the game goes on')")
+    assert not browser.page.locator("#form").input_value()
+
+
 def test_a_browser_that_meets_the_key_with_the_resignation_asks(referee: Referee, opened: Opened) -> None:
     """The letter that brings both would vouch for itself, however often it is opened."""
     program, browser = begun(referee, opened)

@@ -149,3 +149,7 @@ def test_a_bundle_that_an_opponent_makes_large_comes_in_a_letter_of_its_own(
     assert bob.form("setup")
     assert "which is so large that it comes in a letter of its own" in " ".join(bob.text.split())
     assert all(check.holds for check in verify(attachment(bob.letters[-2], ".pbem.zip"), Letters))
+    referee.send(bob, "transcript m1\n", sign=False)
+    told, answer = bob.letters[-2:]
+    assert "a letter of its own about it" in " ".join(body(answer).split())
+    assert all(check.holds for check in verify(attachment(told, ".pbem.zip"), Letters))

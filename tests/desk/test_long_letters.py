@@ -101,8 +101,13 @@ def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
     assert len(end.as_bytes()) < 512 * 1024
     proof = bob.find("game 1, the proof")
     assert len(proof.as_bytes()) < 512 * 1024
-    assert "Not attached, because this letter became too long: m1-game-1.pbem.zip" in body(proof)
+    assert "m1-game-1.pbem.zip has become too large for a letter. The operator" in body(proof)
     assert bob.form("setup").startswith("setup m1 game 2")
+    referee.send(bob, "transcript m1\n", sign=False)
+    told, answer = bob.letters[-2:]
+    assert "m1.pbem.zip has become too large for a letter. The operator" in body(told)
+    assert "there is a letter of its own about it" in " ".join(body(answer).split())
+    assert len(told.as_bytes()) + len(answer.as_bytes()) < 512 * 1024
 
 
 @pytest.fixture

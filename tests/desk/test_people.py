@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from referee import ANN, BOB, attachment, body, form_in, placed
+from referee import ANN, BOB, SERVER, attachment, body, form_in, placed
 
 from pbem.identity import ssh
+from pbem.letters.render import Templates
 from pbem.store.database import to_db
 from pbem.store.people import People
 from pbem.store.players import Players
@@ -186,6 +187,28 @@ def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> 
     before = len(cy.letters)
     referee.turn((ann, "Gx4"), (bob, "Gv5"))
     assert len(cy.letters) == before
+
+
+def test_what_all_observers_read_is_written_once(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store is locked meanwhile, and hundreds may watch a match."""
+    ann, bob = referee.begun()
+    watching = [referee.registered(name) for name in ("cy", "dan", "eve", "fay")]
+    for person in watching:
+        referee.send(person, "observe m1\n")
+    referee.send(watching[0], f"set format words\nserver {SERVER}\nplayer cy\nrev 1\n")
+    rendered: list[str] = []
+    render = Templates.render
+
+    def counted(templates: Templates, name: str, /, **values: Any) -> str:
+        rendered.append(name)
+        return render(templates, name, **values)
+
+    monkeypatch.setattr(Templates, "render", counted)
+    referee.turn((ann, "Gz1"), (bob, "Gz5"))
+    in_words, *others = (person.text for person in watching)
+    assert len(set(others)) == 1
+    assert in_words != others[0]
+    assert rendered.count("letters/observed.txt") <= 4  # and in German, as every letter of these tests
 
 
 def test_who_may_observe_what(referee: Referee) -> None:

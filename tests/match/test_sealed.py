@@ -379,7 +379,7 @@ def test_who_does_not_reveal_loses(silent: int) -> None:
     (ended,) = table.match.games
     assert (ended.winner, ended.reason) == (3 - silent, "not revealed")
     assert ended.scores[silent - 1] == 0
-    assert told[0] == ()
+    assert not told[0]
     table.proved()
 
 

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from pbem.games import GAMES
 from pbem.identity import ssh
 from pbem.mailbox import Found as Lying
-from pbem.mailbox import Handle, LeftAlone, none_skipped
+from pbem.mailbox import Handle, LeftAlone, Unreachable, none_skipped
 from pbem.mailbox.imap import Imap
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount, places, split
@@ -177,6 +177,7 @@ class TestComing:
     def test_at_a_provider_the_servers_letters_are_moved_away(self) -> None:
         class Provided:
             def __init__(self) -> None:
+                self.full = True
                 self.left = [Lying(RAW, Handle("INBOX", "1", "7")), Lying(b"x", Handle("J", "2"))]
 
             def mark(self, now: datetime) -> LeftAlone:
@@ -189,6 +190,8 @@ class TestComing:
                 yield from [found for found in self.left if not skips(found.handle)]
 
             def done(self, handle: Handle) -> None:
+                if self.full:
+                    raise Unreachable("its folder is full")
                 self.left = [found for found in self.left if found.handle != handle]
 
             def wait(self, seconds: float) -> None:
@@ -202,7 +205,10 @@ class TestComing:
 
         there = Provided()
         source = Provider(there)
-        found, _ = source.letters(nothing_seen)
+        found, other = source.letters(nothing_seen)
+        source.done(other)
+        assert len(there.left) == 2, "what cannot be moved keeps back nothing"
+        there.full = False
         source.done(found)
         assert [one.raw for one in there.left] == [b"x"]
         assert not list(source.letters("J  2".__eq__)), "what was seen is not even fetched again"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import cProfile
 import errno
+import gc
 import json
 import os
 import subprocess
@@ -11,13 +11,16 @@ import sys
 import time
 from contextlib import nullcontext
 from functools import partial
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 from forgers import checked, saying, signed_again, with_entry
-from hostile_inputs import agreement, bundles, kept_letters, keys, records
+from hostile_inputs import agreement, bundles, kept_letters, keys, positions, records
+from profiled import calls
 from referee import Referee, attachment
+from sealed_match import SealedMatch
 
 from pbem.cli.publish import publish
 from pbem.cli.replay import replay
@@ -29,6 +32,7 @@ from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
 from pbem.proof import bundle, signed_letters
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
+from pbem.proof.compare import reports
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
@@ -281,17 +285,6 @@ def test_what_has_no_bytes_is_no_page(match: Bundle, tmp_path: Path) -> None:
 # What it costs
 
 
-def calls(work: Callable[[], object]) -> int:
-    """How many functions a piece of work calls, which does not depend on the machine."""
-    counted = cProfile.Profile()
-    counted.enable()
-    try:
-        work()
-    finally:
-        counted.disable()
-    return sum(entry.callcount for entry in counted.getstats())
-
-
 def judged(content: bytes) -> list[Any]:
     return list(verify(content, Letters))
 
@@ -343,6 +336,60 @@ def test_the_work_for_letters_grows_with_letter_or_bundle_alone(match: Bundle) -
 
 def test_the_work_for_hostile_records() -> None:
     grows_no_faster(records(SIZE), records(2 * SIZE), recorded)
+
+
+@pytest.fixture(scope="module")
+def proved_after() -> dict[int, Proved]:
+    """A sealed match, proved after so many turns: the second time it is twice as long."""
+    match, found = SealedMatch(), {}
+    for owner in match.owners:
+        owner.ordering = lambda _random, _view: "Rw1"
+    match.begin()
+    for turns in (25, 50):
+        match.play(turns)
+        ended, proved = match.fork(), Proved()
+        ended.resign(ended.owners[0])
+        for owner in ended.owners:
+            ended.reveal(owner)
+        assert list(verify(ended.bundle(), Letters, None, proved))[-1].holds
+        found[turns] = proved
+    return found
+
+
+def test_what_is_remembered_of_a_match_grows_as_it_does(proved_after: dict[int, Proved]) -> None:
+    """And not with the square of its turns: the match is remembered as it was after each."""
+    few, many = (pointers(proved_after[turns].told) for turns in (25, 50))
+    assert many < 2.2 * few, f"{few} pointers become {many}"
+
+
+def pointers(value: object) -> int:
+    """How many pointers to others the values hold that can be reached from one."""
+    seen, found, count = {id(value)}, [value], 0
+    while found:
+        for one in gc.get_referents(found.pop()):
+            count += 1
+            if id(one) not in seen and not isinstance(one, type | ModuleType | FunctionType):
+                seen.add(id(one))
+                found.append(one)
+    return count
+
+
+@pytest.mark.parametrize("cites", ["one", "each"])
+def test_the_work_for_positions_in_letters_does_not_grow_with_the_match(
+    proved_after: dict[int, Proved], monkeypatch: pytest.MonkeyPatch, cites: str
+) -> None:
+    """Small documents that cite one late head, or late heads backwards: no view begins with turn 1 each time."""
+    monkeypatch.setattr(reports, "STRIDE", 5)
+    found = []
+    for proved in proved_after.values():
+        assert proved.bundle is not None
+        assert proved.match is not None
+        heads = [notice.match.prev for notice in reversed(proved.told) if notice.kind == "step"][:40]
+        bench = Against(proved.bundle, proved.match, proved.told)
+        bench.judge(kept("x", positions(heads[-1:])))  # as far as that, each turn is looked at once
+        found.append(calls(partial(_judged, bench, positions(heads if cites == "each" else heads[:1] * 40))))
+    few, many = found
+    assert many < 1.1 * few, f"{few} calls become {many}"
 
 
 PEAK = """
@@ -479,7 +526,10 @@ def test_the_memory_for_a_thousand_turns(tmp_path: Path, peak: Callable[[bytes],
         for person in people:
             del person.letters[:-8]
     referee.send(people[1], "resign m1 game 1\n")
-    content = next(attachment(letter, ".zip") for letter in reversed(people[0].letters) if ".zip" in str(letter))
+    loaded = referee.desk.archive.load(1)
+    assert loaded is not None
+    write, _ = referee.desk.match_letters.bundle(*loaded, None)  # it has become too large for a letter
+    content = write()
     found = peak(content)
     print(f"{len(content) / MIB:.1f} MiB take {found / MIB:.1f} MiB")
     assert found < 3 * len(content) + 64 * MIB

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from forgers import with_papers
 from make_vectors import VECTORS
+from profiled import calls
 
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
@@ -381,3 +383,16 @@ def test_orders_that_were_missed_and_then_given_up_leave_no_trace() -> None:
     assert Fates(first_given_up).of(receipt(1, received=BEFORE), OTHER) == Fate(
         "agrees", RECEIPT, "given up with the seat in entry 3", 3
     )
+
+
+@pytest.mark.parametrize(("paper", "most"), [(receipt(999), 0), (receipt(0, orders="default"), 1)])
+def test_a_receipt_costs_little_however_many_turns_were_missed(paper: Receipt, most: int) -> None:
+    """Letters may bring thousands: none is compared with the misses of other turns, and no turn looked up anew."""
+    costs = []
+    for count in (50, 100):
+        turns = [{"turn": turn, "deadline": BEFORE} for turn in range(1, count + 1)]
+        told = [one for turn in turns for one in (("missed", turn), ("turn", {**turn, "orders": {}}))]
+        fates = Fates(story(BEGUN, *told, *END))
+        costs.append(calls(partial(fates.of, replace(paper, received=AFTER), "0" * 64)))
+    few, many = costs
+    assert many - few <= most * 50, f"{few} calls become {many}"

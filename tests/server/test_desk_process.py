@@ -34,8 +34,10 @@ from pbem.server.desk_messages import FILES, READY, STOP
 from pbem.server.desk_opening import Supplies, open_desk
 from pbem.server.desk_process import OwnProcess, started
 from pbem.server.desk_work import Work
+from pbem.server.doctor import queues
 from pbem.store.database import Database
-from pbem.store.sqlite import Lock
+from pbem.store.owners import at_work
+from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -185,7 +187,14 @@ def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypat
         run(configured(tmp_path), nothing)
     # Those that it names, ended as it says, let the next one in.
     named = [int(process) for process in str(told.value).partition("kill -9 ")[2].rstrip("`").split()]
-    assert named == [first.desk] == [Lock.holder(tmp_path / "pbem.sqlite")]
+    assert named == [first.desk]
+    with Database(tmp_path / "pbem.sqlite", migrate=False) as database:
+        assert at_work(database, datetime.now(UTC)) is None
+        (daemon, *_) = queues(database, Vault(bytes(32), os.urandom), datetime.now(UTC))
+    assert (daemon.well, daemon.found) == (
+        False,
+        f"does not run, and has left behind what still holds the store: process {first.desk}",
+    )
     os.kill(named[0], signal.SIGKILL)
     first.process.communicate()
     until(first.over)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from house import House, configured, run
-from imap_server import PASSWORD, USER, Account, Broken, serving
+from imap_server import PASSWORD, USER, Account, Broken, _Session, serving
 from lives import End, Server
 
 from pbem.config.mail import Mailbox as MailboxConfig
@@ -280,3 +280,63 @@ def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypat
 
     asyncio.run(scene())
     assert box.looks == 1
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "lies"),
+    [
+        ("IMAP4rev1 IDLE MOVE", {"UID MOVE": b"TAG NO [OVERQUOTA] full\r\n"}),
+        ("IMAP4rev1 IDLE UIDPLUS", {"UID COPY": b"TAG NO [OVERQUOTA] full\r\n"}),
+        ("IMAP4rev1 IDLE UIDPLUS", {"UID STORE": b"TAG NO read only\r\n"}),
+        ("IMAP4rev1 MOVE", {"UID MOVE": b"TAG OK done\r\n"}),
+    ],
+)
+def test_letters_that_cannot_be_moved_keep_back_no_others_and_are_not_fetched_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capabilities: str, lies: dict[str, bytes]
+) -> None:
+    """The folder for read letters is full, or nobody may delete any, or the provider only says that it moved them."""
+    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+    monkeypatch.setattr("pbem.server.fetching.REST", 0.01)
+    monkeypatch.setattr("pbem.mailbox.imap.Imap.wait", lambda _, seconds: time.sleep(min(seconds, 0.01)))
+    account = Account(capabilities=tuple(capabilities.split()), lies=lies)
+
+    async def scene(house: House) -> None:
+        await looked(house, account)
+        for number in range(3):
+            account.put(LETTER % (number, number))
+        await house.until(lambda: len(house.post.sent) == 3)
+        await asyncio.sleep(0.1)
+        fetched = account.seen.count("UID FETCH")
+        account.put(LETTER % (3, 3))
+        await house.until(lambda: len(house.post.sent) == 4)
+        await asyncio.sleep(0.5)
+        assert account.seen.count("UID FETCH") == fetched + 1
+
+    with serving(account) as port:
+        run(with_mailbox(tmp_path, port), scene)
+
+
+def test_a_letter_at_which_the_provider_hangs_up_keeps_back_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot read the letter itself; each time a new connection begins with that letter."""
+    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+    account = Account()
+    fetch = _Session.do_uid_fetch
+
+    def hang_up(session: _Session, rest: str) -> None:
+        if rest.startswith("1 "):
+            raise Broken
+        fetch(session, rest)
+
+    monkeypatch.setattr(_Session, "do_uid_fetch", hang_up)
+
+    async def scene(house: House) -> None:
+        await looked(house, account)
+        for number in range(3):
+            account.put(LETTER % (number, number))
+        await house.until(lambda: len(house.post.sent) == 2)
+        assert len(account.raws()) == 1
+
+    with serving(account) as port:
+        run(with_mailbox(tmp_path, port), scene)

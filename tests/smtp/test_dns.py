@@ -13,10 +13,11 @@ import dns.asyncresolver
 import dns.flags
 import dns.message
 import dns.rcode
+import dns.resolver
 import dns.rrset
 import pytest
 
-from pbem.smtp.dns import AT_ONCE, Asker, Unreachable, txt
+from pbem.smtp.dns import AT_ONCE, CACHED, Asker, Unreachable, txt
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.lookups import Lookups
@@ -271,6 +272,24 @@ def test_real_questions() -> None:
         assert asked(place) == ""
     with name_server({}, dns.rcode.SERVFAIL) as place, pytest.raises(Unreachable):
         asked(place)
+
+
+def test_few_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of anybody's names, the longest unused go first."""
+    records = {f"s{number}.mail.example": [[b"v=DKIM1"]] for number in range(CACHED + 1)}
+    with name_server(records) as place:
+        resolver = dns.asyncresolver.Resolver(configure=False)
+        resolver.nameservers, resolver.port = [place[0]], place[1]
+        monkeypatch.setattr("dns.asyncresolver.Resolver", lambda: resolver)
+
+        async def scene() -> None:
+            resolve = txt()
+            for name in records:
+                assert await resolve(name) == "v=DKIM1"
+
+        asyncio.run(scene())
+    assert isinstance(resolver.cache, dns.resolver.LRUCache)
+    assert len(resolver.cache.data) == CACHED
 
 
 def test_a_name_that_cannot_be_asked_for() -> None:

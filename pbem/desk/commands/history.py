@@ -179,9 +179,14 @@ def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(
             Fault("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
         )
-    content, name = desk.match_letters.bundle(seated.match, seated.row, seated.seat)
-    attachments = [(name, "application/zip", content)]
-    return Reply("transcript", {"file_name": name} | seated.facts(), attachments, seated)
+    match, row, seat = seated.match, seated.row, seated.seat
+    write, name = desk.match_letters.bundle(match, row, seat)
+    content = write()
+    apart = desk.match_letters.proof(match, row, seat, match, (name, content))
+    facts = {"file_name": name, "apart": apart is not None} | seated.facts()
+    if apart is not None:
+        return Reply("transcript", facts, at=seated, letters=[apart])
+    return Reply("transcript", facts, [(name, "application/zip", content)], seated)
 
 
 def sheet(desk: Desk, caller: Caller, command: Command) -> Reply:

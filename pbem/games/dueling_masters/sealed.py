@@ -28,6 +28,7 @@ from pbem.games.dueling_masters.board import (
 from pbem.games.dueling_masters.notation import PASS, Orders, Setup
 from pbem.games.dueling_masters.transit import Field, Side, State, depart, moves
 from pbem.games.sealed import Paper, first_belied
+from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Table(NamedTuple):
     """The transits checked in this turn, first met first."""
     met: tuple[Met, ...] = ()
     """Of each that the opponent has looked along what it meets; the others in the queue are all of one side."""
-    played: tuple[list[Report], ...] = ()
+    played: Grown[Told] = Grown()
     result: Result | None = None
 
     @property
@@ -318,7 +319,7 @@ def _finished(table: Table) -> Table:
         report = {"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]}
         reports.append(report)
     one, two = (side.pieces() for side in told)
-    played = (*table.played, reports)
+    played = table.played.and_(reports)
     result = _result(options, table.turn, (one, two))
     if not result and [turn[0]["kind"] for turn in played[-2:]] == ["pass", "pass"]:
         result = Result(0, (one.homes, two.homes))

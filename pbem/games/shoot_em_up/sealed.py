@@ -16,13 +16,14 @@ from pbem.games import Fault, Refused, Told
 from pbem.games.sealed import COMMIT, Falsehood, Paper
 from pbem.games.shoot_em_up import action, knowledge, notation
 from pbem.games.shoot_em_up.action import State
+from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pbem import games
-    from pbem.games import Report, Result
+    from pbem.games import Result
     from pbem.games.sealed import Step
     from pbem.games.shoot_em_up.board import Options, Ship
     from pbem.games.shoot_em_up.notation import Orders, Setup
@@ -45,7 +46,7 @@ class Table(NamedTuple):
     committed: frozenset[int] = frozenset()
     opened: Mapping[int, Orders] = {}
     """Both of the turn that is due."""
-    played: tuple[list[Report], ...] = ()
+    played: Grown[Told] = Grown()
 
     @property
     def position(self) -> State:
@@ -108,7 +109,7 @@ def _finished(table: Table) -> Table:
     if not table.opened.keys() >= set(table.remaining):
         return table
     state, reports = action.resolve(table.state, table.opened)
-    return table._replace(state=state, committed=frozenset(), opened={}, played=(*table.played, Told(reports)))
+    return table._replace(state=state, committed=frozenset(), opened={}, played=table.played.and_(Told(reports)))
 
 
 class Own(NamedTuple):

@@ -19,6 +19,7 @@ from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.space import CELLS, LINES, NAMES, cells, mask_of, names
 from pbem.games.spaceships.told import Line, Space, Telling, entitlement, flash_text, read_flash, read_line
 from pbem.games.spaceships.turn import Side, State, first_to_report
+from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Table(NamedTuple):
     """Both by seat the lines of this turn."""
     spaces: tuple[Space, Space] = (Space(), Space())
     """At the start of the turn."""
-    played: tuple[list[Report], ...] = ()
+    played: Grown[Told] = Grown()
     result: Result | None = None
 
     @property
@@ -302,12 +303,12 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
         opened={},
         answered={},
         spaces=(one, two),
-        played=(*table.played, _merged(first_to_report(table.options, table.turn), answers, flashes)),
+        played=table.played.and_(_merged(first_to_report(table.options, table.turn), answers, flashes)),
         result=Result(winner, table.scores) if over else None,
     )
 
 
-def _merged(first: int, answers: Mapping[int, Answers], flashes: Mapping[int, Iterable[Report]]) -> list[Report]:
+def _merged(first: int, answers: Mapping[int, Answers], flashes: Mapping[int, Iterable[Report]]) -> Told:
     """The reports of a turn from both sides' answers and flashcube data, in the order of ruling 21."""
     given = {seat: iter(found) for seat, found in flashes.items()}
     told: dict[int, dict[bool, list[Report]]] = {1: {True: [], False: []}, 2: {True: [], False: []}}

@@ -450,9 +450,7 @@ COMMANDS: dict[str, CommandSpec] = {
             bulky=True,
         ),
         CommandSpec("diary", Phrase("Show what happened in a match, and when."), (arguments.MATCH,), opens=_A_MATCH),
-        CommandSpec(
-            "transcript", Phrase("Send the transcript of a match."), (arguments.MATCH,), bulky=True, a_day=20
-        ),
+        CommandSpec("transcript", Phrase("Send the transcript of a match."), (arguments.MATCH,), bulky=True, a_day=5),
         CommandSpec(
             "press",
             Phrase("Send a message to the other players; with `public`, also to observers."),

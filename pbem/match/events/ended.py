@@ -81,7 +81,7 @@ def conclude(
     step.match = replace(
         step.match,
         phase="ended",
-        games=(*match.games, ended),
+        games=match.games.and_(ended),
         orders={},
         stored={},
         resolve_at=None,

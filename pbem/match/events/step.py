@@ -98,7 +98,7 @@ def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
     body = {"game": match.game, "turn": filed.turn, "seat": filed.seat, "step": filed.step, "paper": filed.paper}
     entry = step.append_entry("step", {**body, **path, **step.named(signed)})
     filed = replace(filed, seq=entry.seq, head=entry.head)
-    game = replace(match.sealed_game, steps=(*match.sealed_game.steps, filed))
+    game = replace(match.sealed_game, steps=match.sealed_game.steps.and_(filed))
     step.match = replace(step.match, sealed_game=game)
     return filed
 
@@ -110,7 +110,7 @@ def _finish(step: Step, table: Table, told: Entered) -> Entered:
     for reports in table.played[len(before.turns) :]:
         turn, found = len(step.match.turns) + 1, Reports(reports)
         files = tell(step, turn, found)
-        turns = (*step.match.turns, Played(before.prev, {}, found))
+        turns = step.match.turns.and_(Played(before.prev, {}, found))
         step.match = replace(step.match, turns=turns, offers={})
         told = replace(told, files={**told.files, turn: files}, reports={**told.reports, turn: found})
     return told

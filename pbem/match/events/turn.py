@@ -82,7 +82,7 @@ def resolve(step: Step) -> None:
     step.match = replace(
         step.match,
         position=position,
-        turns=(*match.turns, Played(match.prev, texts, told)),
+        turns=match.turns.and_(Played(match.prev, texts, told)),
         orders={},
         resolve_at=None,
         prev=step.match.head,

@@ -12,15 +12,19 @@ from pbem.proof.compare.difference import differs, unknown_head
 from pbem.proof.compare.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
+    from pbem.match.sealed_game import Filed
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.shown import AttachedFile
 
 __all__ = ["Positions", "compare"]
+
+STRIDE = 100
+"""Of so many turns, the view of one is kept as long as letters are compared."""
 
 
 def compare(file: AttachedFile) -> Iterator[Finding]:
@@ -54,6 +58,12 @@ class Positions:
 
     def __init__(self, index: BundleIndex, told: Sequence[Notice]) -> None:
         self.index = index
+        self._milestones: dict[int, dict[int, Match]] = {}
+        """By game and turn, some positions from which the views of later ones can begin."""
+        for notice in told:
+            turn = notice.match.turn
+            if turn and turn % STRIDE == 0 and notice.match.turns:
+                self._milestones.setdefault(notice.match.game, {})[turn] = notice.match
         self._positions = {
             (notice.match.game, seat, notice.match.prev): notice.match
             for notice in told
@@ -77,12 +87,19 @@ class Positions:
         if match is None:
             yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
             return
-        made = {"turn": match.position.turn if match.position else 0, "view": match.view(seat), **_told(match)}
-        if _same(document, json.loads(canonical(made))) and _ends(match, document):
+        made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
+        if _same(document, json.loads(canonical(made))) and _steps_agree(match, document) and _ends(match, document):
             yield Finding("agrees", what, "", seq)
         else:
             reason = f"{file.name} shows another position than follows from the letters and the rules"
             yield differs(self.index, what, reason, seq)
+
+    def _view(self, match: Match, seat: int | None) -> Mapping[str, object] | None:
+        """The view of a position; letters may show positions in any order, of which each would begin with turn 1."""
+        for turn, earlier in self._milestones.get(match.game, {}).items():
+            if turn < match.turn:
+                earlier.keep_view(seat)
+        return match.view(seat)
 
 
 def _document(file: AttachedFile, kind: str) -> JsonObject | None:
@@ -100,22 +117,25 @@ def _document(file: AttachedFile, kind: str) -> JsonObject | None:
     return document if (document.get("server"), document.get("match")) == file.letter.index.place else None
 
 
-def _told(match: Match) -> dict[str, object]:
-    """What letters tell about the steps of a sealed game."""
-    if match.sealed_game is None:
-        return {}
-    steps = [
-        {
-            "turn": filed.turn,
-            "seat": filed.seat,
-            "step": filed.step,
-            "lines": filed.lines,
-            "seq": filed.seq,
-            "head": filed.head,
-        }
-        for filed in match.sealed_game.steps
-    ]
-    return {"sealed": {"steps": steps}}
+def _steps_agree(match: Match, document: JsonObject) -> bool:
+    """Whether the steps of a sealed game are those told; no more of them are looked at than the document has."""
+    sealed = document.get("sealed", {})
+    if match.sealed_game is None or (isinstance(sealed, dict) and "steps" not in sealed):
+        return True
+    made, told = match.sealed_game.steps, sealed.get("steps") if isinstance(sealed, dict) else None
+    return isinstance(told, list) and len(told) == len(made) and all(map(_same, told, map(_step, made)))
+
+
+def _step(filed: Filed) -> JsonObject:
+    """What letters tell about a step of a sealed game."""
+    return {
+        "turn": filed.turn,
+        "seat": filed.seat,
+        "step": filed.step,
+        "lines": list(filed.lines),
+        "seq": filed.seq,
+        "head": filed.head,
+    }
 
 
 def _ends(match: Match, document: JsonObject) -> bool:
