@@ -16,13 +16,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from boxes import Inbox
 from hostile_letters import letters as hostile_letters
 
 from bench import load, servers
 from bench.measure import Goal, Part, ratio_goal
 from bench.table import START, Table
 from pbem.store.database import Database
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

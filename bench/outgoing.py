@@ -82,10 +82,9 @@ async def _ours(port: int, raw: bytes) -> float:
             outbox,
             delivery.Smarthost(Smarthost(host="127.0.0.1", port=port, tls="none"), server="play.example"),
             Delivery(),
+            delivery.Means(lambda: datetime.now(UTC), run),
             address="pbem@play.example",
             delimiter="+",
-            now=lambda: datetime.now(UTC),
-            run=run,
             points=count,
         )
         start = time.perf_counter()

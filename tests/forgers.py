@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import attachment
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from referee import Mailbox, Referee
 
-    from pbem.match.replay import Proving
-    from pbem.match.signed import SignedForm
+    from pbem.match.remaking import Proving
     from pbem.match.state import Match
+    from pbem.requests import AnyForm, Requested, SignedForm
 
 SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 """The key of tests/referee.py."""
@@ -33,29 +33,40 @@ SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 class Remembering(Letters):
     """Letters that are read and verified once: the same letter at the same place says the same again."""
 
-    known: dict[object, SignedForm | ValueError]
+    known: dict[object, AnyForm | ValueError]
 
-    def form(
+    def said(
         self,
         match: Match,
-        kind: str,
+        wanted: SignedForm[Requested],
         seat: int,
         letter: bytes,
         paper: Proving | None,
         evidence: bytes = b"",
         received: str = "",
-    ) -> SignedForm:
+    ) -> SignedForm[Requested]:
         keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
-        place = (match.head, keys, match.game, match.turn, kind, seat, sha256_hex(letter), paper, evidence, received)
+        place = (
+            match.head,
+            keys,
+            match.game,
+            match.turn,
+            wanted,
+            seat,
+            sha256_hex(letter),
+            paper,
+            evidence,
+            received,
+        )
         if place not in self.known:
             try:
-                self.known[place] = super().form(match, kind, seat, letter, paper, evidence, received)
+                self.known[place] = super().said(match, wanted, seat, letter, paper, evidence, received)
             except ValueError as error:
                 self.known[place] = error
         found = self.known[place]
         if isinstance(found, ValueError):
             raise found.with_traceback(None)  # or it would drag along each place that it was raised in
-        return found
+        return cast("SignedForm[Requested]", found)
 
 
 def remembering() -> type[Remembering]:

@@ -6,6 +6,7 @@ import asyncio
 import smtplib
 from typing import TYPE_CHECKING, Any
 
+from boxes import Inbox, Outbox
 from desk_thread import OwnThread
 from stores import place
 
@@ -15,8 +16,6 @@ from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
 from pbem.smtp.delivery import Temporary
-from pbem.store.inbox import Inbox
-from pbem.store.outbox import Outbox
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -96,8 +95,8 @@ class House:
         self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
 
     def open(self, *arguments: Any) -> DeskLike:
-        _, database, vault, _, composer, *_ = arguments
-        self.desk = Echo(database, vault, composer)
+        _, database, keys, composer, _ = arguments
+        self.desk = Echo(database, keys.vault, composer)
         desk: DeskLike = self.desk
         return desk
 

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from aiosmtpd.smtp import SMTP
+from boxes import Inbox, Outbox
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from random_players import _orders, random_setup
 from referee import MAIL_SERVER, attachment, body, sent_from
@@ -50,8 +51,7 @@ from pbem.server.desk_main import received, serve
 from pbem.server.desk_process import OwnProcess, started
 from pbem.server.sandbox import Worker
 from pbem.store.database import Database
-from pbem.store.inbox import REST, Inbox
-from pbem.store.outbox import Outbox
+from pbem.store.inbox import REST
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from email.headerregistry import HeaderRegistry
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxes import Inbox, Outbox
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stores import POSTGRESQL, connection, place
 
@@ -29,10 +30,9 @@ from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
 from pbem.store.database import Database
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.lookups import Lookups
 from pbem.store.outages import Outages
-from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

@@ -32,21 +32,22 @@ from pbem.match.keys import Player
 from pbem.match.progress import advance, tick
 from pbem.match.sealed import place, seal
 from pbem.match.sealed_documents import NOTHING, hashed, paper, salt
-from pbem.match.signed import Signed, SignedForm
+from pbem.match.signed import Signed
 from pbem.match.state import Match
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, statement, written
 from pbem.proof.bundle import Bundle, write
-from pbem.proof.signed_letters import Letters, form
+from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Check, Proved, verify
+from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.step import Notice
+    from pbem.requests import Requested, SignedForm, TakeSteps
 
-Section = sections.Read
 NAMES = ("anna", "bob", "carl", "dora")
 
 
@@ -90,7 +91,7 @@ class Owner:
         player = _player(match)
         text = self.setting_up(match) if self.setting_up else player.setup(self.random, match.options, self.seat)
         self.setup = match.rules.setup(match.options, self.seat, text).text
-        return self.lie(self, ("commitment", (self.commitment(match),), ""))
+        return self.lie(self, Section("commitment", (self.commitment(match),), ""))
 
     def commitment(self, match: Match) -> str:
         where = place(match, self.seat)
@@ -122,11 +123,11 @@ class Owner:
                 self.after[turn] = match.prev
                 opened = self.tells(turn, "open", sealed.lines(own, table, "open"))
                 sha256 = hashed(self._paper(match, turn, "open", opened, papers)[1])
-                section: Section = (step, (sha256,), "")
+                section = Section(step, (sha256,), "")
             else:
                 values, written_ = self._paper(match, turn, step, lines, papers)
                 kind = sealed.papers[step]
-                section = (step, tuple(values[head] for head in kind.values), "\n".join(lines))
+                section = Section(step, tuple(values[head] for head in kind.values), "\n".join(lines))
                 papers.append((turn, self.seat, step, hashed(written_)))
             made.append(self.lie(self, section))
             if lines != true:  # what cannot be entered may have been told
@@ -160,8 +161,8 @@ class Owner:
         return values, paper(kind.name, where, turn, values, lines)
 
     def reveals(self) -> list[Section]:
-        made: list[Section] = [("seed", (self.seed.hex(),), ""), ("setup", (), self.setup)]
-        made += [("orders", (str(turn),), text) for turn, text in sorted(self.orders.items())]
+        made: list[Section] = [Section("seed", (self.seed.hex(),), ""), Section("setup", (), self.setup)]
+        made += [Section("orders", (str(turn),), text) for turn, text in sorted(self.orders.items())]
         return [self.lie(self, section) for section in made]
 
 
@@ -229,13 +230,13 @@ class SealedMatch:
 
     def letter(
         self, owner: Owner, command: str, place: str, found: list[Section], rev: str = ""
-    ) -> tuple[SignedForm, Signed]:
+    ) -> tuple[SignedForm[Any], Signed]:
         """A signed letter with these sections, and what it says."""
         head = f"{command} m1 {place}\nserver {SERVER}\nplayer {owner.name}\nprev {self.match.prev}\n{rev}"
         text = f"{head}{sections.written(found)}\nend\n"
         (read,) = commands.parse(text).commands
         assert not read.faults, read.faults
-        return form(read), self.sign(owner, text)
+        return read.form, self.sign(owner, text)
 
     # What players do.
 
@@ -251,7 +252,7 @@ class SealedMatch:
         said, signed = self.letter(owner, "step", f"game {self.match.game} turn {self.match.turn}", found)
         self.take(owner, said, signed)
 
-    def take(self, owner: Owner, said: SignedForm, signed: Signed) -> None:
+    def take(self, owner: Owner, said: SignedForm[TakeSteps], signed: Signed) -> None:
         step = self.step()
         take(step, owner.seat, said, signed)
         self.done(step)
@@ -264,7 +265,7 @@ class SealedMatch:
         assert not read.faults, read.faults
         signed = self.sign(owner, text)
         step = self.step()
-        event(step, owner.seat, form(read), signed)
+        event(step, owner.seat, read.form, signed)
         self.done(step)
 
     def reveal(self, owner: Owner) -> None:
@@ -275,7 +276,7 @@ class SealedMatch:
 
     def resign(self, owner: Owner, *, whole_match: bool = False) -> None:
         what = "match" if whole_match else f"game {self.match.game}"
-        self.say(owner, f"resign m1 {what}", lambda *said: resign(*said, whole_match=whole_match))
+        self.say(owner, f"resign m1 {what}", resign)
 
     def wait(self, days: int) -> None:
         for _ in range(days):
@@ -331,11 +332,11 @@ def changed(name: str, change: Change | None) -> Callable[[Owner, Section], Sect
     """What falsifies the sections of this name."""
 
     def lie(_: Owner, section: Section) -> Section:
-        return section if section[0] != name or change is None else (name, *change(section[1], section[2]))
+        return section if section[0] != name or change is None else Section(name, *change(section[1], section[2]))
 
     return lie
 
 
-def said_otherwise(form: SignedForm, key: str, value: object) -> SignedForm:
+def said_otherwise(form: SignedForm[Requested], key: str, value: object) -> SignedForm[Requested]:
     """A form with another value in one of its lines."""
     return replace(form, **{key: value})

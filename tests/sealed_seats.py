@@ -18,6 +18,7 @@ from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.mail.commands.sections import written
 from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper, salt
+from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,14 +104,14 @@ class SealedSeat:
         lines += [f"player {told['player']}", f"prev {told['prev']}"]
         return "\n".join(lines + ([f"rev {rev}"] if rev else []))
 
-    def sections(self) -> list[tuple[str, tuple[str, ...], str]]:
+    def sections(self) -> list[Section]:
         """All that is owed, as sections."""
         owes = self.told["sealed"]["owes"]
         if owes == ["seal"]:
-            return [("commitment", (self.commit_to_setup(),), "")]
+            return [Section("commitment", (self.commit_to_setup(),), "")]
         if owes == ["reveal"]:
-            named = [(ORDERS, (str(turn),), text) for turn, text in sorted(self.orders.items())]
-            return [("seed", (self.seed.hex(),), ""), (SETUP, (), self.setup), *named]
+            named = [Section(ORDERS, (str(turn),), text) for turn, text in sorted(self.orders.items())]
+            return [Section("seed", (self.seed.hex(),), ""), Section(SETUP, (), self.setup), *named]
         return list(self.steps())
 
     def commit_to_setup(self) -> str:
@@ -122,7 +123,7 @@ class SealedSeat:
         self.commitment = self.hide(paper(SETUP, self.place, 0, values, self.setup.split("\n")))
         return self.commitment
 
-    def steps(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    def steps(self) -> Iterator[Section]:
         sealed = sealed_rules(self.told["rules"])
         assert sealed is not None
         table, seat = self.table(), self.told["seat"]
@@ -145,7 +146,7 @@ class SealedSeat:
                 after = self.told["prev"]
                 self.orders.setdefault(turn, sealed.orders(own, turn))
                 told = self.lines_to_open(sealed, own, table)
-                yield COMMIT, (self.written(sealed, opens, table, papers, told, own, after)[1],), ""
+                yield Section(COMMIT, (self.written(sealed, opens, table, papers, told, own, after)[1],), "")
                 papers.append((turn, seat, COMMIT, "", after))
             else:
                 committed = [after for t, s, step, _, after in papers if (t, s, step) == (turn, seat, COMMIT)]
@@ -155,7 +156,7 @@ class SealedSeat:
                 values, sha256 = self.written(sealed, owed[0], table, papers, lines, own, after)
                 words = tuple(values[name] for name in sealed.papers[owed[0]].values)
                 papers.append((turn, seat, owed[0], sha256, ""))
-                yield owed[0], words, "\n".join(lines)
+                yield Section(owed[0], words, "\n".join(lines))
             table = sealed.enter(table, seat, owed[0], lines)
 
     def lines_to_open(self, sealed: Any, own: Any, table: Any) -> tuple[str, ...]:
@@ -208,7 +209,7 @@ class SealedSeat:
         command = owes[0] if owes[0] in ("seal", "reveal") else "step"
         found = self.sections()
         if self.note and command != "reveal":
-            found.append(("note", (), self.note))
+            found.append(Section("note", (), self.note))
         head = self.head(command, rev=self.told["rev"] if command == "seal" else None)
         return f"{head}\n{written(found)}\nend\n"
 

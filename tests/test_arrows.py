@@ -26,6 +26,7 @@ LEAVES = {
     "json_object",
     "networks",
     "phrase",
+    "requests",
     "store_place",
     "structured_header",
     "verifier_key",
@@ -55,7 +56,7 @@ ARROWS: dict[str, set[str]] = {
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""
 
-LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.phrase"}
+LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.phrase", "pbem.requests"}
 """What the language of commands stands on: no letters, no sockets."""
 
 WAY = ("wiring", "inbox", "sorting", "authenticate", "dispatch", "commands")

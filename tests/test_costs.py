@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 from unittest.mock import Mock
 
 import pytest
+from boxes import Outbox
 from referee import Referee, body, known
 from stores import connection
 
@@ -24,17 +25,16 @@ from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
 from pbem.match.replay import replay_transcript
 from pbem.match.state import Match
-from pbem.smtp.delivery import Deliverer
+from pbem.smtp.delivery import Deliverer, Means
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
-from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from pbem.games import Report, Rules
+    from pbem.games import Report
     from pbem.games.squares import Board
 
 T = TypeVar("T")
@@ -266,13 +266,13 @@ def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monk
         anew = rules.view(match.position, seat, [list(reports) for reports in whole.shown(seat)])
         assert match.view(seat) == anew
     cut: list[object] = []
-    show = type(rules).show
+    show = rules.show
 
-    def noted(self: Rules, report: Report, seat: int | None) -> Report | None:
+    def noted(report: Report, seat: int | None) -> Report | None:
         cut.append(report)
-        return show(self, report, seat)
+        return show(report, seat)
 
-    monkeypatch.setattr(type(rules), "show", noted)
+    monkeypatch.setattr(rules, "show", noted)
     referee.turn(*((person, ORDERS) for person in referee.people.values()))
     assert len(cut) <= 3 * 2 * 7  # for each seat and the public, the strikes of one turn
 
@@ -339,10 +339,9 @@ def test_letters_that_go_out_share_their_commits_and_their_ways_to_the_store(tmp
                 outbox,
                 Sink(),
                 Delivery(),
+                Means(lambda: now, run),
                 address="pbem@play.example",
                 delimiter="+",
-                now=lambda: now,
-                run=run,
                 points=settled,
             )
             work = asyncio.create_task(deliverer.work())

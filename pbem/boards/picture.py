@@ -183,19 +183,15 @@ def _cube(panels: Sequence[Panel]) -> Image.Image:
             if square != PLAIN:
                 height = 0 if square.tint == "empty" else BLOCK
                 _block(pen, square, [point(row + y, column + x) for y, x in _CORNERS], height)
-    for at, name in enumerate(panels[0].columns):
-        pen.text(_beyond(left + (at + 0.5) * over, (at + 0.5) * down, 20), name, INK, _font(13), anchor="mm")
-    for at, name in enumerate(panels[0].rows):
-        pen.text(_beyond(left - (at + 0.5) * over, (at + 0.5) * down, -20), name, INK, _font(13), anchor="mm")
+    # Names stand beside the top layer's edges, above the blocks that may stand there.
+    for names, way in ((panels[0].columns, 1), (panels[0].rows, -1)):
+        for at, name in enumerate(names):
+            place = (left + way * ((at + 0.5) * over + 20), GAP + (at + 0.5) * down)
+            pen.text(place, name, INK, _font(13), anchor="mm")
     return picture
 
 
 _CORNERS: Final = ((0.06, 0.06), (0.06, 0.94), (0.94, 0.94), (0.94, 0.06))
-
-
-def _beyond(x: float, y: float, by: int) -> Point:
-    """A place beside the top layer's edge, above the blocks that may stand there."""
-    return x + by, GAP + y
 
 
 def _block(pen: ImageDraw.ImageDraw, square: Square, corners: Sequence[Point], height: int) -> None:

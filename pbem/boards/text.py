@@ -131,26 +131,22 @@ class TextSetter:
     def lines(self, found: Iterable[Labelled], pattern: str, between: str = "; ", page: int = WIDTH) -> str:
         """Lines of a list: the labels by a pattern of `str.format`, then the parts; no word is broken."""
         indent = _indent(pattern)
-        return "\n".join(
-            [
-                (
-                    pattern.format(*map(self.say, one.labels))
-                    + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
-                ).rstrip()
-                for one in found
-            ]
-        )
+        told = [
+            pattern.format(*map(self.say, one.labels))
+            + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
+            for one in found
+        ]
+        return "\n".join([line.rstrip() for line in told])
 
     def pieces(self, found: Iterable[Labelled], pattern: str, page: int = WIDTH) -> str:
         """Lines of a list, none of which ends within a part; an entry without parts is left out."""
         indent = _indent(pattern)
-        return "\n".join(
-            [
-                pattern.format(*map(self.say, one.labels)) + self._whole(one.parts, page - indent, indent)
-                for one in found
-                if one.parts
-            ]
-        )
+        told = [
+            pattern.format(*map(self.say, one.labels)) + self._whole(one.parts, page - indent, indent)
+            for one in found
+            if one.parts
+        ]
+        return "\n".join(told)
 
     def _whole(self, parts: Iterable[str], width: int, indent: int, before: str = "") -> str:
         words = before + ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -21,6 +20,7 @@ from pbem.cli.play.orders import read_back
 from pbem.cli.play.shown import is_due, show
 from pbem.cli.play.table import MATCH, Table, troubles
 from pbem.cli.play.told import clean
+from pbem.cli.programs import stopping
 from pbem.games import Refused
 from pbem.player import mail_in
 from pbem.player.account import places
@@ -58,9 +58,7 @@ def agent(account: str, secrets: Path | None, once: bool) -> None:
     `m17 --take-back` goes on although the agent accused the server, or could not read what another player signed. It
     runs until SIGTERM or Ctrl-C.
     """
-    stop = threading.Event()
-    for number in () if once else (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = threading.Event() if once else stopping()
     table = Table(places(os.environ), account, _PATIENCE, secrets)
     with troubles(), table.afterwards:
         memory = table.folders.memory(table.account.id)

@@ -30,7 +30,7 @@ def backup(file: Path, config_file: Path) -> None:
     with opened(config_file) as store:
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:
-            store.database.backup(draft)
+            store.database.engine.backup(draft)
             os.link(draft, file)  # never over an older backup
         except OSError as error:
             raise click.ClickException(f"{file}: {error.strerror}") from error

@@ -8,6 +8,7 @@ lock. Implements reliability.md, case 30 (one daemon a store).
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import re
 import signal
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from pbem.config.server import Config
 
-__all__ = ["as_json", "config_option", "fields", "instruct", "opened", "table", "troubles", "wake"]
+__all__ = ["as_json", "config_option", "fields", "instruct", "listed", "opened", "table", "troubles", "wake"]
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 PATIENCE = 90.0  # seconds; a daemon that cannot be woken looks by itself after a minute
@@ -167,6 +168,16 @@ def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
     widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
     for line in lines:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def listed(rows: Sequence[Mapping[str, object]], columns: Sequence[str], none: str, *, as_json: bool) -> None:
+    """Print rows, for programs or for people, who are told if there are none."""
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    elif rows:
+        table(rows, columns)
+    else:
+        click.echo(none)
 
 
 def fields(row: Mapping[str, object]) -> None:

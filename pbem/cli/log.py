@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import as_json, config_option, opened, table
+from pbem.cli.common import as_json, config_option, listed, opened
 from pbem.store.tlog import TransparencyLog
 from pbem.tlog.checkpoint import Checkpoint
 from pbem.tlog.note import Note
@@ -37,12 +36,7 @@ def list_(config_file: Path, *, as_json: bool) -> None:
             }
             for known in TransparencyLog(store.database).all_remembered()
         ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=1))
-    elif rows:
-        table(rows, ("log", "size", "cosigned"))
-    else:
-        click.echo("No other server's log was cosigned here.")
+    listed(rows, ("log", "size", "cosigned"), "No other server's log was cosigned here.", as_json=as_json)
 
 
 @log.command()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import Opened, as_json, config_option, fields, instruct, opened, table
+from pbem.cli.common import Opened, as_json, config_option, fields, instruct, listed, opened, table
 from pbem.desk.matches import MatchRepository
 from pbem.match.transcript import Entry
 from pbem.proof import bundle
@@ -49,12 +49,8 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
     """List the matches that are proposed or played."""
     with opened(config_file) as store:
         rows = all_matches(store.database, everything=everything)
-    if as_json:
-        click.echo(json.dumps(rows, indent=1))
-    elif rows:
-        table(rows, ("match", "game", "phase", "paused", "players", "entries", "last"))
-    else:
-        click.echo("There are no matches.")
+    columns = ("match", "game", "phase", "paused", "players", "entries", "last")
+    listed(rows, columns, "There are no matches.", as_json=as_json)
 
 
 @match.command()
@@ -157,41 +153,28 @@ def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
     ]
 
 
-_reason = click.option(
-    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
+def _instruction(what: str, says: str) -> click.Command:
+    """A command by which the operator instructs the desk."""
+
+    @match.command(what, help=says)
+    @click.argument("number", metavar="MATCH", callback=_number)
+    @click.option(
+        "--reason",
+        required=True,
+        help="Why: the reason is in the transcript for ever, and in a letter to every player.",
+    )
+    @config_option
+    def instructed(number: int, reason: str, config_file: Path) -> None:
+        if not reason.strip():
+            raise click.UsageError("The reason is empty.")
+        with opened(config_file) as store:
+            click.echo(f"{instruct(store, what, number, reason)}.")
+
+    return instructed
+
+
+_instruction("pause", "Pause MATCH: what players send is kept; nothing begins, resolves or runs out.")
+_instruction("resume", "Resume MATCH.")
+click.confirmation_option(prompt="The game is abandoned and its secrets are revealed. Shall the match end?")(
+    _instruction("end", "End MATCH for good: a game under way is abandoned and revealed, and nobody wins.")
 )
-
-
-@match.command()
-@click.argument("number", metavar="MATCH", callback=_number)
-@_reason
-@config_option
-def pause(number: int, reason: str, config_file: Path) -> None:
-    """Pause MATCH: what players send is kept; nothing begins, resolves or runs out."""
-    _instruct("pause", number, reason, config_file)
-
-
-@match.command()
-@click.argument("number", metavar="MATCH", callback=_number)
-@_reason
-@config_option
-def resume(number: int, reason: str, config_file: Path) -> None:
-    """Resume MATCH."""
-    _instruct("resume", number, reason, config_file)
-
-
-@match.command()
-@click.argument("number", metavar="MATCH", callback=_number)
-@_reason
-@config_option
-@click.confirmation_option(prompt="The game is abandoned and its secrets are revealed. Shall the match end?")
-def end(number: int, reason: str, config_file: Path) -> None:
-    """End MATCH for good: a game under way is abandoned and revealed, and nobody wins."""
-    _instruct("end", number, reason, config_file)
-
-
-def _instruct(what: str, number: int, reason: str, config_file: Path) -> None:
-    if not reason.strip():
-        raise click.UsageError("The reason is empty.")
-    with opened(config_file) as store:
-        click.echo(f"{instruct(store, what, number, reason)}.")

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import sqlite3
-import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,18 +16,21 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.alone import alone
+from pbem.cli.harmless import harmless
+from pbem.cli.programs import settings_option, stopping, troubles
 from pbem.letters.render import Templates
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.account import BadAccount
 from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
 from pbem.player.limits import load
-from pbem.player.memory import BadMemory, Memory
+from pbem.player.memory import Memory
 from pbem.player.program import Program
-from pbem.player.sealed import BadSecrets, Vault
+from pbem.player.sealed import Vault
 
 if TYPE_CHECKING:
+    import threading
+
     from pbem.player.limits import Settings
     from pbem.player.mail_in import Source
 
@@ -42,13 +43,7 @@ _AGAIN = 30.0  # when mail could not be fetched, or not be sent
 
 
 @click.command()
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    required=True,
-    help="opponent.toml; opponent.example.toml in the folder of examples explains every setting.",
-)
+@settings_option("opponent")
 @click.option("--standby", is_flag=True, help="Wait while another one runs with the same memory.")
 def opponent(config_file: Path, standby: bool) -> None:
     """Play by mail, as a program, against anybody whose proposal is within its limits.
@@ -61,29 +56,19 @@ def opponent(config_file: Path, standby: bool) -> None:
     handler.setFormatter(_Lines("%(asctime)s %(levelname)s %(message)s"))
     logging.Formatter.converter = time.gmtime
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    try:
+    stop = stopping()
+    with troubles():
         settings = load(config_file)
-    except BadAccount as error:
-        raise click.ClickException(str(error)) from error
-    try:
-        with alone(Path(settings.memory), "pbem opponent", stop if standby else None):
-            if not stop.is_set():
-                _run(settings, stop)
-    except (BadAccount, BadMemory, BadSecrets, signing.CannotSign, mail_in.NoMail) as error:
-        raise click.ClickException(str(error)) from error
-    except sqlite3.Error as error:
-        # Whoever starts it again lets it look at everything anew.
-        raise click.ClickException(f"{settings.memory} cannot be read or written: {error}") from error
+    with troubles(settings.memory), alone(Path(settings.memory), "pbem opponent", stop if standby else None):
+        if not stop.is_set():
+            _run(settings, stop)
 
 
 class _Lines(logging.Formatter):
     """A line for each record, in UTC: anybody may write letters, and none may write a line of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in super().format(record))
+        return harmless(super().format(record))
 
 
 def _run(settings: Settings, stop: threading.Event) -> None:
@@ -94,25 +79,16 @@ def _run(settings: Settings, stop: threading.Event) -> None:
         log.info("made the key %s", path)
     key = signing.read(path, _locked)
     templates = Templates(language=settings.language)
-    memory = Memory(Path(settings.memory))
-    try:
-        source = mail_in.source(account)
-        try:
-            letters = Correspondence(account.party, memory, key.sign, os.urandom)
-            agent = Agent(letters, Vault(Path(f"{settings.memory}.secrets")), os.urandom)
-            program = Program(
-                agent, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip()
-            )
-            program.begin(key.public, key.fingerprint, _now())
-            log.info("%s plays %s", account.id, ", ".join(settings.games))
-            pause = _SOON
-            while not stop.is_set():
-                pause = _pass(program, source, settings, pause)
-                stop.wait(pause)
-        finally:
-            source.close()
-    finally:
-        memory.close()
+    with closing(Memory(Path(settings.memory))) as memory, closing(mail_in.source(account)) as source:
+        letters = Correspondence(account.party, memory, key.sign, os.urandom)
+        agent = Agent(letters, Vault(Path(f"{settings.memory}.secrets")), os.urandom)
+        program = Program(agent, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip())
+        program.begin(key.public, key.fingerprint, _now())
+        log.info("%s plays %s", account.id, ", ".join(settings.games))
+        pause = _SOON
+        while not stop.is_set():
+            pause = _pass(program, source, settings, pause)
+            stop.wait(pause)
     log.info("stopped")
 
 

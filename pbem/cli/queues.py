@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pbem.cli.common import as_json, config_option, fields, opened, table, wake
+from pbem.cli.common import as_json, config_option, fields, listed, opened, wake
+from pbem.cli.harmless import harmless
 from pbem.store.inbox import Inbox
 from pbem.store.operator import Box
 from pbem.store.outbox import Outbox
@@ -49,12 +50,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         """List the unfinished letters, oldest first."""
         with opened(config_file) as store:
             rows = Box(store.database, box).list(everything=everything)
-        if as_json:
-            click.echo(json.dumps(rows, indent=1))
-        elif rows:
-            table(rows, columns)
-        else:
-            click.echo(f"Nothing waits in the {box}.")
+        listed(rows, columns, f"Nothing waits in the {box}.", as_json=as_json)
 
     @group.command()
     @click.argument("number", type=int)
@@ -98,11 +94,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
 
 def _harmless(raw: bytes) -> str:
     """A stranger's letter as text: nothing in it controls the terminal; `--json` has its exact octets."""
-    text = raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else ascii(char).removeprefix("'").removesuffix("'")
-        for char in text
-    )
+    return harmless(raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n"), kept="\n\t")
 
 
 _commands(inbox, "inbox", ("id", "state", "attempts", "received", "sender", "size", "outcome", "reference"))

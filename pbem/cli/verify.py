@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from pbem.cli.harmless import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
 from pbem.proof.bundle import BeyondLimits, load
@@ -219,7 +220,7 @@ def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> I
     for finding in replayed(proved, seeds):
         if not as_json:
             said = {"agrees": "ok  ", "open": "OPEN"}.get(finding.standing, "FAIL")
-            click.echo(_clean(f"{said}  {'opponent':<10} {finding.what}: {finding.found}"))
+            click.echo(harmless(f"{said}  {'opponent':<10} {finding.what}: {finding.found}"))
         yield finding
 
 
@@ -238,9 +239,9 @@ def _tell(judged: Sequence[Letter], asked: bool, blind: bool) -> None:
     """The letters that say something, each with what it says, and a summing-up."""
     for letter in judged:
         if letter.standing != "silent":
-            click.echo(_clean(f"{letter.standing}: {letter.kept.subject[:100]} {letter.kept.message_id or ''}"))
+            click.echo(harmless(f"{letter.standing}: {letter.kept.subject[:100]} {letter.kept.message_id or ''}"))
             for line in (letter.kept.source, *_lines(letter)):
-                click.echo(f"    {_clean(line)}")
+                click.echo(f"    {harmless(line)}")
     counted = Counter(letter.standing for letter in judged)
     for standing, (one, several) in _SAID.items():
         if counted[standing]:
@@ -286,11 +287,6 @@ def _lines(letter: Letter) -> Iterator[str]:
     for finding in letter.findings:
         if finding.standing != "agrees":
             yield f"{finding.standing}: {finding.what}: {finding.found}"
-
-
-def _clean(text: str) -> str:
-    """Letters are strangers' words: nothing in them moves the cursor."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def _document(

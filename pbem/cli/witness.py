@@ -5,9 +5,6 @@ Thin: the witness itself is in `pbem.player.witness`; here its letters come and 
 
 from __future__ import annotations
 
-import signal
-import sqlite3
-import threading
 from contextlib import closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.harmless import harmless
+from pbem.cli.programs import settings_option, stopping, troubles
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.account import BadAccount
 from pbem.player.witness import Settings, Witness, load
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Iterator
 
 __all__ = ["witness"]
@@ -28,13 +27,7 @@ _LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and whe
 
 
 @click.command()
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    required=True,
-    help="witness.toml; witness.example.toml in the folder of examples explains every setting.",
-)
+@settings_option("witness")
 @click.option("--once", is_flag=True, help="Look into the mailbox once, answer, and end: for cron.")
 @click.option("--refused", is_flag=True, help="Print what was refused, with the notes cosigned before, and end.")
 @click.option("--forget", metavar="NAME", help="Let the log of this server begin anew, whatever it said, and end.")
@@ -45,15 +38,13 @@ def witness(config_file: Path, *, once: bool, refused: bool, forget: str | None)
     continues the last one. A server that replaces what it said has another log, and is refused. The command prints
     the key that verifies its cosignatures, and runs until SIGTERM or SIGINT.
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    try:
+    stop = stopping()
+    with troubles():
         settings = load(config_file)
+    with troubles(settings.memory):
         if not Path(settings.key).exists():
             signing.make(Path(settings.key), settings.address or settings.name)
-        found = Witness(settings)
-        try:
+        with closing(Witness(settings)) as found:
             if refused:
                 for time, said in found.refused():
                     click.echo(f"{time}\n{said}")
@@ -64,12 +55,6 @@ def witness(config_file: Path, *, once: bool, refused: bool, forget: str | None)
             click.echo(f"cosigning as {found.verifier}")
             with _listening(settings) if settings.listen and not once else nullcontext():
                 _run(found, settings, stop, once=once)
-        finally:
-            found.close()
-    except (BadAccount, signing.CannotSign, mail_in.NoMail) as error:
-        raise click.ClickException(str(error)) from error
-    except sqlite3.Error as error:
-        raise click.ClickException(f"{settings.memory} cannot be read or written: {error}") from error
 
 
 def _forget(found: Witness, name: str) -> None:
@@ -86,7 +71,7 @@ def _listening(settings: Settings) -> Iterator[None]:
     from pbem.player.witness_http import Listener
 
     try:
-        listener = Listener(settings, lambda: datetime.now(UTC), lambda said: click.echo(_clean(said)))
+        listener = Listener(settings, lambda: datetime.now(UTC), lambda said: click.echo(harmless(said)))
     except OSError as error:
         raise click.ClickException(f"cannot listen at {settings.listen}: {error.strerror or error}") from error
     with closing(listener):
@@ -99,15 +84,12 @@ def _run(found: Witness, settings: Settings, stop: threading.Event, *, once: boo
         if not once:
             stop.wait()
         return
-    source = mail_in.source(settings.account)
-    try:
+    with closing(mail_in.source(settings.account)) as source:
         while not stop.is_set():
             went_well = _look(found, source, settings)
             if once:
                 return
             stop.wait(_LOOK if went_well else _AGAIN)
-    finally:
-        source.close()
 
 
 def _look(found: Witness, source: mail_in.Source, settings: Settings) -> bool:
@@ -115,7 +97,7 @@ def _look(found: Witness, source: mail_in.Source, settings: Settings) -> bool:
     try:
         for letter in source.letters(found.has_seen):
             if said := found.receive(letter.raw, letter.handle, datetime.now(UTC)):
-                click.echo(_clean(said))
+                click.echo(harmless(said))
                 source.done(letter)
     except mail_in.NoMail as error:
         click.echo(f"no mail now: {error}", err=True)
@@ -134,12 +116,7 @@ def _post(found: Witness, settings: Settings) -> bool:
             mail_out.send(settings.account, sent)
         except mail_out.NotSent as error:
             kept.add(sent.to)
-            click.echo(_clean(f"no mail to {sent.to} now: {error}"), err=True)
+            click.echo(harmless(f"no mail to {sent.to} now: {error}"), err=True)
         else:
             found.has_left(sent)
     return not kept
-
-
-def _clean(text: str) -> str:
-    """The text without control characters, which could move the cursor: strangers wrote it."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

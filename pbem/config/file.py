@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pbem.config.reading import from_text, in_words, table_faults
+from pbem.config.reading import from_text, in_words, table_faults, toml
 from pbem.config.server import Config
-from pbem.config.values import Listen
+from pbem.config.values import Listen, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.config.mail import Listener
-    from pbem.config.server import HousePlayer
-
 __all__ = ["ConfigError", "faults", "load", "parse", "place"]
+
+_Table = TypeVar("_Table", bound=Table)
+
+_FILES = frozenset({"certificate", "certificate_key", "config", "key_file", "maildir", "maildirs", "password_file"})
+"""The keys, of whatever table, that name a file or a folder; "" is none."""
 
 
 class ConfigError(Exception):
@@ -37,15 +38,12 @@ def load(path: Path | str) -> Config:
     """Read a configuration file; paths in it are relative to its folder. Raises `ConfigError`."""
     path = Path(path)
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
-        config = parse(table)
+        config = parse(toml(path))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path}: no TOML: brackets in brackets, too deep") from error
-    except (msgspec.ValidationError, ValueError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: {in_words(str(error))}") from error
-    return _anchored(config, path.absolute().parent)
+    return _in_place(config, path)
 
 
 def parse(table: dict[str, object]) -> Config:
@@ -63,61 +61,48 @@ def faults(path: Path | str) -> tuple[list[str], Config | None]:
     """
     path = Path(path)
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        table = toml(path)
     except OSError as error:
         return [f"cannot be read: {error.strerror}"], None
     except ValueError as error:
-        return [f"no TOML: {error}"], None
-    except RecursionError:
-        return ["no TOML: brackets in brackets, too deep"], None
+        return [str(error)], None
     found = list(table_faults(Config, table, ""))
     try:
         config = msgspec.convert({"server": "missing.invalid", **table}, Config, dec_hook=from_text)
     except ValueError as error:
         return [*found, in_words(str(error))], None
-    return [*found, *config.wrong(), *config.loops()], _anchored(config, path.absolute().parent)
+    return [*found, *config.wrong(), *config.loops()], _in_place(config, path)
 
 
-def _anchored(config: Config, folder: Path) -> Config:
-    return msgspec.structs.replace(
-        config,
-        store=folder / config.store if isinstance(config.store, Path) else config.store,
-        keys=folder / config.keys,
-        smtp=_anchored_listener(config.smtp, folder),
-        lmtp=_anchored_listener(config.lmtp, folder),
-        mailbox=msgspec.structs.replace(
-            config.mailbox,
-            password_file=_anchored_name(config.mailbox.password_file, folder),
-            maildir=_anchored_name(config.mailbox.maildir, folder),
-        ),
-        smarthost=msgspec.structs.replace(
-            config.smarthost,
-            password_file=_anchored_name(config.smarthost.password_file, folder),
-            maildirs=_anchored_name(config.smarthost.maildirs, folder),
-        ),
-        house=_anchored_house(config.house, folder),
-        dkim=msgspec.structs.replace(config.dkim, key_file=_anchored_name(config.dkim.key_file, folder)),
-    )
+def _in_place(config: Config, path: Path) -> Config:
+    """The configuration in the file at this place, with the house's address from its own file, if none is given.
 
-
-def _anchored_listener(listener: Listener, folder: Path) -> Listener:
-    path = listener.listen.path
-    return msgspec.structs.replace(
-        listener,
-        listen=listener.listen if path is None else Listen(path=folder / path),
-        certificate=_anchored_name(listener.certificate, folder),
-        certificate_key=_anchored_name(listener.certificate_key, folder),
-    )
-
-
-def _anchored_house(house: HousePlayer, folder: Path) -> HousePlayer:
-    """With the address from its own file, if none is given; that file may be missing, or be written later."""
-    file = _anchored_name(house.config, folder)
-    address = house.address
-    if file and not address:
+    That file may be missing, or be written later.
+    """
+    config = _anchored(config, path.absolute().parent)
+    house = config.house
+    if house.config and not house.address:
         with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-            address = msgspec.toml.decode(Path(file).read_bytes(), type=_HouseFile).account.address
-    return msgspec.structs.replace(house, config=file, address=address)
+            told = msgspec.toml.decode(Path(house.config).read_bytes(), type=_HouseFile)
+            house = msgspec.structs.replace(house, address=told.account.address)
+    return msgspec.structs.replace(config, house=house)
+
+
+def _anchored(table: _Table, folder: Path) -> _Table:
+    """A table with its paths from this folder, and the tables in it as well."""
+    values = {name: _from(folder, name, getattr(table, name)) for name in table.__struct_fields__}
+    return msgspec.structs.replace(table, **values)
+
+
+def _from(folder: Path, name: str, value: object) -> object:
+    """The value of the key of this name, from this folder if it is a path."""
+    if isinstance(value, Table):
+        return _anchored(value, folder)
+    if isinstance(value, Listen) and value.path is not None:
+        return Listen(path=folder / value.path)
+    if isinstance(value, Path):
+        return folder / value
+    return str(folder / str(value)) if value and name in _FILES else value
 
 
 class _HouseAccount(msgspec.Struct, frozen=True):
@@ -128,7 +113,3 @@ class _HouseFile(msgspec.Struct, frozen=True):
     """What is read of the house's own configuration."""
 
     account: _HouseAccount = _HouseAccount()
-
-
-def _anchored_name(name: str, folder: Path) -> str:
-    return str(folder / name) if name else ""

@@ -15,24 +15,28 @@ from pbem.config.witness import Correspondent
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["converted", "from_text", "in_words", "read_as", "table_faults"]
+__all__ = ["converted", "from_text", "in_words", "read_as", "table_faults", "toml"]
 
 _Read = TypeVar("_Read", bound=msgspec.Struct)
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def read_as(kind: type[_Read], path: Path) -> _Read:
-    """The values of a TOML file of another kind; raises OSError, and ValueError like `converted`."""
+def toml(path: Path) -> dict[str, object]:
+    """The tables of a TOML file; raises OSError and ValueError."""
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise ValueError(f"no TOML: {error}") from error
     except RecursionError as error:
         raise ValueError("no TOML: brackets in brackets, too deep") from error
-    return converted(kind, table)
+
+
+def read_as(kind: type[_Read], path: Path) -> _Read:
+    """The values of a TOML file of another kind; raises OSError, and ValueError like `converted`."""
+    return converted(kind, toml(path))
 
 
 def converted(kind: type[_Read], table: dict[str, object]) -> _Read:
@@ -103,17 +107,18 @@ def from_text(kind: type, text: object) -> object:
     """A value of our own kinds, as msgspec asks for it; raises ValueError."""
     if not isinstance(text, str):
         raise ValueError(f"a text in quotes is expected, not {text!r}")
-    if kind is object:
-        return PostgresqlAddress.parse(text)
-    if kind is Path:
-        return Path(text)
-    if kind is Duration:
-        return Duration.parse(text)
-    if kind is Listen:
-        return Listen.parse(text)
-    if kind is Correspondent:
-        return Correspondent.parse(text)
-    raise NotImplementedError(kind)  # as msgspec has it: to be told of a kind that is missing above
+    if kind not in _READERS:
+        raise NotImplementedError(kind)  # as msgspec has it: to be told of a kind that is missing there
+    return _READERS[kind](text)
+
+
+_READERS: Mapping[type, Callable[[str], object]] = {
+    object: PostgresqlAddress.parse,
+    Path: Path,
+    Duration: Duration.parse,
+    Listen: Listen.parse,
+    Correspondent: Correspondent.parse,
+}
 
 
 def in_words(message: str) -> str:

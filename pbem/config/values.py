@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 import msgspec
 
-__all__ = ["DOMAIN", "LOOPBACK", "Count", "Duration", "Listen", "Port", "Table"]
+__all__ = ["DOMAIN", "LOOPBACK", "Count", "Duration", "Listen", "Port", "Table", "Written"]
 
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -37,7 +37,22 @@ class Duration(timedelta):
         return duration
 
 
-class Listen:
+class Written:
+    """A value that its text says: with the same text it is the same."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Listen(Written):
     """A place to listen at: host and port (0: any free one), a Unix socket, systemd's sockets, or nowhere."""
 
     __slots__ = ("host", "path", "port", "systemd")
@@ -65,12 +80,6 @@ class Listen:
     def __bool__(self) -> bool:
         return bool(self.host or self.path or self.systemd)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Listen) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
     def __str__(self) -> str:
         if self.path is not None:
             return f"unix:{self.path}"
@@ -78,8 +87,6 @@ class Listen:
             return "systemd"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}" if self.host else ""
-
-    __repr__ = __str__
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from pbem.config.values import LOOPBACK, Duration, Table
+from pbem.config.values import LOOPBACK, Duration, Table, Written
 from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"[^\s@<>\x00-\x20]{1,64}@[A-Za-z0-9.-]{1,253}")
 _SUBMISSION = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")
 
 
-class Correspondent:
+class Correspondent(Written):
     """A log or a witness: its key, as C2SP writes it, and the address of its mail, or where it is asked by HTTP."""
 
     __slots__ = ("address", "key")
@@ -48,16 +48,8 @@ class Correspondent:
         """Whether it is asked by HTTP, and not by mail."""
         return "://" in self.address
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Correspondent) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
     def __str__(self) -> str:
         return f"{self.key} {self.address}"
-
-    __repr__ = __str__
 
 
 class Witness(Table, frozen=True):
@@ -71,10 +63,7 @@ class Witness(Table, frozen=True):
         """What is wrong with the logs and witnesses of this server."""
         if len(self.cosigners) >= MOST_SIGNATURES:
             yield f"witness: cosigners: a checkpoint has room for {MOST_SIGNATURES - 1}"
-        for name, kind, given in (
-            ("cosigners", COSIGNATURE, self.cosigners),
-            ("logs", LOG, self.logs),
-        ):
+        for name, kind, given in (("cosigners", COSIGNATURE, self.cosigners), ("logs", LOG, self.logs)):
             names = [one.key.name for one in given]
             if len(given) != len(set(names)):
                 yield f"witness: {name}: two of them have one name"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
     from pbem.letters.draft import TemplateText
-    from pbem.mail.commands import Command, Reading
+    from pbem.mail.commands import AnyCommand, Reading
 
 __all__ = ["SHORT", "write", "write_short"]
 
@@ -68,7 +68,7 @@ def write(
     desk: Desk,
     caller: Caller,
     reading: Reading,
-    replies: Sequence[tuple[Command, Reply]],
+    replies: Sequence[tuple[AnyCommand, Reply]],
     *,
     due: Reply | None = None,
     last: bool = False,
@@ -135,7 +135,9 @@ def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:
     }
 
 
-def _items(message_id: str | None, command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:
+def _items(
+    message_id: str | None, command: AnyCommand, reply: Reply, write: Callable[[str], str]
+) -> list[JsonObject]:
     """The outcome of a command of the letter with this Message-ID, for programs."""
     found = reply.facts.get("faults") if reply.outcome == "refused" else ()
     faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
@@ -147,7 +149,7 @@ def _items(message_id: str | None, command: Command, reply: Reply, write: Callab
     ]
 
 
-def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
+def _challenge(command: AnyCommand, reply: Reply) -> list[JsonObject]:
     """The challenge that a key has to sign, if any."""
     fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
     if reply.outcome != "asked" or not (fingerprint and challenge):
@@ -182,7 +184,7 @@ def _told_of_ignored(reading: Reading) -> list[str]:
     return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
 
 
-def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Reply]]) -> None:
+def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[AnyCommand, Reply]]) -> None:
     """A short answer with which the owner of the address can go on: perhaps somebody else wrote the letter."""
     out, told = OutgoingLetter(SHORT, ""), list[_Told]()
     for command, reply in replies:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import Proof
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command, Reading
+    from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
@@ -121,7 +121,9 @@ def _prove(
     reading = understood.reading
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
     if player is None:
-        purposes = {spec.by_reply for spec, command in specs if spec.by_reply and "key" not in command.arguments}
+        purposes = {
+            spec.by_reply for spec, command in specs if spec.by_reply and not getattr(command.request, "key", None)
+        }
         tokens = [token for token in tokens if token.purpose in purposes]
         wanted = bool(tokens)
     else:
@@ -139,7 +141,7 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
     return next(filter(None, mailed), None)
 
 
-def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: datetime, now: datetime) -> datetime:
+def _came(desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: datetime, now: datetime) -> datetime:
     """When a letter of this player counts as received, by the matches that its commands are about."""
     for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
         if seated := find_seat(desk, int(match.removeprefix("m")), player.name):

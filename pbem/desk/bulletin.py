@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.json_object import JsonObject
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
@@ -99,7 +99,7 @@ def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: s
     return told | {"free": list(free), "programs": list(programs)}
 
 
-def of_answer(command: Command, outcome: str, faults: Sequence[str], message_id: str | None) -> JsonObject:
+def of_answer(command: AnyCommand, outcome: str, faults: Sequence[str], message_id: str | None) -> JsonObject:
     """The outcome of a command of the letter that is answered; the faults are in the reader's language.
 
     The letter is named by the hash of its Message-ID: nobody else knows that at first, and a hash carries no message.
@@ -110,7 +110,7 @@ def of_answer(command: Command, outcome: str, faults: Sequence[str], message_id:
     return told | {"faults": list(faults), "words": command.words, "answers": answers}
 
 
-def of_challenge(command: Command, fingerprint: str, challenge: str) -> JsonObject:
+def of_challenge(command: AnyCommand, fingerprint: str, challenge: str) -> JsonObject:
     """The challenge that a key has to sign, to prove itself, and the hash of the words that brought the key.
 
     Some mail programs replace a letter's Message-ID, so that its writer does not know it.

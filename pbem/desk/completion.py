@@ -20,10 +20,11 @@ from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.games.slips import plain
 from pbem.letters.visible import escaped
-from pbem.mail.commands import Command, parse
+from pbem.mail.commands import AnyCommand, Command, parse
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
+from pbem.requests import Accept, SignedForm, SubmitOrders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,26 +67,26 @@ class _Completed(msgspec.Struct, frozen=True):
 
 
 def completed(
-    seated: SeatContext, command: Command, faults: tuple[Fault, ...]
+    seated: SeatContext, command: AnyCommand, faults: tuple[Fault, ...]
 ) -> tuple[tuple[Fault, ...], str | None]:
     """The faults of a refused setup or orders, and the form that mends all of them, if there is one."""
     match, seat = seated.match, seated.seat
-    given = command.arguments
-    if command.name == "accept" and match.phase == "proposed" and not command.faults:
-        return faults, None if "hash" in given else _accepting(match)
-    here_and_now = (given.get("turn", match.turn), given.get("game", match.game)) == (match.turn, match.game)
-    if command.name != _due(match, seat) or given.get("default") or not here_and_now:
+    form, request = command.form, command.request
+    if isinstance(request, Accept) and match.phase == "proposed" and not command.faults:
+        return faults, None if request.hash else _accepting(match)
+    here_and_now = form.turn in {match.turn, None} and form.game in {match.game, None}
+    if command.name != _due(match, seat) or not here_and_now:
         return faults, None
     text = command.unclosed if command.block is None else command.block
     judged = _faults(match, seat, text) if len(text) <= _MOST else ()
     others = [fault for fault in faults if fault not in judged]
-    found = _complete(match, seat, text, final=given.get("final", False), rev=command.rev)
+    found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
     if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
         return faults, None
     return (*others, *found.slips), found.form
 
 
-def stands(seated: SeatContext, command: Command) -> bool:
+def stands(seated: SeatContext, command: AnyCommand) -> bool:
     """Whether the seat has submitted before what this command submits, and it stands, or is stored for later."""
     match, seat, name = seated.match, seated.seat, command.name
     if name == "setup":
@@ -94,7 +95,7 @@ def stands(seated: SeatContext, command: Command) -> bool:
     return name == "orders" and match.phase == "playing" and (stored or standing(match.orders, seat) is not None)
 
 
-def proposing(command: Command, server: str, player: str) -> str | None:
+def proposing(command: AnyCommand, server: str, player: str) -> str | None:
     """The form of a proposal that lacks only its `end`, with its place."""
     if command.name != "new" or command.block is not None or len(command.unclosed) > _MOST:
         return None
@@ -123,7 +124,7 @@ def _short_reply(match: Match, seat: int, text: str) -> _Completed | None:
     return _complete(match, seat, _NAMED.sub("", text))
 
 
-def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, list[str]] | None:
+def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Reply, list[str]] | None:
     """The whole form for a short answer to a letter about a match, by a player without a key.
 
     It includes what was left out: mail programs break lines, but the second may not be an order. The reply
@@ -137,7 +138,11 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
     # A yes to an older letter may be one to anything.
     after = None if older else _after_consent(short)
     if after is not None and (reply := _consented(at)) is not None:
-        return Command("accept", short[: len(short) - len(after)], "", 1), reply, after.split("\n")
+        return (
+            Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept())),
+            reply,
+            after.split("\n"),
+        )
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
     found, wrong = _short_reply(match, seat, short), _nearly(match, seat, short)
@@ -153,7 +158,7 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
     else:
         return None
-    return Command("orders", text, "", 1), reply, left_out.split("\n")
+    return Command("orders", text, "", 1, SignedForm(SubmitOrders())), reply, left_out.split("\n")
 
 
 def _older(match: Match) -> Fault:
@@ -233,7 +238,7 @@ def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -
     playing = match.phase == "playing"
     before = (match.orders if playing else match.setups).get(seat)
     least = before.rev + 1 if before else 1
-    place = here(match, seat, max(rev or least, least))
+    place = here(match, seat, max(rev or least, least), SubmitOrders())
     lines = [f"orders {match.id} turn {match.turn}" if playing else f"setup {match.id} game {match.game}"]
     lines += [f"server {place.server}", f"player {place.player}", f"prev {place.prev}", f"rev {place.rev}"]
     if final and playing:

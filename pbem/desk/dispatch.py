@@ -25,6 +25,7 @@ from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
 from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject
 from pbem.phrase import Phrase
+from pbem.requests import DEFAULT, Choose
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command, CommandSpec, Reading
+    from pbem.mail.commands import AnyCommand, CommandSpec, Reading
 
 __all__ = ["carry_out", "to_answer"]
 
@@ -81,7 +82,7 @@ class _Effect:
     """The effect of a letter, by the replies to its commands."""
 
     caller: Caller
-    replies: Sequence[tuple[Command, Reply]]
+    replies: Sequence[tuple[AnyCommand, Reply]]
     optout: bool
 
     @property
@@ -167,7 +168,7 @@ def _with_subject(caller: Caller, reading: Reading) -> Reading:
     return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
 
 
-def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[Command, Reply]], Reading]:
+def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[AnyCommand, Reply]], Reading]:
     """The commands that are answered, each with its reply; and the reading, in which the others are ignored."""
     wanted, left_out = to_answer(reading)
     if caller.standing.trust is Trust.STRANGER:
@@ -227,19 +228,19 @@ def _overview(desk: Desk, caller: Caller) -> Reply | None:
 # Which commands of a letter.
 
 
-def to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
+def to_answer(reading: Reading) -> tuple[list[AnyCommand], list[str]]:
     """The commands to answer, each once, and the first lines of the commands left out.
 
     What must be alone in its letter is not even there twice: others read the letter without us, and count.
     """
-    once: dict[Hashable, Command] = {}
+    once: dict[Hashable, AnyCommand] = {}
     for at, command in enumerate(reading.commands):
         once.setdefault(at if COMMANDS[command.name].alone else command.same, command)
     wanted = list(once.values())
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
 
 
-def _beyond(wanted: Sequence[Command]) -> dict[int, Reply]:
+def _beyond(wanted: Sequence[AnyCommand]) -> dict[int, Reply]:
     """The commands, by their places, that exceed what one letter may ask for."""
     found = {}
     bulky = characters = 0
@@ -254,7 +255,7 @@ def _beyond(wanted: Sequence[Command]) -> dict[int, Reply]:
     return found
 
 
-def _unfit_together(command: Command, together: Sequence[Command]) -> Fault | None:
+def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Fault | None:
     """Why a command must not be in one letter with the others, if so: its letter is shown to other players."""
     spec = COMMANDS[command.name]
     others = [other for other in together if other is not command]
@@ -276,20 +277,18 @@ def _unfit_together(command: Command, together: Sequence[Command]) -> Fault | No
     return None
 
 
-def _withdraws(command: Command, other: Command) -> bool:
+def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
     """Whether a command withdraws what another one in its letter brings."""
     if other.name not in COMMANDS[command.name].withdraws or command.match != other.match:
         return False
-    given = command.arguments
-    if given.get("default") or other.arguments.get("default"):
-        return bool(given.get("default")) == bool(other.arguments.get("default"))
-    return given.get("turn", other.arguments.get("turn")) == other.arguments.get("turn")
+    turn = command.form.turn
+    return turn == other.form.turn or (turn is None and other.form.turn != DEFAULT)
 
 
 # One command.
 
 
-def _reply(desk: Desk, caller: Caller, command: Command, together: Sequence[Command]) -> Reply:
+def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[AnyCommand]) -> Reply:
     """The reply to one command; a refused command has changed nothing."""
     spec = COMMANDS[command.name]
     if caller.again is not None and spec.once:
@@ -311,7 +310,7 @@ def _reply(desk: Desk, caller: Caller, command: Command, together: Sequence[Comm
         return _refused(desk, caller, command, refused)
 
 
-def _without_effect(desk: Desk, caller: Caller, command: Command) -> Reply:
+def _without_effect(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     """The form that will count, for a letter whose words count for nothing, if it answers a letter of ours."""
     at = _place(desk, caller, command)
     faults, form = command.faults, None
@@ -323,7 +322,7 @@ def _without_effect(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
 
 
-def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> Reply:
+def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) -> Reply:
     """All faults of a command."""
     at = _place(desk, caller, command)
     if at and caller.player and any(fault.rule == "prev" for fault in refused.faults):
@@ -357,7 +356,7 @@ def _with_own_match(desk: Desk, caller: Caller, fault: Fault) -> Fault:
     )
 
 
-def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
+def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     """Demand what a command needs, and carry it out; raises `Refused`."""
     if command.faults:
         raise Refused(*command.faults)
@@ -382,7 +381,7 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
         return handle(desk, caller, command)
     # What is wrong with it is told at once, and not when it comes back signed.
     at = _place(desk, caller, command)
-    handle(desk, caller, msgspec.structs.replace(command, fields=left_out))
+    handle(desk, caller, places.filled_in(command, left_out))
     whole = {"sentence": places.sentence(command, left_out)}
     raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
 
@@ -392,7 +391,7 @@ def _is_house(desk: Desk, caller: Caller) -> bool:
     return caller.player is not None and caller.player.name == desk.config.house_name
 
 
-def _left(desk: Desk, caller: Caller, command: Command, most: int) -> int:
+def _left(desk: Desk, caller: Caller, command: AnyCommand, most: int) -> int:
     """How often a player may do this again today."""
     proved = (caller.verdict.kind == "valid" and not caller.standing.repeated) or bool(caller.tokens)
     # What others may write in that name uses up nothing of the player's.
@@ -400,7 +399,7 @@ def _left(desk: Desk, caller: Caller, command: Command, most: int) -> int:
     return left_today(desk.daily, COMMAND, caller.now, *about, most=most)
 
 
-def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
+def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]:
     """All fields of a signed sentence that does not name its whole place; none if it does."""
     spec = COMMANDS[command.name]
     if caller.player is None or not spec.fields:
@@ -411,19 +410,20 @@ def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
         return {}
     at = _place(desk, caller, command)
     place = {"server": server, "player": name, **places.missing(command, at.match if at else None)}
-    if place.keys() <= command.fields.keys() and ("prev" not in place or command.rev):
+    if place.keys() <= command.fields.keys() and ("prev" not in place or command.form.rev):
         return {}
     rev = places.next_rev(command, at.match, at.seat) if spec.sentence and at else desk.players.said(name) + 1
     return {**place, "rev": str(rev), **command.fields}
 
 
-def _is_first_choice(desk: Desk, player: str, command: Command) -> bool:
+def _is_first_choice(desk: Desk, player: str, command: AnyCommand) -> bool:
     """Whether this is a `set` without a place that overrides no choice; its letter may be late, or from elsewhere."""
-    setting, _ = command.arguments.get("setting", ("", ""))
+    request = command.request
+    setting = request.name if isinstance(request, Choose) else ""
     return setting in OF_ANY_PLACE and not desk.players.has_chosen(player, setting)
 
 
-def _demand_place(command: Command, wanted: dict[str, str]) -> None:
+def _demand_place(command: AnyCommand, wanted: dict[str, str]) -> None:
     """Refuse a command for another server, or by another player."""
     faults = [
         Fault(key, f"{key} {command.fields[key]}", Phrase("wrong `{key}`; expected {value}", key=key, value=value))
@@ -434,7 +434,7 @@ def _demand_place(command: Command, wanted: dict[str, str]) -> None:
         raise Refused(*faults)
 
 
-def _demand_mailbox(desk: Desk, caller: Caller, command: Command) -> None:
+def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
     """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
     proof = caller.proof
     if caller.player is None or caller.player.level == "key" or proof is None:
@@ -451,7 +451,7 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: Command) -> None:
         raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=at.match.id)))
 
 
-def _place(desk: Desk, caller: Caller, command: Command) -> SeatContext | None:
+def _place(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext | None:
     """The caller's seat in the match that a command names; None if there is none."""
     if caller.player is None or command.match is None:
         return None

@@ -21,6 +21,7 @@ from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
+from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) ->
     challenges |= {waiting.challenge for waiting in desk.players.waiting_addresses(address=sender)}
     if player is not None:
         challenges |= {waiting.challenge for waiting in desk.changes.of_player(player.name)}
-        codes = (command.arguments.get("code") for command in reading.commands)
+        asked = (command.request for command in reading.commands)
+        codes = (one.code for one in asked if isinstance(one, Recover))
         if any(code is not None and is_code(desk, player, code) for code in codes):
             return True
     return any(command.fields.get("challenge") in challenges for command in reading.commands)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
 from pbem.mail.compose import MailingList
+from pbem.requests import Choose, Unobserve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.store.tokens import Token
 
 __all__ = ["DIGESTS", "REMINDERS", "asked_by_subject", "may_leave", "observers_of"]
@@ -29,19 +30,20 @@ def observers_of(match: str) -> MailingList:
     return MailingList(f"{match}.observers", f"unobserve {match}")
 
 
-def may_leave(tokens: Iterable[Token], command: Command) -> bool:
+def may_leave(tokens: Iterable[Token], command: AnyCommand) -> bool:
     """Whether a command leaves a list, in a letter to an address with one of these tokens."""
     return any(token.purpose == "write" for token in tokens) and _leaves(command)
 
 
-def asked_by_subject(subject: str) -> list[Command]:
+def asked_by_subject(subject: str) -> list[AnyCommand]:
     """The command by which a subject leaves a list."""
     found = parse(subject).commands
     return found if len(found) == 1 and _leaves(found[0]) else []
 
 
-def _leaves(command: Command) -> bool:
+def _leaves(command: AnyCommand) -> bool:
     if command.faults:
         return False
-    chosen = " ".join(("set", *command.arguments.get("setting", ())))
-    return command.name == "unobserve" or chosen in {REMINDERS.leave, DIGESTS.leave}
+    request = command.request
+    chosen = f"set {request.name} {request.value}" if isinstance(request, Choose) else ""
+    return isinstance(request, Unobserve) or chosen in {REMINDERS.leave, DIGESTS.leave}

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
 from pbem.grown import Grown
-from pbem.mail.commands.sections import SECTIONS
 from pbem.match.changed import replace
 from pbem.match.clock import Clock
-from pbem.match.documents import Opening, Receipt
+from pbem.match.documents import Receipt
 from pbem.match.keys import Player
 from pbem.match.replay import replay_transcript
-from pbem.match.signed import Signed, SignedForm, here
+from pbem.match.signed import Signed
 from pbem.match.state import BUNDLES, Ended, Match, Submission
-from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.proof.signed_letters import Letters
+from pbem.requests import DEFAULT, Sections, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, PressRow, SubmissionRow
 from pbem.tlog.note import Note
@@ -36,8 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.match.keys import KeyChange
-    from pbem.match.replay import Proving
+    from pbem.match.remaking import Proving
     from pbem.match.step import Step
+    from pbem.requests import Requested, SignedForm
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
     from pbem.store.tlog import CheckpointRow, TransparencyLog
@@ -311,32 +311,25 @@ class _Rows:
     def paper(self, path: str) -> bytes | None:
         return self._letter(path) if path.startswith("letters/") else self._papers.get(path)
 
-    def form(
+    def said(
         self,
         match: Match,
-        kind: str,
+        wanted: SignedForm[Requested],
         seat: int,
         letter: bytes,
         paper: Proving | None,
         evidence: bytes,
         received: str,
-    ) -> SignedForm:
-        if kind in SECTIONS:  # whose words nothing else holds
-            return Letters({}).form(match, kind, seat, letter, paper, evidence, received)
-        if not isinstance(paper, Opening | Receipt):
-            return replace(here(match, seat, 0), rev=None)
-        turn = match.turn if kind == "orders" else 0
-        content = self._submitted[match.game, turn, seat]
-        return SignedForm(
-            match.server,
-            match.name(seat),
-            match.prev,
-            content["rev"],
-            game=match.game,
-            turn=DEFAULT if isinstance(paper, Receipt) and paper.by_default else match.turn,
-            final=content["final"],
-            text=content["text"],
-        )
+    ) -> SignedForm[Requested]:
+        asked = wanted.request
+        if isinstance(asked, Sections):  # whose words nothing else holds
+            return Letters({}).said(match, wanted, seat, letter, paper, evidence, received)
+        if isinstance(asked, SubmitSetup | SubmitOrders):
+            content = self._submitted[match.game, match.turn if isinstance(asked, SubmitOrders) else 0, seat]
+            final = {"final": content["final"]} if isinstance(asked, SubmitOrders) else {}
+            asked = replace(asked, text=content["text"], **final)
+            wanted = replace(wanted, request=asked, rev=content["rev"])
+        return replace(wanted, server=match.server, player=match.name(seat), prev=match.prev)
 
     def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
         """Our own orders were judged when their turn came."""

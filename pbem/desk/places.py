@@ -13,44 +13,49 @@ from pbem.mail.commands import COMMANDS
 from pbem.match.changed import replace
 from pbem.match.signed import at_reply_address
 from pbem.match.state import RUNNING
-from pbem.proof.signed_letters import form
+from pbem.requests import Propose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.desk.caller import Caller
-    from pbem.mail.commands import Command
-    from pbem.match.signed import SignedForm
+    from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
+    from pbem.requests import Requested, SignedForm
 
-__all__ = ["missing", "next_rev", "placed", "sentence"]
+__all__ = ["filled_in", "missing", "next_rev", "placed", "sentence"]
 
 
-def missing(command: Command, match: Match | None) -> dict[str, str]:
+def missing(command: AnyCommand, match: Match | None) -> dict[str, str]:
     """The parts of its place that a signed command leaves out, as they would be now, except server and player.
 
     Setups and orders are instead refused by their match, with all faults: each letter brings their form.
     """
     if not COMMANDS[command.name].sentence or match is None or match.phase not in RUNNING:
         return {}
-    said = form(command)
     playing = match.phase == "playing"
-    place: dict[str, str] = {"turn": str(match.turn)} if playing and said.turn is None else {}
-    if not playing and said.game is None:
+    place: dict[str, str] = {"turn": str(match.turn)} if playing and command.form.turn is None else {}
+    if not playing and command.form.game is None:
         place = {"game": str(match.game)}
     return place | {"prev": match.prev}
 
 
-def placed(caller: Caller, command: Command, match: Match, seat: int) -> SignedForm:
-    """The form that a command holds; without a signature, completed with what its reply address stands for."""
-    found = form(command)
+def filled_in(command: Command[Requested], place: Mapping[str, str]) -> Command[Requested]:
+    """The command with this whole place."""
+    numbers = {name: int(place[name]) for name in ("rev", "game", "turn") if name in place}
+    named = {name: place[name] for name in ("server", "player", "prev") if name in place}
+    return replace(command, form=replace(command.form, **named, **numbers))
+
+
+def placed(caller: Caller, command: Command[Requested], match: Match, seat: int) -> SignedForm[Requested]:
+    """The form of a command; without a signature, completed with what its reply address stands for."""
     if caller.verdict.kind == "valid":
-        return found
-    found = at_reply_address(found, match, seat)
+        return command.form
+    found = at_reply_address(command.form, match, seat)
     return found if found.rev is not None else replace(found, rev=next_rev(command, match, seat))
 
 
-def next_rev(command: Command, match: Match, seat: int) -> int:
+def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
     """The next revision for this command."""
     spec = COMMANDS[command.name]
     if not (spec.stands or spec.withdraws):
@@ -58,16 +63,16 @@ def next_rev(command: Command, match: Match, seat: int) -> int:
     if match.phase == "setup":
         before = match.setups.get(seat)
     else:
-        given = form(command).turn
-        turn = match.turn if given is None else given
+        turn = match.turn if command.form.turn is None else command.form.turn
         before = match.orders.get(seat) if turn == match.turn else match.stored.get((seat, turn))
     return before.rev + 1 if before else 1
 
 
-def sentence(command: Command, place: Mapping[str, str]) -> str:
+def sentence(command: AnyCommand, place: Mapping[str, str]) -> str:
     """The whole sentence of a command: its words, its place and its block."""
     lines = [command.head, *(f"{key} {value}" for key, value in place.items())]
-    lines += [f"{key}: {value}" for key, value in command.options.items()]
-    if command.block and not command.options:
+    if isinstance(command.request, Propose):
+        lines += [f"{key}: {value}" for key, value in command.request.options.items()]
+    elif command.block:
         lines.append(command.block)
     return "\n".join([*lines, "end"])

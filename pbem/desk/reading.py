@@ -20,23 +20,21 @@ from pbem.identity import BadKey, Key, Verdict
 from pbem.identity.sender_auth import Voucher, vouch
 from pbem.mail import bounces, commands
 from pbem.mail.bounces import Bounce
-from pbem.mail.commands import Command, Reading
+from pbem.mail.commands import Reading
 from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
 from pbem.proof.signed_letters import VOCABULARY, Heard, heard, shown
+from pbem.requests import AddKey, Recover, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["AT_HAND", "Brought", "Findings", "InProcess", "Question", "Reader", "ReaderError", "Understood", "find"]
 
 AT_HAND = 8  # letters that are read together
 COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
-
-_BRING_KEYS = frozenset({"register", "key add", "recover"})
-"""The commands that a key may stand below, or be attached to."""
 
 _READ_BY_OTHERS = frozenset({"seal", "step", "reveal", "resign"})
 """The commands whose signed text the others' programs read in a sealed match."""
@@ -64,11 +62,9 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Brought(msgspec.Struct, frozen=True):
-    """What a command brings as a new key, by the command's name and what it says of the key."""
+    """What a request brings as a new key."""
 
-    command: str
-    pasted: str | None
-    fingerprint: str | None
+    request: Register | AddKey | Recover
     key: Key | None = None
     """None if there is none."""
     fault: Phrase | None = None
@@ -87,10 +83,9 @@ class Understood(msgspec.Struct, frozen=True):
     shown: Heard | None = None
     """What is signed as the other players of a sealed match will read it by any of these keys, if they are to."""
 
-    def new_key(self, command: Command) -> Key | None:
-        """The new key that a command brings; None if it brings none. Raises `BadKey`."""
-        asked = _asked(command)
-        found = next((one for one in self.brought if (one.command, one.pasted, one.fingerprint) == asked), None)
+    def new_key(self, request: Register | AddKey | Recover) -> Key | None:
+        """The new key that a request brings; None if it brings none. Raises `BadKey`."""
+        found = next((one for one in self.brought if one.request == request), None)
         if found is not None and found.fault is not None:
             raise BadKey(found.fault)
         return found.key if found is not None else None
@@ -185,13 +180,17 @@ def _understood(
         # Whichever of these keys the others try, and in which order: by the signer's as the last, no other one fits.
         tried = sorted(keys, key=lambda key: key.fingerprint == said.verdict.key)
         others = shown(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
-    asking = {_asked(command): command for command in reading.commands if command.name in _BRING_KEYS}
-    brought = list(_brought(letter, said.verdict, asking.values(), question.at, read)) if asking else []
+    asking = [one.request for one in reading.commands if isinstance(one.request, Register | AddKey | Recover)]
+    brought = list(_brought(letter, said.verdict, asking, question.at, read)) if asking else []
     return Understood([*keys], said, reading, voucher, brought, others)
 
 
 def _brought(
-    letter: Letter, verdict: Verdict, asking: Iterable[Command], at: datetime, read: Callable[[bytes], Letter]
+    letter: Letter,
+    verdict: Verdict,
+    asking: Sequence[Register | AddKey | Recover],
+    at: datetime,
+    read: Callable[[bytes], Letter],
 ) -> Iterator[Brought]:
     """What the commands bring as new keys; each part of the letter is taken apart once, however many ask for it."""
 
@@ -210,16 +209,11 @@ def _brought(
 
     read_once = cache(read)
     unsigned = Verdict("none", verdict.reason)
-    for command in asking:
+    for request in dict.fromkeys(asking):
         # A key that registers proves itself later: nothing need cover it.
-        covering = unsigned if command.name == "register" else verdict
+        covering = unsigned if isinstance(request, Register) else verdict
         try:
-            key = key_changes.asked(command, covering, letter, read=read_once, parse_key=parse_key)
-            yield Brought(*_asked(command), key)
+            key = key_changes.asked(request, covering, letter, read=read_once, parse_key=parse_key)
+            yield Brought(request, key)
         except BadKey as error:
-            yield Brought(*_asked(command), fault=error.reason)
-
-
-def _asked(command: Command) -> tuple[str, str | None, str | None]:
-    given = command.arguments
-    return command.name, given.get("key"), given.get("fingerprint")
+            yield Brought(request, fault=error.reason)

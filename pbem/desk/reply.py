@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed, OutgoingLetter
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
 
 __all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]
 
@@ -55,7 +55,7 @@ NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail ab
 """Both alike: who wanted to hear no more is not to be found by asking. Its fact: the name."""
 
 
-def refusal(command: Command, message: Phrase, reply_to: str | None = None) -> Reply:
+def refusal(command: AnyCommand, message: Phrase, reply_to: str | None = None) -> Reply:
     """A refusal that undoes nothing, not even what was counted."""
     facts = {
         "faults": [Fault(command.name, None, message)],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match, Submission
     from pbem.match.terms import Terms
@@ -164,7 +164,7 @@ def own_match(desk: Desk, caller: Caller) -> str | None:
     return f"m{running[-1]}" if running else own[-1] if own else None
 
 
-def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
+def seated_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
     """The caller's seat in the match that a command names; a match of others does not exist for the caller.
 
     Anything due in the match by now is done first. Raises `Refused`.

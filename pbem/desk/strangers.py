@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.identity.sender_auth import Voucher
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
     from pbem.store.daily import Daily
     from pbem.store.inbox import InboxRow
@@ -74,7 +74,7 @@ class Strangers:
         return left_today(self._daily, NAMED_BY_PLAYERS, now, most=self._in_all) >= 0
 
 
-def enough(commands: Sequence[Command]) -> list[Command]:
+def enough(commands: Sequence[AnyCommand]) -> list[AnyCommand]:
     """Of these commands, the one that is answered: with it the sender can register."""
     ranked = [(rank, one) for one in commands if (rank := COMMANDS[one.name].unvouched) is not None]
     return [one for _, one in sorted(ranked, key=itemgetter(0))[:1]]

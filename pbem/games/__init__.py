@@ -1,6 +1,6 @@
 """The rules interface: what every game offers to the rest of `pbem`, and the register of games.
 
-Here live the `Rules` protocol, `Refused` with its `Fault`s, `Result`, and the look-up of a game by name.
+Here live the `Game` protocol, `Refused` with its `Fault`s, `Result`, and the look-up of a game by name.
 A game is pure: text in, new state and reports out. No clock, no randomness, no files, no mail, no logging,
 and no import from another room. Implements design.md, "The rules interface".
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pbem.phrase import Phrase
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GAMES",
     "Fault",
+    "Game",
     "Options",
     "Orders",
     "Refused",
@@ -28,6 +29,7 @@ __all__ = [
     "Setup",
     "State",
     "Told",
+    "beyond",
     "faults",
     "rules",
     "titles",
@@ -64,6 +66,12 @@ class Result(NamedTuple):
     scores: tuple[int, ...]
     reason: str = "rules"
 
+    @staticmethod
+    def of(scores: tuple[int, ...]) -> Result:
+        """The result of these scores: who alone has the highest has won."""
+        best = max(scores)
+        return Result(scores.index(best) + 1 if scores.count(best) == 1 else 0, scores)
+
 
 def faults(judge: Callable[..., object], *arguments: object) -> tuple[Fault, ...]:
     """The faults that a judge finds; none when what was written is legal."""
@@ -72,6 +80,13 @@ def faults(judge: Callable[..., object], *arguments: object) -> tuple[Fault, ...
     except Refused as refused:
         return refused.faults
     return ()
+
+
+def beyond(most: int, turn: int, rule: str) -> tuple[Fault, ...]:
+    """The fault in orders for a turn after the last that a game can have."""
+    if turn <= most:
+        return ()
+    return (Fault(rule, f"turn {turn}", Phrase("the game has at most {max_turns} turns", max_turns=most)),)
 
 
 class Options(Protocol):
@@ -138,8 +153,15 @@ class Told(list[Report]):
     """Whether the memory stays: the turns before this one may be gone."""
 
 
-class Rules(Protocol):
-    """The rules of one game, stateless. Source: design.md, "The rules interface"."""
+TheOptions = TypeVar("TheOptions", bound=Options)
+TheSetup = TypeVar("TheSetup", bound=Setup)
+TheOrders = TypeVar("TheOrders", bound=Orders)
+TheState = TypeVar("TheState", bound=State)
+TheView = TypeVar("TheView", bound="Mapping[str, object]")
+
+
+class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
+    """The rules of one game, stateless, in its own types. Source: design.md, "The rules interface"."""
 
     name: str
     title: str
@@ -150,52 +172,62 @@ class Rules(Protocol):
     empty_orders: bool
     """Whether a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
 
-    def options(self, raw: Mapping[str, object], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> TheOptions:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
 
-    def setup(self, options: Options, seat: int, text: str) -> Setup:
+    def setup(self, options: TheOptions, seat: int, text: str) -> TheSetup:
         """Parse and judge one setup, alone; raises `Refused` with all faults."""
 
-    def begin(self, options: Options, setups: Sequence[Setup]) -> State:
+    def begin(self, options: TheOptions, setups: Sequence[TheSetup]) -> TheState:
         """The position before turn 1, from the setups in seat order."""
 
-    def order(self, state: State, seat: int, text: str) -> Orders:
+    def order(self, state: TheState, seat: int, text: str) -> TheOrders:
         """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
 
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+    def ahead(self, state: TheState, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
 
     def meant(self, text: str) -> str:
         """What a setup or orders were probably meant to say, one slip away; that need not be legal either."""
 
-    def unused(self, state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
-        """What one seat's orders leave unused and the turn takes away, each kind with its number."""
+    def unused(self, state: TheState, seat: int, orders: TheOrders) -> tuple[Phrase, ...]:
+        """What one seat's orders leave unused and the turn takes away, each kind with its number: mostly nothing."""
+        del state, seat, orders
+        return ()
 
-    def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
+    def turn(self, state: TheState, orders: Mapping[int, TheOrders]) -> tuple[TheState, list[Report]]:
         """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
 
-    def without(self, state: State, seat: int, edition: int) -> State | None:
+    def without(self, state: TheState, seat: int, edition: int) -> TheState | None:
         """The position once a seat has resigned and the others play on; None if this ends the game for all."""
+        del state, seat, edition
+        return None
 
     def show(self, report: Report, seat: int | None) -> Report | None:
         """The part of a report that this seat (None: the public) may read; None for nothing. Deny by default."""
 
-    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> Mapping[str, object]:
+    def view(self, state: TheState, seat: int | None, turns: Sequence[Sequence[Report]]) -> TheView:
         """Everything that a seat knows about the position, as a JSON object for its letters.
 
         `turns` holds the reports of each turn played as `show` gave them to this seat: all knowledge of the
         others comes from there and nowhere else; only the seat's own side is read from the state.
         """
 
-    def recalled(self, view: Mapping[str, object], seat: int) -> State:
+    def recalled(self, view: TheView, seat: int) -> TheState:
         """The position as far as a seat's own side of a view shows it, for `order` and `unused` to judge that seat.
 
         It says nothing about the others, and no turn can be played from it. Raises KeyError, TypeError, ValueError or
         IndexError on anything but a view of the game with this seat's side in it.
         """
 
-    def carry(self, options: Options, result: Result) -> Options:
-        """The options of the next game of a continued match."""
+    def carry(self, options: TheOptions, result: Result) -> TheOptions:
+        """The options of the next game of a continued match: the same where nothing is carried over."""
+        del result
+        return options
+
+
+Rules = Game[Options, Setup, Orders, State, "Mapping[str, object]"]
+"""The rules of any game, whatever its types."""
 
 
 GAMES: Mapping[str, str] = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pbem.games import Report
 
 
-__all__ = ["ANY", "EVERYBODY", "Audience", "Fields", "Shown", "audience", "cut"]
+__all__ = ["ANY", "EVERYBODY", "Audience", "Fields", "Shown", "audience", "cut", "everybody"]
 
 
 class Audience(Enum):
@@ -38,6 +38,11 @@ Fields = Mapping[str, Union[frozenset[Audience], "Fields"]]
 
 Shown = Mapping[str, Fields]
 """By kind of report its fields."""
+
+
+def everybody(*fields: str) -> Fields:
+    """Fields that everybody may read."""
+    return dict.fromkeys(fields, EVERYBODY)
 
 
 def audience(owner: int | None, seat: int | None, seats: range) -> Audience | None:

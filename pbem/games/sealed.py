@@ -1,34 +1,40 @@
 """The sealed interface: what a game needs in order to be played without a referee who knows secrets, and its look-up.
 
-Owners keep setup and orders to themselves and answer for their own side. Here live the `SealedRules` protocol, the
-`Table` of public facts that it works on, `Paper`, `Step` and `Falsehood`. What each step says is in the game's module
-`sealed`. There are no hashes, letters or clocks here: text in, new table out. Implements docs/sealed.md.
+Owners keep setup and orders to themselves and answer for their own side. Here live the `SealedGame` protocol and what
+the games have in common in which owners answer, the `Table` of public facts that they work on, `Paper`, `Step` and
+`Falsehood`. What each step says is in the game's module `sealed`. There are no hashes, letters or clocks here: text
+in, new table out. Implements docs/sealed.md.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
-from pbem.games import GAMES, Refused, State
+from pbem.games import GAMES, Fault, Options, Orders, Refused, State, TheOrders
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pbem.games import Options, Report, Result, Rules, Told
+    from pbem.games import Report, Result, Rules, Told
     from pbem.grown import Grown
 
 __all__ = [
     "COMMIT",
+    "Answering",
     "Falsehood",
     "Own",
     "Paper",
+    "SealedGame",
     "SealedRules",
     "Settled",
     "Step",
     "Table",
-    "first_belied",
+    "misplaced",
+    "orders_of",
     "sealed_rules",
     "settled",
 ]
@@ -117,6 +123,14 @@ class Own(Protocol):
     def seat(self) -> int:
         """Whose side it is."""
 
+    @property
+    def given(self) -> Mapping[int, Orders]:
+        """The player's orders by turn, those of the turn that is due if they are known."""
+
+
+class AnsweringOwn(Own, Protocol):
+    """The position of the player's own side in a game in which owners answer, from turn to turn."""
+
     def ordered(self, orders: Mapping[int, str]) -> Self:
         """The same with the orders of the turn, if they are known; raises `Refused`."""
 
@@ -124,8 +138,14 @@ class Own(Protocol):
         """The player's side after a turn with these reports."""
 
 
-class SealedRules(Protocol):
-    """The rules of one game as played sealed, stateless. Source: docs/sealed.md.
+Options_contra = TypeVar("Options_contra", bound=Options, contravariant=True)
+TheTable = TypeVar("TheTable", bound=Table)
+TheOwn = TypeVar("TheOwn", bound=Own)
+TheAnsweringOwn = TypeVar("TheAnsweringOwn", bound=AnsweringOwn)
+
+
+class SealedGame(Protocol[Options_contra, TheTable, TheOwn]):
+    """The rules of one game as played sealed, stateless, in its own types. Source: docs/sealed.md.
 
     A match calls `begin`, and then `judge` and `enter` for each step that `owed` names. A player calls
     `own`, `order` and `lines`. When everything is revealed, `first_false` judges one seat and `settled` the game.
@@ -136,63 +156,139 @@ class SealedRules(Protocol):
     reveals: bool
     """Whether anything is secret until the end, so that a reveal is asked for when the game is over."""
 
-    def begin(self, options: Options) -> Table:
+    def begin(self, options: Options_contra) -> TheTable:
         """The table once every seat has committed to a setup."""
 
-    def owed(self, table: Table, seat: int) -> tuple[str, ...]:
+    def owed(self, table: TheTable, seat: int) -> tuple[str, ...]:
         """The steps that a seat owes now, in order, all in one letter; none if it is another seat's turn.
 
         The first is due in any case. The others are due unless an earlier answer changes that:
         ask again after each that was entered.
         """
 
-    def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
+    def judge(self, table: TheTable, seat: int, step: str, text: str) -> tuple[str, ...]:
         """The canonical lines of a step's paper, from a text whose line ends mean nothing.
 
         The step must be the first that the seat owes. Raises `Refused` with all faults: form, cells, and
         contradictions with what was told before. The empty text of `commit` has no lines.
         """
 
-    def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
+    def enter(self, table: TheTable, seat: int, step: str, lines: Iterable[str]) -> TheTable:
         """The table after a step: total on judged lines. The last step of a turn adds its reports to `played`."""
 
-    def view(self, table: Table, seat: int | None) -> Mapping[str, object]:
+    def view(self, table: TheTable, seat: int | None) -> Mapping[str, object]:
         """What everybody knows, as the game's `view` has it for the public; every reader is told the same."""
 
-    def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> Any:
+    def own(
+        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], table: TheTable
+    ) -> TheOwn:
         """The position of the player's own side, from setup and orders by turn (those of the present turn, if known).
 
         Raises `Refused` for an illegal setup or orders, and if those of a turn that was opened are missing.
         """
 
-    def asks(self, own: Any, table: Table) -> bool:
+    def asks(self, own: TheOwn, table: TheTable) -> bool:
         """Whether the player has to decide on orders for the turn that is due before the next step can be made.
 
         Not if `own` knows them, if there is no choice, or while only answers are owed.
         """
+        return table.turn not in own.given and self.owed(table, own.seat)[:1] in ((COMMIT,), ("open",), ("departs",))
 
-    def order(self, own: Any, text: str) -> str:
+    def order(self, own: TheOwn, text: str) -> str:
         """The canonical text of orders for the turn that is due; raises `Refused` with all faults."""
 
-    def lines(self, own: Any, table: Table, step: str) -> tuple[str, ...]:
+    def lines(self, own: TheOwn, table: TheTable, step: str) -> tuple[str, ...]:
         """The lines of a step that is owed, as an honest owner writes them; none for `commit`.
 
         Raises `Refused` if orders of the turn that is due are needed and `own` was not given them.
         """
 
-    def orders(self, own: Any, turn: int) -> str:
+    def orders(self, own: TheOwn, turn: int) -> str:
         """The canonical text of the orders of a turn, as its paper has it; raises KeyError if they are unknown."""
+        return own.given[turn].text
 
-    def own_view(self, own: Any, table: Table) -> Mapping[str, object]:
+    def own_view(self, own: TheOwn, table: TheTable) -> Mapping[str, object]:
         """Everything that this player knows at the start of the turn that is due: the `view` of the refereed game."""
 
     def first_false(
-        self, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
     ) -> Falsehood | None:
         """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat.
 
         `steps` are those of all seats, as they were entered. Pure; total on judged steps and on any texts.
         """
+
+
+SealedRules = SealedGame[Options, Table, Any]
+"""The sealed rules of any game, whatever its types."""
+
+
+class Answering(SealedGame[Options_contra, TheTable, TheAnsweringOwn], Protocol):
+    """The rules of a sealed game in which owners answer for their own side."""
+
+    def begun(self, options: Options_contra, seat: int, setup: str) -> TheAnsweringOwn:
+        """The player's own side as the game begins; raises `Refused`."""
+
+    def ruling(self, step: Step, honest: tuple[str, ...]) -> str:
+        """The ruling that a step broke, of which an honest owner would have written these lines."""
+
+    def own(
+        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], table: TheTable
+    ) -> TheAnsweringOwn:
+        """The player's own side at the start of the turn that is due; raises `Refused`."""
+        own = self.begun(options, seat, setup)
+        for number, reports in enumerate(table.played, start=1):
+            last = number == len(table.played)
+            own = own.ordered(orders).after(reports, over=last and table.result is not None)
+        return own if table.result else own.ordered(orders)
+
+    def first_false(
+        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+    ) -> Falsehood | None:
+        """The first step with a paper that an honest owner of these orders would have told differently."""
+        table = self.begin(options)
+        try:
+            own = self.begun(options, seat, setup)
+        except Refused as refused:
+            return Falsehood(0, "setup", refused.faults[0].rule)
+        for step in steps:
+            if step.seat == seat and step.step in self.papers:
+                try:
+                    own = own.ordered(orders)
+                    honest = self.lines(own, table, step.step)
+                except Refused as refused:
+                    return Falsehood(step.turn, step.step, refused.faults[0].rule)
+                if honest != step.lines:
+                    return Falsehood(step.turn, step.step, self.ruling(step, honest))
+            played = len(table.played)
+            table = self.enter(table, step.seat, step.step, step.lines)
+            if len(table.played) > played:
+                own = own.after(table.played[-1], over=table.result is not None)
+        return None
+
+
+def misplaced(lines: Sequence[str], wanted: Sequence[str], end: str, is_answer: Callable[[str], bool]) -> list[Fault]:
+    """The faults in the form of answers, of which each is to begin with the words wanted, and others with `end`.
+
+    Raises `Refused` where a line is about something else: what follows would be, too.
+    """
+    faults = []
+    for line, what in zip_longest(lines, wanted, fillvalue=None):
+        due = Phrase("a line about {what} is due here", what=what or end)
+        if line is None:
+            faults.append(Fault("sealed", None, due))
+        elif not f"{line} ".startswith(f"{what or end} "):
+            raise Refused(Fault("sealed", line, due))
+        elif not is_answer(line):
+            faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
+    return faults
+
+
+def orders_of(given: Mapping[int, TheOrders], turn: int, rule: str) -> TheOrders:
+    """The orders of a turn; raises `Refused` if they are not known."""
+    if turn not in given:
+        raise Refused(Fault(rule, None, Phrase("the orders of turn {turn} are missing", turn=turn)))
+    return given[turn]
 
 
 @cache
@@ -206,39 +302,6 @@ def sealed_rules(game: str) -> SealedRules | None:
             raise
         return None
     return found
-
-
-def first_belied(
-    rules: SealedRules,
-    begun: Callable[[], Own],
-    table: Table,
-    orders: Mapping[int, str],
-    steps: Iterable[Step],
-    ruling: Callable[[Step, tuple[str, ...]], str],
-) -> Falsehood | None:
-    """The first step with a paper that an honest owner of these orders would have told differently.
-
-    `begun` gives the player's side as the game begins, and may raise `Refused`; `ruling` names the ruling that a
-    step broke, given the honest lines.
-    """
-    try:
-        own = begun()
-    except Refused as refused:
-        return Falsehood(0, "setup", refused.faults[0].rule)
-    for step in steps:
-        if step.seat == own.seat and step.step in rules.papers:
-            try:
-                own = own.ordered(orders)
-                honest = rules.lines(own, table, step.step)
-            except Refused as refused:
-                return Falsehood(step.turn, step.step, refused.faults[0].rule)
-            if honest != step.lines:
-                return Falsehood(step.turn, step.step, ruling(step, honest))
-        played = len(table.played)
-        table = rules.enter(table, step.seat, step.step, step.lines)
-        if len(table.played) > played:
-            own = own.after(table.played[-1], over=table.result is not None)
-    return None
 
 
 def settled(

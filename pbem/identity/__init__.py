@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -27,7 +27,6 @@ from pbem.identity.verdict import (
     BadSignature,
     Format,
     Key,
-    Kind,
     Part,
     Signable,
     State,
@@ -37,25 +36,10 @@ from pbem.identity.verdict import (
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
-__all__ = [
-    "STATES",
-    "BadKey",
-    "BadSignature",
-    "Format",
-    "Key",
-    "Kind",
-    "Part",
-    "Signable",
-    "State",
-    "Verdict",
-    "Vocabulary",
-    "judge",
-    "parse_key",
-    "readings",
-]
+__all__ = ["STATES", "BadKey", "Format", "Key", "Verdict", "Vocabulary", "judge", "parse_key", "readings"]
 
 _STARTS = 6
 """How many lines that look like the start of a signed form are tried."""
@@ -93,21 +77,13 @@ _SUFFIX: dict[Format, str] = {
 }
 
 
-class _Signature(Protocol):
-    """The result of every format's `read`: one signature, not yet verified."""
+_Signature = ed25519.Signature | minisign.Signature | openpgp.Signature | smime.Signature | ssh.Signature
+"""One signature, not yet verified, as each format reads it.
 
-    @property
-    def issuer(self) -> str:
-        """The issuer that the signature names."""
-
-    def claims(self, key: Key) -> bool:
-        """Whether it names this key; only a hint that saves work."""
-
-    def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
-        """The signed bytes and the standing of the key, or None.
-
-        At receipt, at the time `at`, raises `BadSignature` for signatures that will not last.
-        """
+`issuer` is whom it names; `claims` says whether it names a key, only a hint that saves work; `covers` gives the
+signed bytes and the standing of the key, or None. At receipt, at a time, `covers` raises `BadSignature` for
+signatures that will not last.
+"""
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -177,90 +153,64 @@ def judge(
     block = blocks[0]
     if block.fault:
         return Verdict("refused", block.fault, block.format)
-    if block.format == "ssh":
-        return _judge_ssh(block, keys, words, namespace or f"pbem@{server}")
-    assert block.format is not None
-    return _judge(block, block.format, keys, words, at)
-
-
-def _judge_ssh(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: str) -> Verdict:
-    assert isinstance(block.armor, str)
     try:
-        signature = ssh.read(block.armor)
+        return _judged(block, keys, words, namespace or f"pbem@{server}", at)
     except BadSignature as error:
-        return Verdict(error.kind, error.reason, "ssh")
-    if signature.namespace != namespace:
-        found = signature.namespace[:64]
-        return Verdict(
-            "refused",
-            Phrase(
-                "The signature was made for {found}, not for {namespace}.", found=ascii(found), namespace=namespace
-            ),
-            "ssh",
-        )
-    name = ssh.fingerprint(signature.publickey)
-    key = next((key for key in keys if key.format == "ssh" and key.fingerprint == name), None)
-    if key is None:
-        return Verdict(
-            "unknown key",
-            Phrase("The signature was made by the key {name}, which is not one of your keys here.", name=name),
-            "ssh",
-        )
-    for message in _candidates(block, words):
-        if ssh.verify(signature, key, message):
-            return _graded(key, key.state, message, block)
-    return Verdict("bad", _diagnosis(block), "ssh")
+        return Verdict(error.kind, error.reason, block.format)
 
 
-def _judge(block: _Block, kind: Format, keys: Sequence[Key], words: Vocabulary, at: datetime | None) -> Verdict:
-    try:
-        signature = _read(kind, block.armor)
-    except BadSignature as error:
-        return Verdict(error.kind, error.reason, kind)
-    named = [key for key in keys if key.format == kind and signature.claims(key)]
+def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: str, at: datetime | None) -> Verdict:
+    """The verdict over one signature; raises `BadSignature`."""
+    signature = _read(block)
+    if isinstance(signature, ssh.Signature) and signature.namespace != namespace:
+        made_for = ascii(signature.namespace[:64])
+        raise BadSignature(
+            Phrase("The signature was made for {found}, not for {namespace}.", found=made_for, namespace=namespace)
+        )
+    named = [key for key in keys if key.format == block.format and signature.claims(key)]
     if not named:
-        reason = Phrase(
+        unknown = Phrase(
             "The signature was made by the key {name}, which is not one of your keys here.", name=signature.issuer
         )
-        return Verdict("unknown key", reason, kind)
+        raise BadSignature(unknown, "unknown key")
     # Of a revoked OpenPGP certificate no signature verifies any more: say so, and not that the text is wrong.
     for key in named:
         if isinstance(signature, openpgp.Signature) and signature.revoked(key):
             return _graded(key, "revoked", b"", block)
+    for message in _messages(block, signature, words):
+        for key in named:
+            found = signature.covers(key, message, at)
+            if found is not None:
+                signed, state = found
+                return _graded(key, key.state if key.state != "pinned" else state, signed, block)
+    raise BadSignature(_diagnosis(block), "bad")
+
+
+def _read(block: _Block) -> _Signature:
+    match block.format, block.armor:
+        case "openpgp", armor:
+            return openpgp.read(armor)
+        case "ed25519", armor:
+            return ed25519.read(armor)
+        case "smime", bytes(armor):
+            return smime.read(armor)
+        case "minisign", str(armor):
+            return minisign.read(armor)
+        case "ssh", str(armor):
+            return ssh.read(armor)
+    raise AssertionError(block.format)
+
+
+def _messages(block: _Block, signature: _Signature, words: Vocabulary) -> Iterable[bytes]:
+    """What the signature may cover: the text that it carries itself, or the readings of the one beside it."""
     content = signature.content if isinstance(signature, smime.Signature) else None
     if block.way == "opaque":
         if content is None:
-            return Verdict("bad", Phrase("The S/MIME letter holds a signature but no text."), kind)
-        messages: list[bytes] = [content]
-    elif content is not None:
-        return Verdict(
-            "refused",
-            Phrase("The S/MIME signature carries its own text beside the one that it is attached to."),
-            kind,
-        )
-    else:
-        messages = list(_candidates(block, words))
-    try:
-        for key in named:
-            for message in messages:
-                found = signature.covers(key, message, at)
-                if found is not None:
-                    signed, state = found
-                    return _graded(key, key.state if key.state != "pinned" else state, signed, block)
-    except BadSignature as error:
-        return Verdict(error.kind, error.reason, kind)
-    return Verdict("bad", _diagnosis(block), kind)
-
-
-def _read(kind: Format, armor: str | bytes) -> _Signature:
-    if kind == "openpgp":
-        return openpgp.read(armor)
-    if kind == "ed25519":
-        return ed25519.read(armor)
-    if kind == "smime":
-        assert isinstance(armor, bytes)
-        return smime.read(armor)
-    return minisign.read(armor if isinstance(armor, str) else armor.decode("utf-8", "replace"))
+            raise BadSignature(Phrase("The S/MIME letter holds a signature but no text."), "bad")
+        return [content]
+    if content is not None:
+        raise BadSignature(Phrase("The S/MIME signature carries its own text beside the one that it is attached to."))
+    return _candidates(block, words)
 
 
 def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
@@ -268,12 +218,8 @@ def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
         entity = block.way in {"entity", "opaque"}
         pasted = "" if entity else _pasted(block, message)
         return Verdict("valid", _signed_by(key.fingerprint), key.format, key.fingerprint, message, entity, pasted)
-    return Verdict(
-        state,
-        Phrase("The key {fingerprint} is {state}.", fingerprint=key.fingerprint, state=STATES[state]),
-        key.format,
-        key.fingerprint,
-    )
+    reason = Phrase("The key {fingerprint} is {state}.", fingerprint=key.fingerprint, state=STATES[state])
+    return Verdict(state, reason, key.format, key.fingerprint)
 
 
 def _pasted(block: _Block, message: bytes) -> str:
@@ -338,7 +284,7 @@ def _candidates(block: _Block, words: Vocabulary) -> Iterator[bytes]:
         yield from dict.fromkeys((lines, text, lines + b"\r\n", bare))
     elif block.way == "clear":
         assert isinstance(text, str)
-        yield from _clear_readings(text, words)
+        yield from _each_once(_clear_readings(text, words))
     else:
         if isinstance(text, bytes):
             yield text
@@ -348,14 +294,11 @@ def _candidates(block: _Block, words: Vocabulary) -> Iterator[bytes]:
 
 def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     """Texts of a clear-signed message: dashes unescaped, no blanks at line ends, CR LF between (RFC 9580 7.1)."""
-    seen = set()
     for reading in readings(re.sub(r"^- ", "", text, flags=re.M), words):
         lines = re.split(rb"\r\n|\n", reading)
         message = b"\r\n".join(line.rstrip(b" \t\r") for line in lines)
-        for data in (message.removesuffix(b"\r\n"), message):
-            if data not in seen:
-                seen.add(data)
-                yield data
+        yield message.removesuffix(b"\r\n")
+        yield message
 
 
 def _blocks(letter: Signable) -> Iterator[_Block]:
@@ -455,14 +398,12 @@ def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | byte
     name = signature.rpartition(".")[0]
     named = [other for other in parts if name and other.filename == name]
     if len(named) != 1:
-        return _Block(
-            kind,
-            fault=Phrase(
-                "{signature} must have exactly one attachment {name} beside it.",
-                signature=ascii(signature),
-                name=ascii(name),
-            ),
+        missing = Phrase(
+            "{signature} must have exactly one attachment {name} beside it.",
+            signature=ascii(signature),
+            name=ascii(name),
         )
+        return _Block(kind, fault=missing)
     return _Block(kind, armor, named[0].content, way="attached")
 
 
@@ -497,9 +438,7 @@ def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
             continue
         region = text[start + len(openpgp.CLEAR) : end]
         _, _, region = region.partition("\n")
-        headers = re.match(r"(?:[A-Za-z]{1,20}:[^\n]*\n)*", region)
-        assert headers is not None
-        region = region[headers.end() :]
+        region = re.sub(r"\A(?:[A-Za-z]{1,20}:[^\n]*\n)*", "", region)
         first, _, rest = region.partition("\n")
         signed = rest if not first.strip() else region
         whole = f"{text[start:end]}{armor}\n"
@@ -552,13 +491,19 @@ def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     with and without the last line end. A repair is safe whatever it does: only the very bytes that the
     player's key signed verify, and commands are read from those bytes alone.
     """
+    return _each_once(
+        repaired.encode("utf-8", "replace")
+        for start in _starts(text, words)
+        for repaired in _repairs(text[start:], words.fields)
+    )
+
+
+def _each_once(texts: Iterable[bytes]) -> Iterator[bytes]:
     seen = set()
-    for start in _starts(text, words):
-        for repaired in _repairs(text[start:], words.fields):
-            data = repaired.encode("utf-8", "replace")
-            if data not in seen:
-                seen.add(data)
-                yield data
+    for text in texts:
+        if text not in seen:
+            seen.add(text)
+            yield text
 
 
 def _starts(text: str, words: Vocabulary) -> Iterator[int]:
@@ -578,11 +523,8 @@ def _repairs(text: str, fields: Collection[str]) -> Iterator[str]:
     yield text
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     yield plain
-    clean = [line.rstrip() for line in _BLANK.sub(" ", plain.translate(_INVISIBLE)).strip("\n").split("\n")]
-    while clean and not clean[0]:
-        del clean[0]
-    while clean and not clean[-1]:
-        del clean[-1]
+    lines = [line.rstrip() for line in _BLANK.sub(" ", plain.translate(_INVISIBLE)).split("\n")]
+    clean = "\n".join(lines).strip("\n").split("\n")
     layouts = [*_layouts(clean, fields), *_flowed(plain)]
     smart = [line.translate(_SMART) for line in clean]
     if smart != clean:

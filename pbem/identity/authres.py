@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pbem.structured_header import without_comments
 
 if TYPE_CHECKING:
-    from pbem.identity.dkim import Received
+    from pbem.mail.message import Letter
 
 __all__ = ["is_unclear", "passed", "sent_from"]
 
@@ -33,18 +33,18 @@ _SENT = ("spf", ("smtp", "mailfrom"))
 """The methods that we ask about, each with the property that names a domain."""
 
 
-def passed(letter: Received, authserv_id: str) -> tuple[str, list[str]] | None:
+def passed(letter: Letter, authserv_id: str) -> tuple[str, list[str]] | None:
     """The header of the server `authserv_id` that mentions DKIM, and the domains whose signatures it found good."""
     return _passed(letter, authserv_id, *_SIGNED)
 
 
-def sent_from(letter: Received, authserv_id: str) -> list[str]:
+def sent_from(letter: Letter, authserv_id: str) -> list[str]:
     """The domains of the return path for which the server `authserv_id` found the client entitled (SPF, RFC 7208)."""
     _, named = _passed(letter, authserv_id, *_SENT) or ("", [])
     return [name.rpartition("@")[2] for name in named]
 
 
-def _passed(letter: Received, authserv_id: str, method: str, of: tuple[str, str]) -> tuple[str, list[str]] | None:
+def _passed(letter: Letter, authserv_id: str, method: str, of: tuple[str, str]) -> tuple[str, list[str]] | None:
     """The topmost header of our server that mentions a method, and the property `of` each result that is a pass."""
     if not authserv_id:
         return None
@@ -58,7 +58,7 @@ def _passed(letter: Received, authserv_id: str, method: str, of: tuple[str, str]
     return None
 
 
-def is_unclear(letter: Received, authserv_id: str) -> bool:
+def is_unclear(letter: Letter, authserv_id: str) -> bool:
     """Return whether the server `authserv_id` may have missed, and so not removed, a header that we would read.
 
     Such a header has blanks before its colon (RFC 5322 4.5), follows a bare LF among lines that end in CR LF, or is

@@ -12,24 +12,26 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from pbem.identity import ed25519_points
-from pbem.identity.verdict import Verdict
+from pbem.identity.verdict import BadSignature, Verdict
 from pbem.phrase import Phrase
 from pbem.structured_header import is_repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
     import dkim
 
-__all__ = ["Received", "Signature", "signatures", "verify"]
+    from pbem.mail.message import Letter
+
+__all__ = ["Signature", "signatures", "verify"]
 
 SIGNATURES = 10  # how many DKIM-Signature headers of a letter are looked at
 HEADER = 3000  # octets of one; dkimpy takes them apart with expressions that are not linear
@@ -44,36 +46,7 @@ SELECTOR = re.compile(
 )
 ALGORITHMS = {b"rsa-sha256": b"rsa", b"ed25519-sha256": b"ed25519"}
 
-_MANDATORY = (b"v", b"a", b"b", b"bh", b"d", b"h", b"s")
 _NUMBER = re.compile(rb"[0-9]{1,12}")
-
-
-class Headed(Protocol):
-    """The outermost entity of a letter."""
-
-    @property
-    def headers(self) -> Sequence[tuple[str, str]]:
-        """Name in lower case and unfolded value of each header, in their order."""
-
-    @property
-    def body(self) -> bytes:
-        """What follows the headers."""
-
-
-class Received(Protocol):
-    """What this module needs of a letter."""
-
-    @property
-    def raw(self) -> bytes:
-        """The very bytes received."""
-
-    @property
-    def root(self) -> Headed:
-        """The whole letter as the outermost entity."""
-
-    @property
-    def sender(self) -> str | None:
-        """The one address of the one From without defect, if there is one."""
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -99,15 +72,7 @@ class Signature(msgspec.Struct, frozen=True):
         return int(self.tags[b"x"]) if b"x" in self.tags else None
 
 
-class _Unfit(Exception):
-    """A signature that does not count, as a verdict."""
-
-    def __init__(self, verdict: Verdict) -> None:
-        super().__init__(verdict.reason)
-        self.verdict = verdict
-
-
-def signatures(letter: Received) -> tuple[list[Signature], Verdict]:
+def signatures(letter: Letter) -> tuple[list[Signature], Verdict]:
     """The signatures of a letter that may count, before any key is known, and the verdict if none does."""
     if letter.sender is None:
         return [], Verdict("refused", Phrase("The letter does not have exactly one From with one address."), "dkim")
@@ -119,20 +84,20 @@ def signatures(letter: Received) -> tuple[list[Signature], Verdict]:
     try:
         # Of the text its first octet shows already whether it begins in the same place.
         message = _message(letter, start + 1)
-    except _Unfit as unfit:
-        return [], unfit.verdict
+    except BadSignature as unfit:
+        return [], Verdict(unfit.kind, unfit.reason, "dkim")
     headers = [value for name, value in message.headers if name.lower() == b"dkim-signature"]
     for index, value in enumerate(headers[:SIGNATURES]):
         try:
             found.append(_signature(index, value, letter.sender))
-        except _Unfit as unfit:
+        except BadSignature as unfit:
             # Of several, the one that stands closest to counting says most: others are of lists and forwarders.
-            if verdict.kind == "none" or unfit.verdict.kind != "none":
-                verdict = unfit.verdict
+            if verdict.kind == "none" or unfit.kind != "none":
+                verdict = Verdict(unfit.kind, unfit.reason, "dkim")
     return found, verdict
 
 
-def verify(letter: Received, signature: Signature, record: str | None, at: datetime) -> Verdict:
+def verify(letter: Letter, signature: Signature, record: str | None, at: datetime) -> Verdict:
     """Verify one signature of a letter; never raises.
 
     `record` is the TXT record of its key, "" if the DNS has none, None if the DNS could not be asked. `at` is when
@@ -142,45 +107,44 @@ def verify(letter: Received, signature: Signature, record: str | None, at: datet
 
     try:
         _timely(signature, at)
-        kind, key, bits = _key(signature, record)
-        held = _held(letter, signature, kind, key, bits)
-    except _Unfit as unfit:
-        return unfit.verdict
+        _check(letter, signature, _key(signature, record))
+    except BadSignature as error:
+        unfit = error
     except dkim.ValidationError as error:
-        if "body hash" in str(error):
-            return _bad(signature, Phrase("the text was changed on its way"))
-        return _bad(signature, Phrase("it is malformed"))
+        changed = "body hash" in str(error)
+        unfit = _bad(signature, Phrase("the text was changed on its way") if changed else _MALFORMED)
     except Exception:  # dkimpy raises of many kinds on hostile headers, and all mean the same here
-        return _bad(signature, Phrase("it cannot be read"))
-    if not held:
-        return _bad(signature, Phrase("a signed header was changed on its way, or another key made it"))
-    reason = Phrase(
-        "{domain} vouches for this letter, with the key {name}.", domain=signature.domain, name=signature.name
-    )
-    return Verdict("valid", reason, "dkim", f"dkim:{signature.name}", letter.raw, entity=True)
+        unfit = _bad(signature, Phrase("it cannot be read"))
+    else:
+        reason = Phrase(
+            "{domain} vouches for this letter, with the key {name}.", domain=signature.domain, name=signature.name
+        )
+        return Verdict("valid", reason, "dkim", f"dkim:{signature.name}", letter.raw, entity=True)
+    return Verdict(unfit.kind, unfit.reason, "dkim")
 
 
+_MALFORMED = Phrase("it is malformed")
 _NONE = Phrase(
     "The letter has no DKIM signature of your mail provider for the address it comes from. Most providers make one by"
     " themselves when you send with their own programs or servers."
 )
 
 
-def _message(letter: Received, most: int | None = None) -> dkim.DKIM:
+def _message(letter: Letter, most: int | None = None) -> dkim.DKIM:
     """Dkimpy's reading of a letter's first octets, if ours is the same: what is verified must be what is read."""
     import dkim
 
-    refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
+    refused = BadSignature(Phrase("The headers of the letter are malformed."))
     if is_repeated(letter.root.headers):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
-        raise _Unfit(refused)
+        raise refused
     try:
         message = dkim.DKIM(letter.raw[:most])
     except (dkim.DKIMException, IndexError) as error:
-        raise _Unfit(refused) from error
+        raise refused from error
     start = len(letter.raw) - len(letter.root.body)
     body = re.sub(rb"\r?\n", b"\r\n", letter.raw[start:most])
     if message.body != body or len(message.headers) != len(letter.root.headers):
-        raise _Unfit(refused)
+        raise refused
     return message
 
 
@@ -188,9 +152,9 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
     import dkim
     from dkim.util import InvalidTagValueList, parse_tag_value
 
-    malformed = Verdict("bad", Phrase("The letter's DKIM signature is malformed."), "dkim")
+    malformed = BadSignature(Phrase("The letter's DKIM signature is malformed."), "bad")
     if len(value) > HEADER:
-        raise _Unfit(malformed)
+        raise malformed
     try:
         tags = parse_tag_value(value)
         # dkimpy would hold the times against the clock of this machine; see `_timely`.
@@ -199,28 +163,28 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
         mark = hashlib.sha256(_octets(tags)).hexdigest()
     except (dkim.DKIMException, InvalidTagValueList, IndexError, UnicodeDecodeError, binascii.Error) as error:
         if "unknown signature algorithm" in str(error):
-            raise _Unfit(_weak()) from error
-        raise _Unfit(malformed) from error
+            raise _weak() from error
+        raise malformed from error
     author = sender.rpartition("@")[2].lower()
     if not DOMAIN.fullmatch(domain) or not SELECTOR.fullmatch(selector):
-        raise _Unfit(malformed)
+        raise malformed
     if author != domain and not author.endswith(f".{domain}"):
         other = Phrase(
             "The letter is signed (DKIM) by {domain}, not by {author}, the domain in From.",
             domain=domain,
             author=author,
         )
-        raise _Unfit(Verdict("none", other, "dkim"))
+        raise BadSignature(other, "none")
     if tags[b"a"] not in ALGORITHMS:
-        raise _Unfit(_weak())
+        raise _weak()
     if b"l" in tags:
         partly = Phrase(
             "The letter's DKIM signature covers only the beginning of the text (`l=`); that is not accepted."
         )
-        raise _Unfit(Verdict("refused", partly, "dkim"))
+        raise BadSignature(partly)
     headers = tuple(name.strip().lower() for name in tags[b"h"].split(b":"))
     if b"from" not in headers:
-        raise _Unfit(Verdict("refused", Phrase("The letter's DKIM signature does not cover From."), "dkim"))
+        raise BadSignature(Phrase("The letter's DKIM signature does not cover From."))
     return Signature(index, domain, selector, tags, headers, mark)
 
 
@@ -228,10 +192,8 @@ def _octets(tags: Mapping[bytes, bytes]) -> bytes:
     return base64.b64decode(re.sub(rb"\s", b"", tags[b"b"]))
 
 
-def _weak() -> Verdict:
-    return Verdict(
-        "refused", Phrase("The letter's DKIM signature is made with an algorithm that is not accepted."), "dkim"
-    )
+def _weak() -> BadSignature:
+    return BadSignature(Phrase("The letter's DKIM signature is made with an algorithm that is not accepted."))
 
 
 def _timely(signature: Signature, at: datetime) -> None:
@@ -240,20 +202,18 @@ def _timely(signature: Signature, at: datetime) -> None:
     for tag in (b"t", b"x"):
         value = signature.tags.get(tag)
         if value is not None and not _NUMBER.fullmatch(value):
-            raise _Unfit(_bad(signature, Phrase("it is malformed")))
+            raise _bad(signature, _MALFORMED)
         times[tag] = None if value is None else int(value)
     made, ends = times[b"t"], times[b"x"]
     now = at.timestamp()
     if ends is not None and (now > ends or (made is not None and ends < made)):
-        raise _Unfit(
-            Verdict("expired", Phrase("The DKIM signature of {domain} had expired.", domain=signature.domain), "dkim")
-        )
+        raise BadSignature(Phrase("The DKIM signature of {domain} had expired.", domain=signature.domain), "expired")
     if made is not None and made > now + SLOP:
-        raise _Unfit(_bad(signature, Phrase("it is dated in the future")))
+        raise _bad(signature, Phrase("it is dated in the future"))
 
 
-def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers | _Ed25519, int]:
-    """The kind, the key and its size, from a key record (RFC 6376 3.6.1)."""
+def _key(signature: Signature, record: str | None) -> _RsaNumbers | _Ed25519:
+    """The key in a key record (RFC 6376 3.6.1)."""
     from dkim.util import InvalidTagValueList, parse_tag_value
 
     if record is None:
@@ -262,14 +222,10 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers |
             domain=signature.domain,
             name=signature.name,
         )
-        raise _Unfit(Verdict("unknown key", silent, "dkim"))
+        raise BadSignature(silent, "unknown key")
     if not record:
-        raise _Unfit(
-            Verdict("unknown key", Phrase("There is no DKIM key {name} in the DNS.", name=signature.name), "dkim")
-        )
-    unfit = _Unfit(
-        Verdict("refused", Phrase("The DKIM key {name} is not of an accepted kind.", name=signature.name), "dkim")
-    )
+        raise BadSignature(Phrase("There is no DKIM key {name} in the DNS.", name=signature.name), "unknown key")
+    unfit = BadSignature(Phrase("The DKIM key {name} is not of an accepted kind.", name=signature.name))
     if len(record) > RECORD or not (record.isascii() and record.isprintable()):
         raise unfit
     try:
@@ -278,7 +234,7 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers |
     except (InvalidTagValueList, KeyError, binascii.Error) as error:
         raise unfit from error
     if not public:
-        raise _Unfit(Verdict("revoked", Phrase("The DKIM key {name} is revoked.", name=signature.name), "dkim"))
+        raise BadSignature(Phrase("The DKIM key {name} is revoked.", name=signature.name), "revoked")
     kind = tags.get(b"k", b"rsa")
     if (
         tags.get(b"v", b"DKIM1") != b"DKIM1"
@@ -294,37 +250,36 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers |
             "{domain} says that it is only testing DKIM (`t=y`), so its signature does not count.",
             domain=signature.domain,
         )
-        raise _Unfit(Verdict("refused", tested, "dkim"))
+        raise BadSignature(tested)
     identity = signature.tags.get(b"i", b"@" + signature.domain.encode()).decode("ascii", "replace")
     if b"s" in flags and identity.rpartition("@")[2].lower() != signature.domain:
         raise unfit
-    return (kind, *_public(kind, public, signature))
+    return _public(kind, public, signature.name)
 
 
-def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[_RsaNumbers | _Ed25519, int]:
+def _public(kind: bytes, public: bytes, name: str) -> _RsaNumbers | _Ed25519:
+    malformed = BadSignature(Phrase("The DKIM key {name} is malformed.", name=name))
     if kind == b"ed25519":
         if not ed25519_points.is_sound(public):
-            raise _Unfit(Verdict("refused", Phrase("The DKIM key {name} is malformed.", name=signature.name), "dkim"))
-        return _Ed25519(public), 256
+            raise malformed
+        return _Ed25519(public)
     try:
         key = load_der_public_key(public)
     except ValueError as error:
-        raise _Unfit(
-            Verdict("refused", Phrase("The DKIM key {name} is malformed or too short.", name=signature.name), "dkim")
-        ) from error
-    if not isinstance(key, RSAPublicKey) or key.key_size not in RSA_BITS:
-        unfit = Phrase("The DKIM key {name} is not accepted: RSA keys need 1024 bits or more.", name=signature.name)
-        if isinstance(key, RSAPublicKey):
-            unfit = Phrase(
-                "The DKIM key {name} of {bits} bits is not accepted: RSA keys need 1024 bits or more.",
-                name=signature.name,
-                bits=key.key_size,
-            )
-        raise _Unfit(Verdict("refused", unfit, "dkim"))
+        raise BadSignature(Phrase("The DKIM key {name} is malformed or too short.", name=name)) from error
+    if not isinstance(key, RSAPublicKey):
+        raise BadSignature(Phrase("The DKIM key {name} is not accepted: RSA keys need 1024 bits or more.", name=name))
+    if key.key_size not in RSA_BITS:
+        short = Phrase(
+            "The DKIM key {name} of {bits} bits is not accepted: RSA keys need 1024 bits or more.",
+            name=name,
+            bits=key.key_size,
+        )
+        raise BadSignature(short)
     numbers = key.public_numbers()
     if numbers.e.bit_length() > 64:  # nobody has such a key, and it would take long
-        raise _Unfit(Verdict("refused", Phrase("The DKIM key {name} is malformed.", name=signature.name), "dkim"))
-    return {"modulus": numbers.n, "publicExponent": numbers.e}, key.key_size
+        raise malformed
+    return {"modulus": numbers.n, "publicExponent": numbers.e}
 
 
 _RsaNumbers = dict[str, int]
@@ -342,27 +297,27 @@ class _Ed25519:
         self.held = ed25519_points.holds(self._key, signature, message)
 
 
-def _held(letter: Received, signature: Signature, kind: bytes, key: _RsaNumbers | _Ed25519, bits: int) -> bool:
+def _check(letter: Letter, signature: Signature, key: _RsaNumbers | _Ed25519) -> None:
+    """Verify a signature by its key; raises `BadSignature`, and whatever dkimpy raises."""
+    bits = 256 if isinstance(key, _Ed25519) else key["modulus"].bit_length()
     if max(map(len, re.findall(rb"[ \t]+", letter.root.body)), default=0) > BLANKS:
-        raise _Unfit(_bad(signature, Phrase("the text has lines of hundreds of blanks")))
+        raise _bad(signature, Phrase("the text has lines of hundreds of blanks"))
     octets = _octets(signature.tags)
     if isinstance(key, dict) and (len(octets) != (bits + 7) // 8 or int.from_bytes(octets) >= key["modulus"]):
         # RFC 8017 8.2.2 and 5.2.2; dkimpy takes the same signature in other writings, too.
-        raise _Unfit(_bad(signature, Phrase("it is malformed")))
+        raise _bad(signature, _MALFORMED)
     message = _message(letter)
-    message.pk, message.keysize, message.ktag = key, bits, kind
+    message.pk, message.keysize, message.ktag = key, bits, ALGORITHMS[signature.tags[b"a"]]
     headers = [(name, value) for name, value in message.headers if name.lower() == b"dkim-signature"]
     header = headers[signature.index]
     held = message.verify_sig_process(dict(signature.tags), list(signature.headers), header, None)
-    return bool(held) and (not isinstance(key, _Ed25519) or key.held)
+    if not held or (isinstance(key, _Ed25519) and not key.held):
+        raise _bad(signature, Phrase("a signed header was changed on its way, or another key made it"))
 
 
-def _bad(signature: Signature, why: Phrase) -> Verdict:
-    return Verdict(
-        "bad",
-        Phrase("The DKIM signature of {domain} does not hold: {why}.", domain=signature.domain, why=why),
-        "dkim",
-    )
+def _bad(signature: Signature, why: Phrase) -> BadSignature:
+    reason = Phrase("The DKIM signature of {domain} does not hold: {why}.", domain=signature.domain, why=why)
+    return BadSignature(reason, "bad")
 
 
 def _words(value: bytes) -> set[bytes]:

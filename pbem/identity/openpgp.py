@@ -279,8 +279,6 @@ def read(data: bytes | str) -> Signature:
         sig = _sequoia(lambda: pysequoia.Sig.from_bytes(raw))
         return _checked(sig, SignatureBody.read(found[0][1]))
     except (_FailedError, IndexError, ValueError) as error:
-        if isinstance(error, BadSignature):
-            raise
         raise _damaged() from error
 
 

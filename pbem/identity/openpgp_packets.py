@@ -15,15 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "DSA",
-    "ELGAMAL",
-    "RSA",
-    "PublicKey",
-    "SignatureBody",
-    "Tag",
-    "packets",
-]
+__all__ = ["DSA", "ELGAMAL", "RSA", "PublicKey", "SignatureBody", "Tag", "packets"]
 
 
 class Tag(IntEnum):
@@ -52,7 +44,7 @@ def packets(data: bytes) -> Iterator[tuple[int, bytes]]:
         if not first & 0x80:
             raise ValueError("no packet")
         if first & 0x40:
-            tag, (size, start) = first & 0x3F, _length(data, at + 1)
+            tag, (size, start) = first & 0x3F, _length(data, at + 1, 224)
         else:
             tag, width = first >> 2 & 0x0F, (1, 2, 4, 0)[first & 3]
             if not width:
@@ -65,11 +57,12 @@ def packets(data: bytes) -> Iterator[tuple[int, bytes]]:
         at = start + size
 
 
-def _length(data: bytes, at: int) -> tuple[int, int]:
+def _length(data: bytes, at: int, partial: int = 255) -> tuple[int, int]:
+    """A length, and where what has it begins; from `partial` on, the first octet stands for a part's alone."""
     first = data[at] if at < len(data) else 255
     if first < 192:
         return first, at + 1
-    if first < 224:
+    if first < partial:
         return (first - 192 << 8) + int.from_bytes(data[at + 1 : at + 2], "big") + 192, at + 2
     if first < 255:
         raise ValueError("partial length")
@@ -116,18 +109,15 @@ class PublicKey(msgspec.Struct, frozen=True):
         return cls(version, algorithm, point=body[at : at + 32] if algorithm == _ED25519 else None)
 
 
-class _Subpacket(msgspec.Struct, frozen=True):
-    """One statement that a signature makes beside the text."""
-
-    type: int
-    critical: bool
-    body: bytes
-
-
 class SignatureBody(msgspec.Struct, frozen=True):
     """What a signature packet says about itself."""
 
-    said: tuple[_Subpacket, ...]
+    created: datetime
+    """The time at which it says it was made; the latest if it names several."""
+    expires: bool
+    """Whether it says that it will expire."""
+    demands: bool
+    """Whether it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
     ed25519: bytes | None
     """R and S, where it was made by an Ed25519 key."""
 
@@ -137,7 +127,7 @@ class SignatureBody(msgspec.Struct, frozen=True):
         if len(body) < 4:
             raise ValueError("cut off")
         width = 4 if body[0] == 6 else 2
-        said: list[_Subpacket] = []
+        said: list[tuple[int, bool, bytes]] = []
         at = 4
         for _ in ("hashed", "unhashed"):
             end = at + width + int.from_bytes(body[at : at + width], "big")
@@ -148,45 +138,24 @@ class SignatureBody(msgspec.Struct, frozen=True):
         at += 2  # of the digest
         if body[0] == 6:
             at += 1 + body[at]  # salt
-        return cls(tuple(said), _points(body, body[2], at))
-
-    @property
-    def created(self) -> datetime:
-        """The time at which it says it was made; the latest if it names several."""
-        return datetime.fromtimestamp(self._seconds(_CREATED), UTC)
-
-    @property
-    def expires(self) -> bool:
-        """Whether it says that it will expire."""
-        return self._seconds(_EXPIRES) > 0
-
-    @property
-    def demands(self) -> bool:
-        """Whether it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
-        return any(one.critical and one.type not in _PLAIN for one in self.said)
-
-    def _seconds(self, kind: int) -> int:
-        return max((int.from_bytes(one.body[:4], "big") for one in self.said if one.type == kind), default=0)
+        latest = {_CREATED: 0, _EXPIRES: 0}
+        for kind, _, what in said:
+            if kind in latest:
+                latest[kind] = max(latest[kind], int.from_bytes(what[:4], "big"))
+        demands = any(is_critical and kind not in _PLAIN for kind, is_critical, _ in said)
+        created = datetime.fromtimestamp(latest[_CREATED], UTC)
+        return cls(created, latest[_EXPIRES] > 0, demands, _points(body, body[2], at))
 
 
-def _subpackets(area: bytes) -> Iterator[_Subpacket]:
+def _subpackets(area: bytes) -> Iterator[tuple[int, bool, bytes]]:
+    """What a signature says beside the text: the kind of each, whether it is critical, and its body."""
     at = 0
     while at < len(area):
-        size, start = _sub_length(area, at)
+        size, start = _length(area, at)  # never a partial one (RFC 9580 5.2.3.7)
         if not size or start + size > len(area):
             raise ValueError("cut off")
-        yield _Subpacket(area[start] & 0x7F, bool(area[start] & 0x80), area[start + 1 : start + size])
+        yield (area[start] & 0x7F, bool(area[start] & 0x80), area[start + 1 : start + size])
         at = start + size
-
-
-def _sub_length(area: bytes, at: int) -> tuple[int, int]:
-    """A length as in packets, without partial lengths (RFC 9580 5.2.3.7)."""
-    first = area[at]
-    if first < 192:
-        return first, at + 1
-    if first < 255:
-        return (first - 192 << 8) + int.from_bytes(area[at + 1 : at + 2], "big") + 192, at + 2
-    return int.from_bytes(area[at + 1 : at + 5], "big"), at + 5
 
 
 def _points(body: bytes, algorithm: int, at: int) -> bytes | None:

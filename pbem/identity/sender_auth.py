@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from pbem.identity.dkim import Received, Signature
+    from pbem.identity.dkim import Signature
+    from pbem.mail.message import Letter
 
 __all__ = ["Voucher", "vouch"]
 
@@ -52,7 +53,7 @@ _WANTING = frozenset({"bad", "revoked", "expired"})
 
 
 def vouch(
-    letter: Received, records: Mapping[str, str | None], authserv_id: str, at: datetime, *, strictly: bool = False
+    letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime, *, strictly: bool = False
 ) -> Voucher:
     """Say who vouches for From; never raises.
 

@@ -42,6 +42,7 @@ _DIGESTS: dict[str, hashes.HashAlgorithm] = {
 }
 _LABEL, _POLICY = "1.2.840.113549.1.9.16.2.2", "1.2.840.113549.1.9.16.2.15"
 """Attributes by which a signer says who may use a signature, or how to judge it (RFC 2634 3, RFC 5126 5.8)."""
+_DAMAGED = Phrase("The S/MIME signature is damaged.")
 # What asn1crypto may raise on hostile bytes.
 _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
@@ -68,7 +69,8 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     try:
         certificate = x509.load_der_x509_certificate(octets)
         public = certificate.public_key()
-        usage = _usage(certificate)
+        usages = (one.value for one in certificate.extensions if isinstance(one.value, x509.KeyUsage))
+        usage = next(usages, None)
         comment = certificate.subject.rfc4514_string()[:80]
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise damaged from error
@@ -77,8 +79,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         _check_certificate(certificate, octets, at)
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise BadKey(Phrase("This certificate is not meant for signatures."))
-    digest = hashlib.sha256(octets).hexdigest().upper()
-    fingerprint = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
+    fingerprint = hashlib.sha256(octets).digest().hex(":").upper()
     pem = certificate.public_bytes(Encoding.PEM).decode()
     return Key("smime", fingerprint, pem, comment, _standing(certificate, at))
 
@@ -94,15 +95,6 @@ def _check_certificate(certificate: x509.Certificate, octets: bytes, at: datetim
     # RFC 5280 4.2: who does not know a critical extension must refuse the certificate.
     if any(one.critical and isinstance(one.value, x509.UnrecognizedExtension) for one in certificate.extensions):
         raise BadKey(Phrase("This certificate has an unknown condition (a critical extension)."))
-
-
-def _usage(certificate: x509.Certificate) -> x509.KeyUsage | None:
-    from cryptography import x509
-
-    try:
-        return certificate.extensions.get_extension_for_class(x509.KeyUsage).value
-    except x509.ExtensionNotFound:
-        return None
 
 
 def _check_key(public: object) -> None:
@@ -134,13 +126,11 @@ class Signature(msgspec.Struct, frozen=True):
     """The content that it carries; None when it is detached."""
     issuer: str
     """For the player: how the signer's certificate is named."""
-    sid: cms.SignerIdentifier
+    signer: cms.SignerInfo
     digest: str
     message_digest: bytes
-    attributes: cms.CMSAttributes
-    signed_attributes: bytes
-    """The same, as octets."""
-    algorithm: algos.SignedDigestAlgorithm
+    signed: bytes
+    """What is signed: the attributes, as octets."""
     signature: bytes
 
     def claims(self, key: Key) -> bool:
@@ -149,11 +139,12 @@ class Signature(msgspec.Struct, frozen=True):
 
         try:
             certificate = asn1.Certificate.load(_certificate(key).public_bytes(Encoding.DER))
-            if self.sid.name == "subject_key_identifier":
-                return bool(certificate.key_identifier == self.sid.chosen.native)
+            sid = self.signer["sid"]
+            if sid.name == "subject_key_identifier":
+                return bool(certificate.key_identifier == sid.chosen.native)
             return bool(
-                certificate.serial_number == self.sid.chosen["serial_number"].native
-                and certificate.issuer.dump() == self.sid.chosen["issuer"].dump()
+                certificate.serial_number == sid.chosen["serial_number"].native
+                and certificate.issuer.dump() == sid.chosen["issuer"].dump()
             )
         except _BROKEN:
             return False
@@ -171,12 +162,12 @@ class Signature(msgspec.Struct, frozen=True):
             try:
                 self._lasts(at)
             except _BROKEN as error:
-                raise _refusal(error) from error
+                raise BadSignature(_DAMAGED, "bad") from error
         return message, _standing(certificate, at)
 
     def _lasts(self, at: datetime) -> None:
         """Refuse at receipt what might be judged differently another day, or elsewhere; raises `BadSignature`."""
-        for attribute in self.attributes:
+        for attribute in self.signer["signed_attrs"]:
             kind, values = attribute["type"], attribute["values"]
             if kind.dotted in {_LABEL, _POLICY}:
                 raise BadSignature(DEMANDS)
@@ -189,8 +180,8 @@ class Signature(msgspec.Struct, frozen=True):
 
     def _verify(self, public: object) -> None:
         """Verify the signature over the signed attributes; raises InvalidSignature, or ValueError."""
-        name = self.algorithm["algorithm"].native
-        data = self.signed_attributes
+        algorithm, data = self.signer["signature_algorithm"], self.signed
+        name = algorithm["algorithm"].native
         if isinstance(public, ed25519.Ed25519PublicKey):
             if name != "ed25519" or not holds(public.public_bytes_raw(), self.signature, data):
                 raise InvalidSignature
@@ -200,7 +191,7 @@ class Signature(msgspec.Struct, frozen=True):
             public.verify(self.signature, data, ec.ECDSA(_DIGESTS[name.removesuffix("_ecdsa")]))
         elif isinstance(public, rsa.RSAPublicKey):
             if name == "rsassa_pss":
-                method, digest = _pss(self.algorithm["parameters"])
+                method, digest = _pss(algorithm["parameters"])
                 public.verify(self.signature, data, method, digest)
             elif name == "rsassa_pkcs1v15":
                 public.verify(self.signature, data, padding.PKCS1v15(), _DIGESTS[self.digest])
@@ -237,14 +228,7 @@ def read(data: bytes) -> Signature:
             )
         return _taken_apart(info["content"])
     except _BROKEN as error:
-        raise _refusal(error) from error
-
-
-def _refusal(error: Exception) -> BadSignature:
-    """A deliberate refusal, or else the damage that asn1crypto found."""
-    return (
-        error if isinstance(error, BadSignature) else BadSignature(Phrase("The S/MIME signature is damaged."), "bad")
-    )
+        raise BadSignature(_DAMAGED, "bad") from error
 
 
 def _taken_apart(signed: cms.SignedData) -> Signature:
@@ -275,15 +259,7 @@ def _taken_apart(signed: cms.SignedData) -> Signature:
         sid.chosen["issuer"].human_friendly if sid.name == "issuer_and_serial_number" else sid.chosen.native.hex()
     )
     return Signature(
-        content,
-        issuer[:100],
-        sid,
-        digest,
-        values["message_digest"].native,
-        signer["signed_attrs"],
-        attributes,
-        signer["signature_algorithm"],
-        signer["signature"].native,
+        content, issuer[:100], signer, digest, values["message_digest"].native, attributes, signer["signature"].native
     )
 
 

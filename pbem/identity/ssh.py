@@ -11,9 +11,8 @@ import base64
 import binascii
 import hashlib
 import re
-import struct
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -30,8 +29,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
-from pbem.identity.verdict import BadKey, BadSignature, Key
+from pbem.identity.verdict import BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 __all__ = [
     "BEGIN",
@@ -55,7 +57,7 @@ PrivateKey = ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey | rsa.RSAPri
 PublicKey = ed25519.Ed25519PublicKey | ec.EllipticCurvePublicKey | rsa.RSAPublicKey
 
 _MAGIC = b"SSHSIG"
-_VERSION = 1
+_VERSION = b"\0\0\0\1"
 _WIDTH = 70  # characters a line, as ssh-keygen makes its armor
 
 # Algorithms of the signature that each type of key may make. `ssh-rsa` as an algorithm is SHA-1: not here.
@@ -85,9 +87,21 @@ class Signature(msgspec.Struct, frozen=True):
     algorithm: str
     signature: bytes
 
+    @property
+    def issuer(self) -> str:
+        """The fingerprint of the key that made it."""
+        return fingerprint(self.publickey)
 
-class _DamagedError(ValueError):
-    """The blob ends before what its lengths promise."""
+    def claims(self, key: Key) -> bool:
+        """Whether the signature names this key."""
+        return key.fingerprint == self.issuer
+
+    def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:
+        """The signed bytes; None when the signature does not hold."""
+        return (message, "pinned") if verify(self, key, message) else None
+
+
+_DAMAGED = Phrase("This public key is damaged: send the line of your .pub file whole.")
 
 
 def _string(data: bytes) -> bytes:
@@ -95,21 +109,16 @@ def _string(data: bytes) -> bytes:
 
 
 def _take(data: bytes) -> tuple[bytes, bytes]:
-    """Split an RFC 4251 string off the front."""
-    if len(data) < 4:
-        raise _DamagedError
+    """Split an RFC 4251 string off the front; raises ValueError, as all that takes a blob apart."""
     end = 4 + int.from_bytes(data[:4], "big")
     if len(data) < end:
-        raise _DamagedError
+        raise ValueError("cut off")
     return data[4:end], data[end:]
 
 
 def _take_name(data: bytes) -> tuple[str, bytes]:
     name, rest = _take(data)
-    try:
-        return name.decode("ascii"), rest
-    except UnicodeDecodeError as error:
-        raise _DamagedError from error
+    return name.decode("ascii"), rest
 
 
 def _take_mpint(data: bytes) -> tuple[int, bytes]:
@@ -117,7 +126,7 @@ def _take_mpint(data: bytes) -> tuple[int, bytes]:
     raw, rest = _take(data)
     shortest = raw and not raw[0] & 0x80 and (raw[0] or raw[1:2] >= b"\x80")
     if not shortest:
-        raise _DamagedError
+        raise ValueError("no shortest form")
     return int.from_bytes(raw, "big"), rest
 
 
@@ -137,9 +146,12 @@ def parse(line: str) -> Key:
         raise BadKey(Phrase("A public key is one line: its type, the key itself, a comment."))
     kind, text = words[:2]
     _check_type(kind)
-    blob = _decode(text)
-    if blob is None or blob[:4] + blob[4 : 4 + len(kind)] != _string(kind.encode()):
-        raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole."))
+    try:
+        blob = binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as error:
+        raise BadKey(_DAMAGED) from error
+    if not blob.startswith(_string(kind.encode())):
+        raise BadKey(_DAMAGED)
     _public(blob, kind)
     comment = re.sub(r"[^\x20-\x7e]", "", words[2]).strip()[:64] if len(words) > 2 else ""
     return Key("ssh", fingerprint(blob), f"{kind} {text}", comment)
@@ -157,13 +169,6 @@ def _check_type(kind: str) -> None:
         raise BadKey(Phrase("A public key line begins with its type, one of {known}.", known=known))
 
 
-def _decode(text: str) -> bytes | None:
-    try:
-        return binascii.a2b_base64(text, strict_mode=True)
-    except (binascii.Error, ValueError):
-        return None
-
-
 @lru_cache(maxsize=256)  # a player's every letter asks for the same one
 def _public(blob: bytes, kind: str) -> PublicKey:
     """Load a key blob; only the one canonical encoding of a key is accepted, so that its hash names it."""
@@ -172,9 +177,9 @@ def _public(blob: bytes, kind: str) -> PublicKey:
         key = load_ssh_public_key(line)
         again = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole.")) from error
+        raise BadKey(_DAMAGED) from error
     if again != line or not isinstance(key, PublicKey):
-        raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole."))
+        raise BadKey(_DAMAGED)
     if isinstance(key, ed25519.Ed25519PublicKey) and not is_sound(key.public_bytes_raw()):
         raise BadKey(WEAK)
     if isinstance(key, rsa.RSAPublicKey):
@@ -187,27 +192,21 @@ def read(armor: str) -> Signature:
 
     Raises BadSignature, of kind "bad" if it is damaged and "refused" if its kind is never accepted.
     """
+    body = armor.strip()
     try:
-        return _taken_apart(_blob(armor.strip()))
-    except _DamagedError as error:
+        if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
+            raise ValueError("no armor")
+        return _taken_apart(binascii.a2b_base64("".join(body[len(BEGIN) : -len(END)].split()), strict_mode=True))
+    except ValueError as error:
         damaged = Phrase("The SSH signature is damaged: paste it whole, with its first and last line.")
         raise BadSignature(damaged, "bad") from error
 
 
-def _blob(body: str) -> bytes:
-    if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
-        raise _DamagedError
-    blob = _decode("".join(body[len(BEGIN) : -len(END)].split()))
-    if blob is None:
-        raise _DamagedError
-    return blob
-
-
 def _taken_apart(blob: bytes) -> Signature:
-    head = len(_MAGIC) + 4
+    head = len(_MAGIC) + len(_VERSION)
     if blob[: len(_MAGIC)] != _MAGIC or len(blob) < head:
-        raise _DamagedError
-    if int.from_bytes(blob[len(_MAGIC) : head], "big") != _VERSION:
+        raise ValueError("no signature")
+    if blob[len(_MAGIC) : head] != _VERSION:
         raise BadSignature(Phrase("This version of SSH signatures is not supported."))
     publickey, rest = _take(blob[head:])
     namespace, rest = _take_name(rest)
@@ -219,7 +218,7 @@ def _taken_apart(blob: bytes) -> Signature:
     _check_signature(publickey, algorithm, hash_algorithm)
     # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
     if rest or inner or reserved:
-        raise _DamagedError
+        raise ValueError("more than a signature")
     return Signature(publickey, namespace, hash_algorithm, algorithm, signature)
 
 
@@ -231,13 +230,12 @@ def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> N
     except BadKey as error:
         raise BadSignature(error.reason) from error
     if algorithm not in _ALGORITHMS[kind]:
-        raise BadSignature(
-            Phrase(
-                "Signatures of the kind {algorithm} are not accepted for a {kind} key.",
-                algorithm=ascii(algorithm),
-                kind=kind,
-            )
+        unfit = Phrase(
+            "Signatures of the kind {algorithm} are not accepted for a {kind} key.",
+            algorithm=ascii(algorithm),
+            kind=kind,
         )
+        raise BadSignature(unfit)
     if hash_algorithm not in _HASHES:
         raise BadSignature(Phrase("SSH signatures are accepted over SHA-256 and SHA-512 only."))
 
@@ -246,35 +244,34 @@ def _to_be_signed(message: bytes, namespace: str, hash_algorithm: str) -> bytes:
     """PROTOCOL.sshsig, section 2: what the key itself signs."""
     digest = _HASHES[hash_algorithm](message).digest()
     fields = (namespace.encode("ascii"), b"", hash_algorithm.encode("ascii"), digest)
-    return _MAGIC + b"".join(_string(field) for field in fields)
+    return _MAGIC + b"".join(map(_string, fields))
 
 
 def verify(signature: Signature, key: Key, message: bytes) -> bool:
     """Say whether this key made this signature over exactly these bytes; the namespace is the caller's to judge."""
     kind, text = key.public.split()[:2]
-    blob = base64.b64decode(text)
-    if blob != signature.publickey:
+    if base64.b64decode(text) != signature.publickey:
         return False
     data = _to_be_signed(message, signature.namespace, signature.hash_algorithm)
     try:
-        _verify(_public(blob, kind), signature, data)
-    except (InvalidSignature, _DamagedError):
+        return _holds(_public(signature.publickey, kind), signature, data)
+    except (InvalidSignature, ValueError):
         return False
-    return True
 
 
-def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
+def _holds(key: PublicKey, signature: Signature, data: bytes) -> bool:
+    """Whether a key made a signature; raises InvalidSignature and ValueError if not, too."""
     if isinstance(key, ed25519.Ed25519PublicKey):
-        if not holds(key.public_bytes_raw(), signature.signature, data):
-            raise InvalidSignature
-    elif isinstance(key, ec.EllipticCurvePublicKey):
+        return holds(key.public_bytes_raw(), signature.signature, data)
+    if isinstance(key, ec.EllipticCurvePublicKey):
         r, rest = _take_mpint(signature.signature)
         s, rest = _take_mpint(rest)
         if rest:
-            raise _DamagedError
+            raise ValueError("more than two numbers")
         key.verify(encode_dss_signature(r, s), data, ec.ECDSA(_DIGESTS[signature.algorithm]))
     else:
         key.verify(signature.signature, data, padding.PKCS1v15(), _DIGESTS[signature.algorithm])
+    return True
 
 
 class UnusableKey(ValueError):
@@ -315,14 +312,9 @@ def sign(
     kind, text = public(key).split()
     algorithm = "rsa-sha2-512" if kind == "ssh-rsa" else kind
     data = _to_be_signed(message, namespace, hash_algorithm)
-    fields = (
-        base64.b64decode(text),
-        namespace.encode("ascii"),
-        b"",
-        hash_algorithm.encode("ascii"),
-        _string(algorithm.encode()) + _string(_sign(key, algorithm, data)),
-    )
-    blob = _MAGIC + struct.pack(">I", _VERSION) + b"".join(_string(field) for field in fields)
+    made = _string(algorithm.encode()) + _string(_sign(key, algorithm, data))
+    fields = (base64.b64decode(text), namespace.encode("ascii"), b"", hash_algorithm.encode("ascii"), made)
+    blob = _MAGIC + _VERSION + b"".join(map(_string, fields))
     body = base64.b64encode(blob).decode()
     lines = [body[at : at + _WIDTH] for at in range(0, len(body), _WIDTH)]
     return "\n".join([BEGIN, *lines, END, ""])

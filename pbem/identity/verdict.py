@@ -83,13 +83,13 @@ class BadKey(ValueError):
         self.reason = reason
 
 
-class BadSignature(ValueError):
-    """A signature is refused before any key is tried; `reason` is a sentence for the player."""
+class BadSignature(Exception):
+    """A signature does not count: the kind of the verdict, and `reason`, a sentence for the player."""
 
-    def __init__(self, reason: Phrase, kind: Literal["bad", "refused"] = "refused") -> None:
+    def __init__(self, reason: Phrase, kind: Kind = "refused") -> None:
         super().__init__(reason)
         self.reason = reason
-        self.kind: Literal["bad", "refused"] = kind
+        self.kind = kind
 
 
 class Part(Protocol):

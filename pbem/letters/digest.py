@@ -6,13 +6,13 @@ when a digest is sent, and which letters cannot wait for it. Implements protocol
 
 from __future__ import annotations
 
-import base64
 import html
-import json
 import re
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from pbem.letters.draft import OutgoingLetter, TemplateText
 from pbem.letters.notices import NOTICES
@@ -23,7 +23,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pbem.json_object import JsonObject
     from pbem.match.state import Match
 
 __all__ = ["MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
@@ -139,51 +138,36 @@ def _words(text: TemplateText | str | None) -> str:
     return text
 
 
-def _octets(content: bytes | Callable[[], bytes]) -> bytes:
-    assert isinstance(content, bytes), "what is kept was made before"
-    return content
-
-
 def _preformatted(text: str) -> str:
     return f'<pre style="white-space:pre-wrap;word-wrap:break-word;overflow-wrap:anywhere">{html.escape(text)}</pre>'
 
 
+class _Kept(msgspec.Struct):
+    """What of a letter is kept until its digest goes."""
+
+    subject: str
+    text: str
+    html: str | None
+    pictures: list[tuple[str, str, bytes]]
+    attachments: list[tuple[str, str, bytes]]
+    reply_to: str | None
+    detail: str | None
+    place: tuple[int, int, int] | None
+    references: list[str]
+    watch: tuple[int, int, datetime] | None
+    bulletin: list[dict[str, Any]] = []  # what was kept before letters had any has none
+
+
 def pack(out: OutgoingLetter) -> bytes:
-    """A letter as it is kept until its digest goes."""
-    document = {
-        "subject": out.subject,
-        "text": out.text,
-        "html": out.html,
-        "pictures": [[one, name, _to_text(content)] for one, name, content in out.pictures],
-        "attachments": [[name, kind, _to_text(_octets(content))] for name, kind, content in out.attachments],
-        "reply_to": out.reply_to,
-        "detail": out.detail,
-        "place": out.place,
-        "references": list(out.references),
-        "bulletin": out.bulletin,
-        "watch": [*out.watch[:2], out.watch[2].isoformat()] if out.watch else None,
-    }
-    return json.dumps(document).encode()
+    """A letter as it is kept until its digest goes: what is in it was made before."""
+    return msgspec.json.encode({name: getattr(out, name) for name in _Kept.__struct_fields__}, enc_hook=_plain)
+
+
+def _plain(phrase: object) -> str:
+    assert isinstance(phrase, Phrase)
+    return str(phrase)
 
 
 def unpack(content: bytes) -> OutgoingLetter:
     """The letter again."""
-    document: JsonObject = json.loads(content)
-    watch = document["watch"]
-    return OutgoingLetter(
-        document["subject"],
-        document["text"],
-        document["html"],
-        pictures=[(one, name, base64.b64decode(content)) for one, name, content in document["pictures"]],
-        attachments=[(name, kind, base64.b64decode(content)) for name, kind, content in document["attachments"]],
-        reply_to=document["reply_to"],
-        detail=document["detail"],
-        place=tuple(document["place"]) if document["place"] else None,
-        references=document["references"],
-        bulletin=document.get("bulletin", []),  # what was kept before letters had any has none
-        watch=(watch[0], watch[1], datetime.fromisoformat(watch[2])) if watch else None,
-    )
-
-
-def _to_text(content: bytes) -> str:
-    return base64.b64encode(content).decode()
+    return OutgoingLetter(**msgspec.structs.asdict(msgspec.json.decode(content, type=_Kept)))

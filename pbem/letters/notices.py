@@ -39,59 +39,32 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """Whether it only reminds of what was told before: it has a list of its own, which its reader may leave."""
     starts_clock: bool = False
     """Whether it asks for something: as long as it is under way, the clock stands."""
-    brings_deadline: bool = False
-    """Whether the deadline comes with it as a calendar file."""
+    moves_deadline: bool = False
+    """Whether it tells of another deadline for what was asked before."""
 
     @property
     def text(self) -> str:
         """The template of its text."""
         return f"letters/{self.kind}.txt"
 
+    @property
+    def brings_deadline(self) -> bool:
+        """Whether the deadline comes with it as a calendar file."""
+        return self.starts_clock or self.moves_deadline
 
-_MORE_TIME = Phrase("game {game}, {what}: you have more time")
 
 NOTICES: Mapping[str, NoticeSpec] = {
     one.kind: one
     for one in (
+        NoticeSpec("setup", Phrase("game {game}, send your setup"), html=True, starts_clock=True),
+        NoticeSpec("begin", Phrase("game {game} begins"), can_wait=True, public=True, html=True, starts_clock=True),
         NoticeSpec(
-            "setup",
-            Phrase("game {game}, send your setup"),
-            html=True,
-            starts_clock=True,
-            brings_deadline=True,
+            "turn", Phrase("game {game}, turn {turn}"), can_wait=True, public=True, html=True, starts_clock=True
         ),
         NoticeSpec(
-            "begin",
-            Phrase("game {game} begins"),
-            can_wait=True,
-            public=True,
-            html=True,
-            starts_clock=True,
-            brings_deadline=True,
+            "step", Phrase("game {game}, turn {turn}: {who} has played"), public=True, html=True, starts_clock=True
         ),
-        NoticeSpec(
-            "turn",
-            Phrase("game {game}, turn {turn}"),
-            can_wait=True,
-            public=True,
-            html=True,
-            starts_clock=True,
-            brings_deadline=True,
-        ),
-        NoticeSpec(
-            "step",
-            Phrase("game {game}, turn {turn}: {who} has played"),
-            public=True,
-            html=True,
-            starts_clock=True,
-            brings_deadline=True,
-        ),
-        NoticeSpec(
-            "reveals",
-            Phrase("game {game} is over: reveal your secrets"),
-            starts_clock=True,
-            brings_deadline=True,
-        ),
+        NoticeSpec("reveals", Phrase("game {game} is over: reveal your secrets"), starts_clock=True),
         NoticeSpec("revealed", Phrase("game {game}: {who} has revealed everything")),
         NoticeSpec(
             "ended", Phrase("game {game}, the end: {result}"), can_wait=True, public=True, leads=True, html=True
@@ -99,16 +72,14 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, leads=True),
         NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), can_wait=True, unasked=True),
         NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True, says_why=True),
-        NoticeSpec(
-            "extended", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True
-        ),
-        NoticeSpec("moved", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True),
+        NoticeSpec("extended", Phrase("game {game}, {what}: you have more time"), can_wait=True, moves_deadline=True),
+        NoticeSpec("moved", Phrase("game {game}, {what}: you have more time"), can_wait=True, moves_deadline=True),
         NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), can_wait=True),
         NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), says_why=True),
         NoticeSpec("keys", Phrase("{by} has changed keys")),
         NoticeSpec("substitute", Phrase("who takes a seat?")),
         NoticeSpec("substituted", Phrase("{who} takes a seat"), can_wait=True),
-        NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), starts_clock=True, brings_deadline=True),
+        NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), starts_clock=True),
         NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),
         NoticeSpec("restored", Phrase("the match is paused: the server was restored")),
         NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True),

@@ -20,6 +20,8 @@ from urllib.parse import quote as percent
 
 import msgspec
 
+from pbem.mail.message import MESSAGE_ID
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
@@ -38,7 +40,6 @@ RETURN = "X-Pbem-Return"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # dot-atom on both sides (RFC 5322 3.4.1): no quoted local parts, no address literals, no control characters.
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}")
-MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
 MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
 PLAIN = b"\t\n" + bytes(range(ord(" "), ord("~") + 1))
 
@@ -69,7 +70,7 @@ class _Entity(msgspec.Struct, frozen=True):
 class Composer:
     """Builds the letters of one server, all from and to one mailbox; `sign` signs the finished bytes."""
 
-    def __init__(  # noqa: PLR0913 - what a server is called, all of it from the configuration
+    def __init__(
         self,
         server: str,
         mailbox: str,
@@ -77,7 +78,6 @@ class Composer:
         *,
         address: str = "",
         delimiter: str = "+",
-        name: str = "pbem",
         generation: int = 1,
         sign: Callable[[bytes, datetime], bytes] | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class Composer:
         # A store that was restored from a backup says so, lest its letters be taken for those it has forgotten.
         self._mark = [f"X-Pbem-Generation: {generation}"] if generation > 1 else []
         self._sign = sign
-        self._from = f"{name} <{self.address}>"
+        self._from = f"pbem <{self.address}>"
 
     def sub_address(self, detail: str) -> str:
         """The sub-address with this detail, such as "m17.token", if there are any; raises ValueError."""
@@ -247,26 +247,21 @@ def _attachment(filename: str, media_type: str, content: bytes) -> _Entity:
     if not MEDIA_TYPE.fullmatch(media_type):
         raise ValueError(f"{media_type!r} is no media type")
     charset = '; charset="utf-8"' if media_type.startswith("text/") else ""
-    return _Entity(
-        (
-            f"Content-Type: {media_type}{charset}",
-            "Content-Transfer-Encoding: base64",  # exact for any bytes, signed texts among them
-            f"Content-Disposition: attachment;\r\n {_filename(filename)}",
-        ),
-        encodebytes(content).replace(b"\n", b"\r\n"),
-    )
+    return _file(f"{media_type}{charset}", "attachment", filename, content)
 
 
 def _picture(content_id: str, filename: str, content: bytes) -> _Entity:
-    return _Entity(
-        (
-            "Content-Type: image/png",
-            "Content-Transfer-Encoding: base64",
-            f"Content-ID: {_message_id(f'<{content_id}>')}",
-            f"Content-Disposition: inline;\r\n {_filename(filename)}",
-        ),
-        encodebytes(content).replace(b"\n", b"\r\n"),
+    return _file("image/png", "inline", filename, content, f"Content-ID: {_message_id(f'<{content_id}>')}")
+
+
+def _file(kind: str, disposition: str, filename: str, content: bytes, *more: str) -> _Entity:
+    headers = (
+        f"Content-Type: {kind}",
+        "Content-Transfer-Encoding: base64",  # exact for any bytes, signed texts among them
+        *more,
+        f"Content-Disposition: {disposition};\r\n {_filename(filename)}",
     )
+    return _Entity(headers, encodebytes(content).replace(b"\n", b"\r\n"))
 
 
 def _filename(name: str) -> str:

@@ -24,7 +24,7 @@ from pbem.phrase import Phrase
 from pbem.structured_header import without_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 __all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "mailboxes", "read", "received"]
 
@@ -174,18 +174,14 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
     """Read a letter; raises `Unreadable` beyond the limits, and nothing else, whatever the bytes."""
     limits = limits or Limits()
     _measure(raw, limits)
-    start = _body_start(raw)
-    if start > limits.header_bytes:
-        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
-    fields = _fields(raw[:start])
-    if len(fields) > limits.headers:
+    whole = _part(raw)
+    _check_head(whole, limits)
+    if len(whole.headers) > limits.headers:
         raise Unreadable(Phrase("more than {headers} headers", headers=limits.headers))
-    whole = _entity(raw, start, fields)
     try:
-        root = _tree(whole, limits, 1, [0])
+        return _letter(_tree(whole, limits, 1, [0]))
     except Unreadable as error:
-        raise Unreadable(error.reason, _letter(whole, fields)) from None
-    return _letter(root, fields)
+        raise Unreadable(error.reason, _letter(whole)) from None
 
 
 def received(raw: bytes, limits: Limits) -> Letter:
@@ -195,9 +191,7 @@ def received(raw: bytes, limits: Limits) -> Letter:
     """
     letter = read(raw, limits)
     if fault := _hidden(letter, limits):
-        start = _body_start(raw)
-        fields = _fields(raw[:start])
-        raise Unreadable(fault, _letter(_entity(raw, start, fields), fields))
+        raise Unreadable(fault, _letter(_part(raw)))
     return letter
 
 
@@ -277,6 +271,11 @@ def _measure(raw: bytes, limits: Limits) -> None:
         raise Unreadable(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
 
 
+def _check_head(part: Part, limits: Limits) -> None:
+    if len(part.raw) - len(part.body) > limits.header_bytes:
+        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
+
+
 def _tree(part: Part, limits: Limits, depth: int, count: list[int]) -> Part:
     """Cut an entity into its parts; `count` is the number of those cut so far."""
     count[0] += 1
@@ -287,8 +286,7 @@ def _tree(part: Part, limits: Limits, depth: int, count: list[int]) -> Part:
         return part
     if depth >= limits.depth:
         raise Unreadable(Phrase("parts nested deeper than {depth}", depth=limits.depth))
-    if len(part.raw) - len(part.body) > limits.header_bytes:
-        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
+    _check_head(part, limits)
     pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"), limits.parts)
     children = tuple(_tree(_part(piece), limits, depth + 1, count) for piece in pieces)
     return msgspec.structs.replace(part, children=children)
@@ -324,7 +322,8 @@ def _without_line_end(piece: bytes) -> bytes:
 _FIRST_LINE = re.compile(rb"[!-9;-~]++[ \t]*+:|From ")  # as a header, or as in an mbox
 _LAST_HEADER = re.compile(rb"\n(?![!-9;-~]++[ \t]*+:|[ \t])|\Z")
 _EMPTY_LINE = re.compile(rb"\r*+(?:\n|\Z)")
-_FIELD = re.compile(rb"^([!-9;-~]++)([ \t]*+):([^\n]*+(?:\n[ \t][^\n]*+)*)", re.MULTILINE)
+_FIELD = re.compile(rb"^([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*)", re.MULTILINE)
+_SPACED_FROM = re.compile(rb"^from[ \t]++:", re.MULTILINE | re.IGNORECASE)
 
 
 def _body_start(raw: bytes) -> int:
@@ -335,12 +334,10 @@ def _body_start(raw: bytes) -> int:
     return empty.end() if empty else at
 
 
-def _fields(head: bytes) -> list[tuple[str, str, bool]]:
-    """The headers of a header block: lower-case name, unfolded value, and whether blanks precede the colon."""
-    return [
-        (name.decode("ascii").lower(), _unfolded(value).decode("utf-8", "replace").strip(" \t\r"), bool(blanks))
-        for name, blanks, value in _FIELD.findall(head)
-    ]
+def _fields(head: bytes) -> Iterator[tuple[str, str]]:
+    """The headers of a header block: lower-case name, unfolded value."""
+    for name, value in _FIELD.findall(head):
+        yield name.decode("ascii").lower(), _unfolded(value).decode("utf-8", "replace").strip(" \t\r")
 
 
 def _unfolded(value: bytes) -> bytes:
@@ -348,14 +345,10 @@ def _unfolded(value: bytes) -> bytes:
 
 
 def _part(raw: bytes) -> Part:
+    """The entity of these octets, not cut yet."""
     start = _body_start(raw)
-    return _entity(raw, start, _fields(raw[:start]))
-
-
-def _entity(raw: bytes, start: int, fields: Sequence[tuple[str, str, bool]]) -> Part:
-    """The entity with these headers and the body that starts there, not cut yet."""
-    headers = tuple([(name, value) for name, value, _ in fields])
-    first = _first(headers)
+    headers = tuple(_fields(raw[:start]))
+    first = dict(reversed(headers))  # of each name
     kind, parameters = _parametrised(first.get("content-type", ""))
     disposition, details = _parametrised(first.get("content-disposition", ""))
     filename = details.get("filename") or parameters.get("name")
@@ -374,12 +367,12 @@ def _entity(raw: bytes, start: int, fields: Sequence[tuple[str, str, bool]]) -> 
 _ADDRESSED = frozenset({"to", "cc", "delivered-to", "x-original-to"})
 
 
-def _letter(root: Part, fields: Sequence[tuple[str, str, bool]]) -> Letter:
-    sender, defect = _from(fields)
+def _letter(root: Part) -> Letter:
+    sender, defect = _from(root)
     addressed = [value for name, value in root.headers if name in _ADDRESSED]
     recipients = [address for value in addressed for address in ADDRESSES.findall(value)]
     plain = _plain(root)
-    first = _first(root.headers)
+    first = dict(reversed(root.headers))
     ids = MESSAGE_ID.findall(first.get("message-id", ""))
     return Letter(
         raw=root.raw,
@@ -402,11 +395,6 @@ def _shown(root: Part) -> Iterator[Part]:
 
 def _plain(root: Part) -> Part | None:
     return next((part for part in _shown(root) if part.content_type == "text/plain"), None)
-
-
-def _first(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """The first header of each name."""
-    return dict(reversed(headers))
 
 
 _WORD_END = re.compile(r"[;(\s]")
@@ -476,17 +464,16 @@ def _base64(data: bytes) -> bytes:
     return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
 
 
-def _from(fields: Sequence[tuple[str, str, bool]]) -> tuple[str | None, str | None]:
+def _from(root: Part) -> tuple[str | None, str | None]:
     """The one address of the one From, or else its defect."""
-    found = [(value, spaced) for name, value, spaced in fields if name == "from"]
+    found = root.values("from")
     if len(found) != 1:
         return None, "no From" if not found else "more than one From"
-    value, spaced = found[0]
-    if spaced:
+    if _SPACED_FROM.search(root.raw, 0, len(root.raw) - len(root.body)):
         return None, "blanks before the colon of From"  # obsolete syntax that other readers skip
-    if len(value) > FROM_BYTES:
+    if len(found[0]) > FROM_BYTES:
         return None, "From too long"
-    return _mailbox(value)
+    return _mailbox(found[0])
 
 
 def _mailbox(value: str) -> tuple[str | None, str | None]:

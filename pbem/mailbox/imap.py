@@ -234,12 +234,10 @@ class Imap:
 
     def close(self) -> None:
         """Log out."""
-        box, self._box = self._box, None
-        if box is not None:
+        if self._box is not None:
             with contextlib.suppress(Exception):
-                box.logout()
-            with contextlib.suppress(Exception):
-                box.client.shutdown()
+                self._box.logout()
+        self._drop()
 
     def _in_two_tries(self, call: Callable[[imap_tools.BaseMailBox], Result]) -> Result:
         """Do something again, on a new connection, if it failed: connections break at any moment."""
@@ -259,9 +257,6 @@ class Imap:
                 self._open()
             assert self._box is not None
             return call(self._box)
-        except imap_tools.MailboxLoginError as error:
-            self._drop()
-            raise Denied(f"{self._host} does not accept this user and {self._secret}") from error
         except Unreachable:
             self._drop()
             raise
@@ -293,16 +288,13 @@ class Imap:
             login(self._user, password, initial_folder=None)
         except imaplib.IMAP4.abort:
             raise
-        except imaplib.IMAP4.error as error:
-            raise Denied(f"{self._host} does not accept this user and {self._secret}") from error
+        except (imaplib.IMAP4.error, imap_tools.MailboxLoginError) as error:
+            secret = "access token" if self._xoauth2 else "password"
+            raise Denied(f"{self._host} does not accept this user and {secret}") from error
         # Many servers tell only those who logged in that they can MOVE.
         _, told = box.client.capability()
         box.client.capabilities = tuple(b" ".join(told).decode("ascii", "replace").upper().split())
         self._find_folders(box)
-
-    @property
-    def _secret(self) -> str:
-        return "access token" if self._xoauth2 else "password"
 
     def _connected(self) -> imap_tools.BaseMailBox:
         if self._tls == "implicit":

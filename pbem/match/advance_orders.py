@@ -12,14 +12,16 @@ from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.state import not_played
 from pbem.match.step import again
-from pbem.match.stored_orders import DEFAULT, TakenUp, taken_up
+from pbem.match.stored_orders import TakenUp, taken_up
 from pbem.match.submissions import receipted, refuse_secrets, submit, withdrawn
 from pbem.phrase import Phrase
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.state import Submission
     from pbem.match.step import Step
+    from pbem.requests import Clear, SignedForm, SubmitOrders
 
 __all__ = ["store", "take_up", "withdraw"]
 
@@ -31,7 +33,7 @@ FARTHEST = 30
 _NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are only played with `miss: default`")
 
 
-def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
     """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
     match = step.match
     refuse_secrets(match, "orders")
@@ -50,17 +52,17 @@ def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
         faults.append(Fault("default", None, agreed))
     if seat not in match.position.remaining:
         faults.append(Fault("orders", None, Phrase("you are out of this game, and have nothing to order")))
-    faults.extend(match.rules.ahead(match.position, seat, turn, form.text))
+    faults.extend(match.rules.ahead(match.position, seat, turn, form.request.text))
     if faults:
         raise Refused(*faults)
-    if same := again(before, form, form.text):
+    if same := again(before, form.rev, form.request.text, final=form.request.final):
         return same
-    submission = receipted(step, seat, turn, form, signed, form.text, before)
+    submission = receipted(step, seat, turn, form, signed, form.request.text, before)
     step.match = replace(match, stored={**match.stored, (seat, turn): submission})
     return submission
 
 
-def withdraw(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed) -> Submission:
+def withdraw(step: Step, seat: int, turn: int, form: SignedForm[Clear], signed: Signed) -> Submission:
     """Withdraw what is stored for a later turn, or the default orders; returns what it was. Raises `Refused`."""
     match = step.match
     submission = match.stored.get((seat, turn))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pbem.match.forms import Form
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
@@ -32,7 +32,7 @@ class EntryType(msgspec.Struct, frozen=True):
     """Of its body."""
     says: str | Callable[[Entry, Mapping[str, bytes]], str]
     """What `pbem verify` says of one that it found true: words with parts of the body, or made with the papers."""
-    remake: Callable[[TranscriptReplay], Step] | None = None
+    remake: Callable[[Remaking], Step] | None = None
     """The step that it tells of, made again; None for one that only follows from another one."""
     papers: Callable[[Entry], Iterator[tuple[str, str]]] = _none
     """The papers of a running game that it names, each path with its hash."""

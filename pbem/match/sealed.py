@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from pbem.games.sealed import Falsehood, Paper, SealedRules, Table
     from pbem.match.sealed_game import Verdict
-    from pbem.match.signed import Section, Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
+    from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
 
 _Kept: TypeAlias = "tuple[str, Place, int, Mapping[str, str]]"
 """Of a paper that its owner kept the name, the place, the turn and the head."""
@@ -46,7 +47,7 @@ def receipt_path(game: int, seat: int) -> str:
     return f"receipts/game-{game}-setup-seat-{seat}.txt"
 
 
-def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submission:
     """A seat's commitment to its setup of the next game, which begins with the last commitment.
 
     It may be replaced until then. Raises `Refused`.
@@ -57,12 +58,12 @@ def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     faults = step.misplaced(form, seat, before, game=match.game)
     if match.phase != "setup" or match.sealed_rules is None:
         raise Refused(Fault("seal", None, Phrase("no commitment is due")))
-    found = [section.words[0] for section in form.sections if section.name == "commitment"]
+    found = [section.words[0] for section in form.request.sections if section.name == "commitment"]
     if len(found) != 1:
         faults.append(Fault("seal", None, Phrase("the line `commitment HASH` is missing")))
     if faults:
         raise Refused(*faults)
-    if same := again(before, form, found[0]):
+    if same := again(before, form.rev, found[0]):
         return same
     aside = before.aside if before else ()
     submission = Submission(
@@ -73,7 +74,7 @@ def seal(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     return submission
 
 
-def _receipt(step: Step, seat: int, form: SignedForm, signed: Signed) -> Receipt:
+def _receipt(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Receipt:
     """What names the letter by which a seat commits to its setup."""
     match = step.match
     return Receipt(
@@ -108,13 +109,13 @@ class Taken(NamedTuple):
     table: Table
 
 
-def judge_steps(match: Match, seat: int, form: SignedForm, mail: str, letter: str) -> list[Taken]:
+def judge_steps(match: Match, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> list[Taken]:
     """The steps of a letter, in order: all that its seat owes, or the first of them. Raises `Refused`.
 
     `mail` is the hash of the letter, `letter` its future path in the bundle.
     """
     judge = _StepJudge(match, seat, form, mail, letter)
-    taken = [judge.take(section) for section in form.sections if section.name != "note"]
+    taken = [judge.take(section) for section in form.request.sections if section.name != "note"]
     if not taken:
         raise Refused(Fault("step", None, judge.due()))
     return taken
@@ -123,7 +124,7 @@ def judge_steps(match: Match, seat: int, form: SignedForm, mail: str, letter: st
 class _StepJudge:
     """A letter's steps being judged, each on the table after the step before it."""
 
-    def __init__(self, match: Match, seat: int, form: SignedForm, mail: str, letter: str) -> None:
+    def __init__(self, match: Match, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> None:
         assert match.sealed_rules is not None
         assert match.sealed_game is not None
         self.match, self.seat, self.form = match, seat, form
@@ -208,11 +209,11 @@ class _StepJudge:
             raise Refused(Fault("step", step, says))
 
 
-def judge_reveal(match: Match, seat: int, form: SignedForm) -> tuple[Revealed, dict[str, str]]:
+def judge_reveal(match: Match, seat: int, form: SignedForm[Reveal]) -> tuple[Revealed, dict[str, str]]:
     """What a seat reveals, and its papers by path: all its commitments in this game. Raises `Refused`."""
     assert match.sealed_game is not None
-    found = {(section.name, *section.words): section.text for section in form.sections}
-    seeds = [section.words[0] for section in form.sections if section.name == "seed"]
+    found = {(section.name, *section.words): section.text for section in form.request.sections}
+    seeds = [section.words[0] for section in form.request.sections if section.name == "seed"]
     if not seeds or (SETUP,) not in found:
         raise Refused(Fault("reveal", None, Phrase("`seed` and `setup` are due")))
     seed, where = bytes.fromhex(seeds[0]), place(match, seat)

@@ -11,6 +11,7 @@ from pbem.match import stored_orders
 from pbem.match.step import Document
 from pbem.match.traces import SetAside, Trace
 from pbem.match.transcript import sha256_hex
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.match.state import Match
@@ -40,7 +41,7 @@ def _set_aside(match: Match, *, at_end: bool) -> list[tuple[int, SetAside]]:
     submissions = match.setups if match.phase == "setup" else match.orders
     found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
     for seat in match.seats if at_end and match.phase == "playing" else ():
-        if stored := match.stored.get((seat, stored_orders.DEFAULT)):
+        if stored := match.stored.get((seat, DEFAULT)):
             found += [(seat, aside) for aside in stored.aside]
             if seat in match.missed and stored.standing and stored_orders.default(match, seat) is None:
                 found.append((seat, SetAside(stored.paper, stored.letter, stored.evidence)))

@@ -1,46 +1,23 @@
-"""What a player signed: the form around the words, its place, and the letter that brought it.
+"""What a player signed: the letter that brought a form, and the place that a form names.
 
 Implements protocol.md, "Commands" and "Identity".
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
+from pbem.requests import SignedForm
 
 if TYPE_CHECKING:
     from pbem.match.state import Match
+    from pbem.requests import Requested
 
-__all__ = ["Section", "Signed", "SignedForm", "at_reply_address", "here"]
-
-
-class Section(NamedTuple):
-    """One section of a letter of a sealed match: `commitment`, `open`, `answers` and so on."""
-
-    name: str
-    words: tuple[str, ...]
-    """Its arguments; hashes in lower case."""
-    text: str
-    """Its lines, ended as they came: mail programs break lines anew. Of a note the base64, joined."""
-
-
-class SignedForm(msgspec.Struct, frozen=True):
-    """The signed form around a setup, orders, a withdrawal or a step: what ties the words to one place and moment."""
-
-    server: str | None
-    player: str | None
-    prev: str | None
-    rev: int | None
-    game: int | None = None
-    turn: int | None = None
-    final: bool = False
-    text: str = ""
-    sections: tuple[Section, ...] = ()
-    """Of a letter of a sealed match, in their order."""
+__all__ = ["Signed", "at_reply_address", "here"]
 
 
 class Signed(msgspec.Struct, frozen=True):
@@ -69,10 +46,11 @@ class Signed(msgspec.Struct, frozen=True):
         return sha256_hex(self.raw)
 
 
-def here(match: Match, seat: int, rev: int) -> SignedForm:
-    """The present place in the match, as a form of this seat and revision names it."""
+def here(match: Match, seat: int, rev: int | None, request: Requested) -> SignedForm[Requested]:
+    """The form of a request at the present place in the match, as this seat names it."""
     playing = match.phase == "playing"
     return SignedForm(
+        request,
         match.server,
         match.name(seat),
         match.prev,
@@ -82,12 +60,12 @@ def here(match: Match, seat: int, rev: int) -> SignedForm:
     )
 
 
-def at_reply_address(form: SignedForm, match: Match, seat: int) -> SignedForm:
+def at_reply_address(form: SignedForm[Requested], match: Match, seat: int) -> SignedForm[Requested]:
     """A form at level `mailbox` with its place completed from the address that it answers.
 
     A missing revision stays missing.
     """
-    place = here(match, seat, 0)
+    place = here(match, seat, None, form.request)
     return replace(
         form,
         server=form.server or place.server,

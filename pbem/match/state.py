@@ -170,7 +170,7 @@ class Match(msgspec.Struct, frozen=True):
     setups: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     orders: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     stored: Mapping[tuple[int, int], Submission] = msgspec.field(default_factory=dict)
-    """By seat and turn: orders for later turns, and default orders at `stored_orders.DEFAULT`; not judged yet."""
+    """By seat and turn: orders for later turns, and default orders at `DEFAULT`; not judged yet."""
     position: State | None = None
     """Of a sealed game the table: what everybody was told."""
     sealed_game: SealedGame | None = None

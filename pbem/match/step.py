@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.clock import Clock, Stop
     from pbem.match.keys import Player
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.state import Match, Place, Submission
     from pbem.match.traces import SetAside
+    from pbem.requests import AnyForm
 
 __all__ = ["Document", "Environment", "Notice", "Step", "again"]
 
@@ -119,7 +120,7 @@ class Step(msgspec.Struct):
             named |= {"level": "mailbox", "evidence": signed.evidence_hash}
         return named | {"received": signed.received}
 
-    def sentence(self, what: str, seat: int, form: SignedForm, signed: Signed, player: str = "") -> JsonObject:
+    def sentence(self, what: str, seat: int, form: AnyForm, signed: Signed, player: str = "") -> JsonObject:
         """Take a sentence that takes effect at once: keep its letter, and return how the next entry names it.
 
         It must name the present place, and is obeyed once. Before a game begins, its letter belongs
@@ -140,7 +141,7 @@ class Step(msgspec.Struct):
 
     def misplaced(
         self,
-        form: SignedForm,
+        form: AnyForm,
         seat: int,
         before: Submission | None,
         *,
@@ -196,16 +197,16 @@ class Step(msgspec.Struct):
         self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
 
 
-def again(before: Submission | None, form: SignedForm, text: str) -> Submission | None:
+def again(before: Submission | None, rev: int | None, text: str, *, final: bool = False) -> Submission | None:
     """The existing submission, if exactly the same is sent again; raises if one revision has two contents."""
-    if before is None or form.rev != before.rev:
+    if before is None or rev != before.rev:
         return None
-    if before.standing and before.text == text and before.final == form.final:
+    if before.standing and before.text == text and before.final == final:
         return before
     raise Refused(
         Fault(
             "rev",
-            f"rev {form.rev}",
+            f"rev {rev}",
             Phrase("rev {rev} was used before with other content; use a higher one", rev=before.rev),
         )
     )

@@ -16,16 +16,13 @@ from pbem.match.changed import replace
 from pbem.match.documents import Receipt
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.games import Orders
     from pbem.match.state import Match, Submission
 
-__all__ = ["DEFAULT", "TakenUp", "default", "drop", "faults_of_default", "judge", "taken_up"]
-
-
-DEFAULT = 0
-"""What stands for the number of the turn in default orders: they are for whichever turn is missed."""
+__all__ = ["TakenUp", "default", "drop", "faults_of_default", "judge", "taken_up"]
 
 
 class TakenUp(msgspec.Struct, frozen=True):

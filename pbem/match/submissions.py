@@ -14,21 +14,22 @@ from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.state import RUNNING, Submission, not_played, standing
 from pbem.match.step import again
-from pbem.match.stored_orders import DEFAULT
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.state import Match, Place
     from pbem.match.step import Step
+    from pbem.requests import AnyForm, Clear, SignedForm, SubmitOrders, SubmitSetup
 
 __all__ = ["answered", "clear", "order", "receipted", "refuse_secrets", "setup", "submit", "withdrawn"]
 
 
-def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) -> Submission:
     """A seat's secret setup of the next game, which begins with the last setup."""
     match = step.match
     refuse_secrets(match, "setup")
@@ -38,12 +39,12 @@ def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     if match.phase != "setup" or match.options is None:
         raise Refused(Fault("setup", None, Phrase("no setup is due")))
     try:
-        setup = match.rules.setup(match.options, seat, form.text)
+        setup = match.rules.setup(match.options, seat, form.request.text)
     except Refused as refused:
         faults.extend(refused.faults)
     if faults:
         raise Refused(*faults)
-    if same := again(before, form, setup.text):
+    if same := again(before, form.rev, setup.text):
         return same
     opening = Opening(
         match.server,
@@ -72,7 +73,7 @@ def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     return submission
 
 
-def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
     """A seat's whole set of orders for the turn that is due; replaces earlier ones."""
     match = step.match
     refuse_secrets(match, "orders")
@@ -84,12 +85,12 @@ def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     if match.position.due.get(seat, 0) is not None:
         raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     try:
-        orders = match.rules.order(match.position, seat, form.text)
+        orders = match.rules.order(match.position, seat, form.request.text)
     except Refused as refused:
         faults.extend(refused.faults)
     if faults:
         raise Refused(*faults)
-    if same := again(before, form, orders.text):
+    if same := again(before, form.rev, orders.text, final=form.request.final):
         return same
     submission = receipted(step, seat, match.turn, form, signed, orders.text, before)
     step.match = replace(match, orders={**match.orders, seat: submission})
@@ -98,7 +99,13 @@ def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
 
 
 def receipted(
-    step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, text: str, before: Submission | None
+    step: Step,
+    seat: int,
+    turn: int,
+    form: SignedForm[SubmitOrders],
+    signed: Signed,
+    text: str,
+    before: Submission | None,
 ) -> Submission:
     """A seat's orders for a turn, in the words to be kept, with the receipt that names their letter."""
     match = step.match
@@ -123,7 +130,7 @@ def receipted(
         text,
         receipt.text(),
         signed.raw,
-        final=form.final,
+        final=form.request.final,
         evidence=signed.evidence,
         aside=before.aside if before else (),
     )
@@ -138,7 +145,7 @@ def submit(step: Step, seat: int, submission: Submission) -> None:
         _answered_at(step, seat, step.world.now)
 
 
-def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+def clear(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:
     """Withdraw orders of this turn, or the setup before the game begins; returns what it was."""
     match = step.match
     if match.phase not in RUNNING:
@@ -154,7 +161,7 @@ def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     return submission
 
 
-def withdrawn(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, before: Submission) -> Submission:
+def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, before: Submission) -> Submission:
     """A submission as withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)

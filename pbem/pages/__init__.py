@@ -25,7 +25,7 @@ from pbem.match.transcript import canonical
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Home", "composer", "fragment", "messages", "page", "page_file", "served"]
+__all__ = ["Home", "composer", "deflated", "fragment", "messages", "page", "page_file", "served"]
 
 _SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
 """A message in a script: the first argument of `say`, a literal in double quotes, which JSON reads."""
@@ -88,15 +88,17 @@ def page(
     *,
     shown: Mapping[str, object] | None = None,
     data: Mapping[str, object] | None = None,
+    allowed: str = "",
     language: str = ENGLISH,
 ) -> str:
     """A page by its template's name, with the style and these scripts of `templates/pages` in it, in a language.
 
-    The template is given `shown`, the page's script `data`, a JSON object.
+    The template is given `shown`, the page's script `data`, a JSON object. `allowed` adds to the page's policy.
     """
     style, script = _joined(("page.css",)), _joined(scripts) if scripts else ""
     scripted = f"script-src '{_hash(script)}'; " if scripts else ""
-    policy = f"default-src 'none'; {scripted}style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+    sources = f"{scripted}style-src '{_hash(style)}'; {allowed}"
+    policy = f"default-src 'none'; {sources}base-uri 'none'; form-action 'none'"
     values: dict[str, object] = {
         **(shown or {}),
         "title": title,
@@ -135,8 +137,12 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def fragment(state: Mapping[str, object]) -> str:
-    """The part of a link to the composer after its `#`: the state as raw deflate (RFC 1951) in base64url."""
+def deflated(content: bytes) -> bytes:
+    """Octets as raw deflate (RFC 1951), which browsers unpack."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = packer.compress(canonical(state)) + packer.flush()
-    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    return packer.compress(content) + packer.flush()
+
+
+def fragment(state: Mapping[str, object]) -> str:
+    """The part of a link to the composer after its `#`: the state, deflated, in base64url."""
+    return base64.urlsafe_b64encode(deflated(canonical(state))).decode().rstrip("=")

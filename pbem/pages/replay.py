@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import base64
 import re
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import rules
 from pbem.i18n import ENGLISH
-from pbem.pages import page, page_file
+from pbem.pages import deflated, page, page_file
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -112,5 +111,4 @@ def revealed(found: Bundle) -> Bundle:
 
 
 def _packed(content: bytes) -> str:
-    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return base64.b64encode(packer.compress(content) + packer.flush()).decode()
+    return base64.b64encode(deflated(content)).decode()

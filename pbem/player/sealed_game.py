@@ -15,8 +15,8 @@ from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, Step, sealed_rules
 from pbem.match.changed import replace
 from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper
-from pbem.match.signed import Section
 from pbem.match.transcript import canonical, sha256_hex
+from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

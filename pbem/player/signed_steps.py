@@ -17,12 +17,14 @@ from pbem.mail.commands import parse
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.sealed_game import Contradiction
 from pbem.proof.signed_letters import shown
+from pbem.requests import Resign, Sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.player.sealed_game import ToldGame, ToldStep
+    from pbem.requests import Section
 
 __all__ = ["Unread", "check", "check_resigned", "check_seal", "unproved"]
 
@@ -69,7 +71,7 @@ def check(game: ToldGame, at: int, steps: Sequence[ToldStep], content: bytes, he
         raise Impossible(f"{where}: what was signed follows a head that no letter has shown here yet")
     if not _since(game, at) <= seq < first.seq:
         raise Contradiction(f"{where}: what was signed follows another step than the one told here")
-    sections = [section for section in command.sections if section[0] != "note"]
+    sections = [section for section in _sections(command) if section.name != "note"]
     if len(sections) != len(steps):
         raise Contradiction(f"{where}: other steps were signed than told")
     for number, ((name, words, text), told) in enumerate(zip(sections, steps, strict=True)):
@@ -88,7 +90,7 @@ def check_seal(game: ToldGame, seat: int, content: bytes) -> None:
     command = _signed(game, seat, content, where)
     if _place_of(command) != _place(game, seat, "seal"):
         raise Contradiction(f"{where}: what was signed belongs elsewhere")
-    if ("commitment", (game.told.commitments.get(str(seat)),), "") not in command.sections:
+    if ("commitment", (game.told.commitments.get(str(seat)),), "") not in _sections(command):
         raise Contradiction(f"{where}: something else was signed than told")
 
 
@@ -103,11 +105,16 @@ def check_resigned(game: ToldGame, seat: int, content: bytes, heads: Mapping[int
     place = ("resign", game.place.match, game.place.server, player, str(game.table.turn))
     earliest = game.told.steps[-1].seq if game.told.steps else begun + 1
     for command in _commands(game, seat, content, where):
-        given, fields = command.arguments, command.fields
-        named = (command.name, command.match, fields.get("server"), fields.get("player"), fields.get("turn"))
-        after = next((seq for seq, head in heads.items() if head == fields.get("prev")), -1)
-        is_whole = given.get("whole") or given.get("game") == game.place.game
-        if named == place and is_whole and after >= earliest and not command.faults:
+        form, asked = command.form, command.request
+        named = (command.name, command.match, form.server, form.player, str(form.turn))
+        after = next((seq for seq, head in heads.items() if head == form.prev), -1)
+        if (
+            named == place
+            and isinstance(asked, Resign)
+            and (asked.whole or asked.game == game.place.game)
+            and after >= earliest
+            and not command.faults
+        ):
             return
     raise Contradiction(f"{where}: no such thing was signed here")
 
@@ -117,17 +124,14 @@ def _place(game: ToldGame, seat: int, command: str, turn: int | None = None) -> 
     return command, game.place.match, game.place.game, turn, game.place.server, game.players[seat - 1]
 
 
-def _place_of(command: Command) -> tuple[object, ...]:
+def _place_of(command: AnyCommand) -> tuple[object, ...]:
     """Where it says that it belongs."""
-    given, fields = command.arguments, command.fields
-    return (
-        command.name,
-        command.match,
-        given.get("game"),
-        given.get("turn"),
-        fields.get("server"),
-        fields.get("player"),
-    )
+    form = command.form
+    return command.name, command.match, form.game, form.turn, form.server, form.player
+
+
+def _sections(command: AnyCommand) -> Sequence[Section]:
+    return command.request.sections if isinstance(command.request, Sections) else ()
 
 
 def _values(game: ToldGame, told: ToldStep) -> list[str | None]:
@@ -145,7 +149,7 @@ def _since(game: ToldGame, at: int) -> int:
     return steps[at - 1].seq if at else 0
 
 
-def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
+def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> AnyCommand:
     """The one command that a text signs with a key of this seat; raises `Unread`."""
     commands = _commands(game, seat, content, where)
     if len(commands) != 1 or commands[0].faults:
@@ -153,7 +157,7 @@ def _signed(game: ToldGame, seat: int, content: bytes, where: str) -> Command:
     return commands[0]
 
 
-def _commands(game: ToldGame, seat: int, content: bytes, where: str) -> Sequence[Command]:
+def _commands(game: ToldGame, seat: int, content: bytes, where: str) -> Sequence[AnyCommand]:
     """The commands that a text signs with a key of this seat; raises `Unread`."""
     try:
         read = shown(content, game.told.keys.get(str(seat), ()), game.place.server)

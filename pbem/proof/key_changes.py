@@ -17,14 +17,16 @@ from pbem.mail.commands import masked
 from pbem.mail.message import read
 from pbem.match.keys import HOW
 from pbem.phrase import Phrase
+from pbem.requests import AddKey, Confirm, RevokeKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pbem.identity import Verdict
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter, Part
     from pbem.match.keys import KeyChange, Player
+    from pbem.requests import AnyForm, Recover, Register
 
 __all__ = ["Spoken", "asked", "files", "named", "says", "unfit"]
 
@@ -39,7 +41,7 @@ _QUOTES = re.compile(r"^[^\S\n]*>|<blockquote", re.I | re.M)
 
 
 def asked(
-    command: Command,
+    request: Register | AddKey | Recover,
     verdict: Verdict,
     letter: Letter,
     *,
@@ -51,9 +53,9 @@ def asked(
     A letter without a signature covers nothing: then the attached key is taken as it is, and proves itself later.
     Raises `BadKey`.
     """
-    if pasted := command.arguments.get("key"):
-        return parse_key(pasted)
-    fingerprint = command.arguments.get("fingerprint")
+    if request.key:
+        return parse_key(request.key)
+    fingerprint = request.fingerprint if isinstance(request, AddKey) else None
     covered = read(verdict.signed).parts if verdict.entity else letter.parts if verdict.kind != "valid" else ()
     if fingerprint is None:
         return next(_attached(covered, parse_key), None)
@@ -101,7 +103,7 @@ class Spoken(msgspec.Struct, frozen=True):
 
     letter: Letter
     verdict: Verdict
-    commands: Sequence[Command]
+    commands: Sequence[AnyCommand]
 
 
 def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str) -> bool:
@@ -109,38 +111,24 @@ def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: st
 
     A revocation must name its place: nothing else of that change is signed.
     """
-    said = {"revoked": _revokes, "added": _adds}[change.change] if who == "old" else _confirms
-    place = {"server": server, "player": player.name}
-    return any(
-        said(command, spoken, change, player)
-        for command in spoken.commands
-        if not command.faults
-        and all(command.fields.get(name, value) == value for name, value in place.items())
-        and (place.keys() <= command.fields.keys() or change.change != "revoked")
-    )
+    places: set[tuple[str | None, str | None]] = {(server, player.name)}
+    if change.change != "revoked":
+        places |= {(None, player.name), (server, None), (None, None)}
+    forms = [command.form for command in spoken.commands if not command.faults]
+    return any((form.server, form.player) in places and _says(form, spoken, who, change, player) for form in forms)
 
 
-def _revokes(command: Command, _spoken: Spoken, change: KeyChange, player: Player) -> bool:
-    keys = [key["fingerprint"] for key in player.keys]
-    return command.name == "key revoke" and named(keys, command.arguments["fingerprint"]) == [*change.revoked]
-
-
-def _adds(command: Command, spoken: Spoken, change: KeyChange, _player: Player) -> bool:
-    if command.name != "key add":
-        return False
-    key = asked(command, spoken.verdict, spoken.letter)
-    (added,) = change.added
-    return key is not None and (key.format, key.fingerprint) == (added["format"], added["fingerprint"])
-
-
-def _confirms(command: Command, _spoken: Spoken, change: KeyChange, player: Player) -> bool:
-    given = command.fields
-    return (
-        (command.name, command.arguments.get("name")) == ("confirm", player.name)
-        and "server" in given
-        and given.get("fingerprint") == change.added[0]["fingerprint"]
-        and HOW.get(given.get("proof", "")) == change.how
-    )
+def _says(form: AnyForm, spoken: Spoken, who: str, change: KeyChange, player: Player) -> bool:
+    match form.request:
+        case RevokeKey(fingerprint=given) if (who, change.change) == ("old", "revoked"):
+            return named((key["fingerprint"] for key in player.keys), given) == [*change.revoked]
+        case AddKey() as request if (who, change.change) == ("old", "added"):
+            key = asked(request, spoken.verdict, spoken.letter)
+            (added,) = change.added
+            return key is not None and (key.format, key.fingerprint) == (added["format"], added["fingerprint"])
+        case Confirm(name=player.name, proof=proof) as confirmed if who == "new" and form.server is not None:
+            return confirmed.fingerprint == change.added[0]["fingerprint"] and HOW.get(proof or "") == change.how
+    return False
 
 
 def unfit(letter: Letter) -> Phrase | None:

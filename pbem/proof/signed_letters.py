@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
@@ -24,10 +24,9 @@ from pbem.mail.message import Unreadable, read
 from pbem.mail.one_reading import doubt
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
-from pbem.match.replay import Sentence, UnvouchedError
-from pbem.match.signed import Section, SignedForm, at_reply_address
+from pbem.match.remaking import Sentence, UnvouchedError
+from pbem.match.signed import at_reply_address
 from pbem.match.step import Environment, Step
-from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -35,23 +34,35 @@ from pbem.proof import key_changes
 from pbem.proof.bundle import LIMITS
 from pbem.proof.mailbox_evidence import place as place_of
 from pbem.proof.mailbox_evidence import vouched
+from pbem.requests import (
+    DEFAULT,
+    Accept,
+    Clear,
+    Propose,
+    Resign,
+    Sections,
+    SignedForm,
+    SubmitOrders,
+    SubmitSetup,
+    Substitute,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pbem.identity import Key
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
     from pbem.match.keys import KeyChange
-    from pbem.match.replay import Proving
+    from pbem.match.remaking import Proving
     from pbem.match.state import Match, Place
     from pbem.proof.bundle import Bundle
+    from pbem.requests import AnyForm, InMatch, Requested
 
 __all__ = [
     "VOCABULARY",
     "Heard",
     "Letters",
-    "form",
     "heard",
     "misdated",
     "said",
@@ -68,23 +79,6 @@ _SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
 
 _UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """What some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
-
-
-def form(command: Command) -> SignedForm:
-    """The form that a command holds: its place and its block."""
-    given = command.arguments
-    turn = given.get("turn", command.number("turn"))
-    return SignedForm(
-        server=command.fields.get("server"),
-        player=command.fields.get("player"),
-        prev=command.fields.get("prev"),
-        rev=command.rev,
-        game=given.get("game", command.number("game")),
-        turn=DEFAULT if given.get("default") else turn,
-        final=given.get("final", False),
-        text=command.block or "",
-        sections=tuple(Section(*section) for section in command.sections),
-    )
 
 
 class Letters:
@@ -104,55 +98,48 @@ class Letters:
         except KeyError:
             return None
 
-    def form(
+    def said(
         self,
         match: Match,
-        kind: str,
+        wanted: SignedForm[Requested],
         seat: int,
         letter: bytes,
         paper: Proving | None,
         evidence: bytes,
         received: str,
-    ) -> SignedForm:
-        """What the letter said, after checking that it is the player's; raises ValueError if it is not."""
+    ) -> SignedForm[Requested]:
+        """The form in a letter that asks for what is wanted, after checking that it is the player's.
+
+        Raises ValueError if it is not.
+        """
         waited = not isinstance(paper, Sentence | None)
         reading = self._read(match, seat, letter, paper, evidence, waited=waited)
-        if isinstance(paper, Receipt) and paper.by_default:
-            kind = "default orders"
-        elif isinstance(paper, Withdrawal) and paper.by_default:
-            kind = "clear default"
-        self._judge_once(match, kind, seat, letter, paper, evidence, received)
-        if len(reading) > 1 and kind in commands.COMMANDS and commands.COMMANDS[kind].alone:
-            raise ValueError(f"holds more than its `{kind}`")
-        found = [command for command in reading if _fits(command, match, kind, seat) and not command.faults]
-        if isinstance(paper, Receipt | Withdrawal | Opening):
-            found = [command for command in found if command.rev in {paper.rev, None if evidence else paper.rev}]
-        if kind == "agreed" and not evidence:  # the hash of an `accept` stands for the place
-            found = [one for one in found if one.name == "accept" or {"server", "player"} <= one.fields.keys()]
+        self._judge_once(match, (wanted.request, wanted.turn), seat, letter, paper, evidence, received)
+        if len(reading) > 1 and commands.row_of(wanted.request).alone:
+            raise ValueError(f"holds more than its `{commands.row_of(wanted.request).name}`")
+        found = _that_ask(reading, match, wanted, seat, evidence)
         if not found:
-            raise ValueError(f"holds no `{kind}` for this place")
-        if kind in _SUBMITTED and _withdraws(reading, match, kind):
-            raise ValueError(f"holds `{kind}` and its own `clear`")
-        forms = [form(command) for command in found]
-        if evidence:
-            forms = [at_reply_address(form, match, seat) for form in forms]
-        if len(forms) == 1:
-            return forms[0]
-        if evidence and isinstance(paper, Sentence | Withdrawal):
-            stood = (form for form in forms if _stood(replace(form, rev=form.rev or paper.rev), match, seat, paper))
-        else:
-            stood = (form for form in forms if _stood(form, match, seat, paper))
-        return next(stood, forms[-1])
+            raise ValueError(f"holds no `{_called(wanted)}` for this place")
+        if _withdraws(reading, match, wanted, seat):
+            raise ValueError(f"holds `{_called(wanted)}` and its own `clear`")
+        return next((form for form in found if _stood(form, match, seat, paper)), found[-1])
 
     def _judge_once(
-        self, match: Match, kind: str, seat: int, letter: bytes, paper: Proving | None, evidence: bytes, received: str
+        self,
+        match: Match,
+        what: tuple[object, ...],
+        seat: int,
+        letter: bytes,
+        paper: Proving | None,
+        evidence: bytes,
+        received: str,
     ) -> None:
         """Check that no letter has one effect twice, no reply address serves two letters, and dates are possible."""
         if fault := misdated(_opened(letter), datetime.fromisoformat(received)):
             raise ValueError(str(fault))
         turn = match.turn if match.phase == "playing" else 0
         rev = paper.rev if isinstance(paper, Withdrawal | Sentence) else 0
-        effect = (letter, kind, seat, match.game, turn, rev)
+        effect = (letter, *what, seat, match.game, turn, rev)
         if effect in self._effects:
             raise ValueError("this letter had this effect before")
         self._effects.add(effect)
@@ -169,28 +156,27 @@ class Letters:
 
     def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
         """Check that orders sent in advance, or by a player who resigned, could not be played; raises ValueError."""
-        kind = "default orders" if receipt.by_default else "orders"
+        turn = DEFAULT if receipt.by_default else match.turn
+        wanted = SignedForm(SubmitOrders(match=match.id), rev=receipt.rev, turn=turn)
         reading = self._read(match, seat, letter, receipt, evidence, waited=True, former=True)
         if receipt.player != match.name(seat):
             raise ValueError(f"its receipt names {receipt.player}")
-        self._judge_once(match, f"unused {kind}", seat, letter, receipt, evidence, receipt.received)
-        if _withdraws(reading, match, kind):
-            raise ValueError(f"holds `{kind}` and its own `clear`")
-        found = [form(one) for one in reading if _fits(one, match, kind, seat) and not one.faults]
+        self._judge_once(match, ("unused", turn), seat, letter, receipt, evidence, receipt.received)
+        if _withdraws(reading, match, wanted, seat):
+            raise ValueError(f"holds `{_called(wanted)}` and its own `clear`")
+        found = _that_ask(reading, match, wanted, seat, evidence)
         if not receipt.by_default and match.left.get(seat) != match.turn:
             found = [form for form in found if _in_advance(form, match, evidence)]
-        if evidence:
-            found = [at_reply_address(replace(one, rev=one.rev or receipt.rev), match, seat) for one in found]
-        found = [form for form in found if form.rev == receipt.rev and _storable(form, match, seat)]
+        found = [form for form in found if _storable(form, match, seat)]
         if not found:
-            raise ValueError(f"holds no `{kind}` for this place that could be stored")
+            raise ValueError(f"holds no `{_called(wanted)}` for this place that could be stored")
         if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
             return
         assert match.position is not None
         if match.position.due.get(seat, 0) is not None:
             return
         try:
-            match.rules.order(match.position, seat, found[0].text)
+            match.rules.order(match.position, seat, found[0].request.text)
         except Refused:
             return
         raise ValueError("these orders are legal, and were not used")
@@ -205,7 +191,7 @@ class Letters:
         *,
         waited: bool,
         former: bool = False,
-    ) -> list[Command]:
+    ) -> list[AnyCommand]:
         """The commands of a letter, after checking that it is the player's; raises ValueError.
 
         A letter that waited was judged when it came; one with immediate effect, by the keys of that moment.
@@ -279,28 +265,77 @@ class Letters:
                 raise ValueError(f"the letter signed by the {who} key does not say so")
 
 
-_SUBMITTED = ("setup", "orders", "default orders")
-"""What may be withdrawn by `clear`."""
+_IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)
+"""What no entry holds: what such a request says, its letter alone has."""
 
 
-def _withdraws(reading: list[Command], match: Match, kind: str) -> bool:
-    """Whether a letter withdraws what it brings."""
-    wanted = {"setup": "clear", "orders": "clear", "default orders": "clear default"}[kind]
-    return any(_fits(command, match, wanted, 0) and not command.faults for command in reading)
+def _that_ask(
+    reading: Sequence[AnyCommand], match: Match, wanted: SignedForm[Requested], seat: int, evidence: bytes
+) -> list[SignedForm[Requested]]:
+    """The forms in a letter without fault that ask for what is wanted, each with its place completed."""
+    forms = [command.form for command in reading if not command.faults]
+    if isinstance(wanted.request, Accept):
+        forms = [form for form in forms if _agrees(form, match, seat, evidence)]
+        return cast("list[SignedForm[Requested]]", forms)
+    if evidence:
+        forms = [at_reply_address(replace(form, rev=form.rev or wanted.rev), match, seat) for form in forms]
+    return cast("list[SignedForm[Requested]]", [form for form in forms if _is_wanted(form, wanted)])
 
 
-def _stood(form: SignedForm, match: Match, seat: int, paper: Proving | None) -> bool:
+def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:
+    """Whether a form asks for what is wanted, and names each part of its place."""
+    asked = form.request
+    if isinstance(asked, _IN_ITS_WORDS):
+        same = type(asked) is type(wanted.request) and asked.match == cast("InMatch", wanted.request).match
+    else:
+        same = asked == wanted.request
+    if isinstance(asked, Clear) and form.turn != wanted.turn:  # of a setup, which has none
+        return False
+    place = ((name, getattr(wanted, name)) for name in _PLACE)
+    return same and all(value is None or getattr(form, name) == value for name, value in place)
+
+
+_PLACE = ("server", "player", "prev", "rev", "game", "turn")
+
+
+def _called(wanted: AnyForm) -> str:
+    """How a fault calls what is wanted: by its command, and what this says."""
+    request = wanted.request
+    if isinstance(request, Accept):
+        return "agreed"
+    words = [commands.row_of(request).name]
+    if isinstance(request, SubmitOrders) and wanted.turn == DEFAULT:
+        words.insert(0, "default")
+    elif isinstance(request, Resign):
+        words.append("match" if request.whole else "game")
+    elif isinstance(request, Substitute):
+        words += [request.name, "for", request.leaver, *filter(None, [request.hash])]
+    elif not isinstance(request, _IN_ITS_WORDS):
+        said = (getattr(request, name) for name in request.__struct_fields__ if name != "match")
+        words += [str(value) for value in said if value]
+    return " ".join(words)
+
+
+def _withdraws(reading: Sequence[AnyCommand], match: Match, wanted: AnyForm, seat: int) -> bool:
+    """Whether a letter that brings a setup or orders withdraws them, too."""
+    if not isinstance(wanted.request, SubmitSetup | SubmitOrders):
+        return False
+    cleared = SignedForm(Clear(match=match.id), game=wanted.game, turn=wanted.turn)
+    forms = [command.form for command in reading if not command.faults]
+    # As others may read it: one that names no place is for what is due.
+    return any(_is_wanted(at_reply_address(form, match, seat), cleared) for form in forms)
+
+
+def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> bool:
     """Whether the desk accepted this form in a letter that holds several: the refused ones count for nothing.
 
     Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
-    if isinstance(paper, Sentence):
-        return form.rev == paper.rev and not _at(match).misplaced(form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
         playing = match.phase == "playing"
         place: Place = {"turn": paper.turn} if playing else {"game": match.game}
         return not _at(match).misplaced(form, seat, None, in_advance=playing, **place)
-    if paper is None:
+    if not isinstance(form.request, SubmitSetup | SubmitOrders):
         return True
     if (form.server, form.player) != (match.server, match.name(seat)) or form.prev is None:
         return False
@@ -309,15 +344,16 @@ def _stood(form: SignedForm, match: Match, seat: int, paper: Proving | None) -> 
     try:
         if isinstance(paper, Receipt):
             assert match.position is not None
-            match.rules.order(match.position, seat, form.text)
+            match.rules.order(match.position, seat, form.request.text)
             return True
         assert match.options is not None
-        return match.rules.setup(match.options, seat, form.text).text == paper.setup
+        assert isinstance(paper, Opening)
+        return match.rules.setup(match.options, seat, form.request.text).text == paper.setup
     except Refused:
         return False
 
 
-def _in_advance(form: SignedForm, match: Match, evidence: bytes) -> bool:
+def _in_advance(form: AnyForm, match: Match, evidence: bytes) -> bool:
     """Whether a form came before its turn was due, by the head that it cites and the letter that it answers."""
     if evidence and Evidence.read(evidence.decode()).place == place_of(match.game, match.turn):
         return False
@@ -326,14 +362,14 @@ def _in_advance(form: SignedForm, match: Match, evidence: bytes) -> bool:
     return any(turn.prev == form.prev for turn in islice(match.turns, match.turn - 1))
 
 
-def _storable(form: SignedForm, match: Match, seat: int) -> bool:
+def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
     """Whether the desk could have stored a form for the turn that is due now, or as default orders."""
     if form.turn == DEFAULT and match.terms.miss != "default":
         return False
     if _at(match).misplaced(form, seat, None, in_advance=True, turn=form.turn):
         return False
     assert match.position is not None
-    return not match.rules.ahead(match.position, seat, form.turn or DEFAULT, form.text)
+    return not match.rules.ahead(match.position, seat, form.turn or DEFAULT, form.request.text)
 
 
 def _at(match: Match) -> Step:
@@ -494,22 +530,27 @@ def _listed(key: Mapping[str, str]) -> Key:
     return found
 
 
-def _agrees(command: Command, match: Match, seat: int) -> bool:
-    """Whether the command proposes exactly these terms, or accepts them by their hash."""
-    if command.name == "accept":
-        return (command.match, command.arguments.get("hash")) == (match.id, match.rules_hash)
-    place = {"server": match.server, "player": match.name(seat)}
-    if command.name != "new" or seat != 1 or any(command.fields.get(k, v) != v for k, v in place.items()):
+def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
+    """Whether a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
+    asked = form.request
+    if isinstance(asked, Accept):
+        return asked == Accept(match=match.id, hash=match.rules_hash)
+    place = (match.server, match.name(seat))
+    if not isinstance(asked, Propose) or seat != 1:
         return False
-    terms, lines = match.terms, {key: text for key, text in command.options.items() if key != "seats"}
-    named = command.arguments.get("players", ())
-    wanted = command.options.get("seats", str(min(match.rules.seats))).strip()
-    if not wanted.isdecimal() or len(terms.players) != max(len(named) + 1, int(wanted)):
+    if (form.server, form.player) != place and not (
+        evidence and form.server in {None, match.server} and form.player in {None, match.name(seat)}
+    ):
         return False
-    if any(name not in {other, ""} for name, other in zip(named, terms.players[1:], strict=False) if "@" not in name):
+    terms, lines = match.terms, {key: text for key, text in asked.options.items() if key != "seats"}
+    wanted = asked.options.get("seats", str(min(match.rules.seats))).strip()
+    if not wanted.isdecimal() or len(terms.players) != max(len(asked.players) + 1, int(wanted)):
+        return False
+    named = zip(asked.players, terms.players[1:], strict=False)
+    if any(name not in {other, ""} for name, other in named if "@" not in name):
         return False
     try:
-        proposed = Terms.propose(command.arguments["rules"], lines, terms.players, terms.settling)
+        proposed = Terms.propose(asked.rules, lines, terms.players, terms.settling)
     except Refused:
         return False
     # Which rulings are the newest was for the server to know, where the letter names none. Matches from before there
@@ -517,58 +558,3 @@ def _agrees(command: Command, match: Match, seat: int) -> bool:
     edition = proposed.edition if "rules" in lines else terms.edition
     stands = "unreachable" not in lines and terms.unreachable == "stands"
     return replace(proposed, edition=edition, unreachable="stands" if stands else proposed.unreachable) == terms
-
-
-def _clears(command: Command, match: Match, *, default: bool) -> bool:
-    """Whether a `clear` is for what is due here, or for default orders."""
-    given = form(command)
-    if default:
-        return given.turn == DEFAULT
-    if match.phase == "setup":
-        return given.game in {match.game, None} and given.turn is None
-    return given.turn in {match.turn, None}
-
-
-_OF_GAMES = ("setup", "seal", "reveal")
-_OF_TURNS = ("orders", "step")
-"""Kinds of letters that are known by the game, or the turn, that they are for."""
-
-PLACED = ("extend", "claim", "draw", "annul")
-"""Kinds of letters that may say their place, and then must say it right."""
-
-
-def _sentence(command: Command) -> str:
-    """What a command `substitute` says."""
-    given = command.arguments
-    words = ["substitute", given.get("name", ""), "for", given.get("leaver", ""), given.get("hash", "")]
-    return " ".join(filter(None, words))
-
-
-def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
-    """Whether the command is of this kind and for the present place in the match."""
-    given = command.arguments
-    if kind == "agreed":
-        return _agrees(command, match, seat)
-    if command.match != match.id:
-        return False
-    if kind in {"clear", "clear default"}:
-        return command.name == "clear" and _clears(command, match, default=kind == "clear default")
-    if kind in _OF_GAMES:
-        return command.name == kind and given.get("game") == match.game
-    if kind == "default orders":
-        return command.name == "orders" and given.get("default", False)
-    if kind in _OF_TURNS:
-        return command.name == kind and given.get("turn") == match.turn
-    player = match.name(seat)
-    place = {"server": match.server, "player": player, "prev": match.prev}
-    if kind.startswith(PLACED) and any(command.fields.get(key, value) != value for key, value in place.items()):
-        return False
-    if kind.startswith("extend "):
-        return command.name == "extend" and given.get("time") == int(kind.split()[1])
-    if kind == "claim" or kind.startswith(("draw ", "annul ")):
-        return " ".join(filter(None, [command.name, given.get("word")])) == kind
-    if kind.startswith("substitute "):
-        return command.name == "substitute" and place.items() <= command.fields.items() and _sentence(command) == kind
-    if command.name != "resign":
-        return False
-    return given.get("whole", False) if kind == "resign match" else given.get("game") == match.game

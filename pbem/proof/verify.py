@@ -15,13 +15,14 @@ from pbem.match import events
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.events.turn import Ordered, ordered
-from pbem.match.replay import Source, begin, replay_transcript
+from pbem.match.replay import begin, replay_transcript
 from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, is_time, sha256_hex, statement
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pbem.match.remaking import Source
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle

@@ -40,7 +40,7 @@ from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
 from pbem.server.witness_asker import WitnessAsker
-from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Smarthost
+from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Means, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, Place
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
     from pbem.config.limits import Limits
     from pbem.config.server import Config
-    from pbem.desk.admission import Admission
     from pbem.desk.reading import Reader
     from pbem.server.desk_opening import OpenDesk
     from pbem.server.desk_place import DeskPlace, OpenPlace
@@ -75,7 +74,6 @@ if TYPE_CHECKING:
     from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys
-    from pbem.store.vault import Vault
 
 __all__ = ["Daemon", "StartError", "write_ready"]
 
@@ -103,13 +101,6 @@ class _Running(Protocol):
 
 class StartError(Exception):
     """The server cannot start; the message says why, for the operator."""
-
-
-def open_admission(config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> Admission:
-    """The examiner of letters beyond a network's limit, on a separate connection."""
-    from pbem.desk.admission import Admission
-
-    return Admission(config, database, vault, reader)
 
 
 class Daemon:
@@ -215,30 +206,30 @@ class Daemon:
         else:
             # What the last process was sending when it ended, nobody sends now: we hold the lock.
             log.info("store open", sendings=outbox.release_all())
-        self._admission = stack.enter_context(
-            closing(open_admission(config, self._door_base, keys.vault, self._open_reader))
-        )
+        from pbem.desk.admission import Admission
+
+        # The examiner of letters beyond a network's limit, on a separate connection.
+        examiner = Admission(config, self._door_base, keys.vault, self._open_reader)
+        self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
+        means = Means(self._now, self._post, self.wake, self._longest_wait)
         deliverer = Deliverer(
             outbox,
             self._transport or _transport(config, secret),
             config.delivery,
+            means,
             address=config.mail_address,
             delimiter=config.delimiter if config.return_paths else None,
-            now=self._now,
-            run=self._post,
-            settled=self.wake,
             points=self._points,
-            longest_wait=self._longest_wait,
         )
         await intake.open()
         if metrics:
             await metrics.open()
-        await self._work(deliverer, self._askers(), intake, places)
+        await self._work(deliverer, self._askers(means), intake, places)
 
     async def _locked(self, store: Path) -> Lock:
         """The lock of the store; if its daemon is dead but the desk is not yet, the lock is free in a moment."""
@@ -279,14 +270,14 @@ class Daemon:
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
                 own_keys.check_name(database, config.server)
-                database.check_high_water()
+                database.engine.check_high_water()
 
         if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store, self._disk))
         disk = self._disk
         first = Database(config.store, points=self._points, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
-        if not first.settle_log():
+        if not first.engine.settle_log():
             log.warning("the store's log stays as it is: somebody reads the store")
         if new and self._lock:
             self._lock.cover()
@@ -294,7 +285,7 @@ class Daemon:
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
         doorstep = stack.enter_context(Database(config.store, points=self._points, disk=disk))
-        doorstep.commit_lightly()  # somebody waits for it
+        doorstep.engine.leave_log()  # somebody waits for it
         self._inbox = Inbox(doorstep, keys.vault)
         self._door_base = stack.enter_context(Database(config.store, points=self._points, disk=disk))
         return keys
@@ -360,7 +351,7 @@ class Daemon:
 
     async def _watch(self) -> None:
         """Look from time to time, and at the end, where the store is, and how far it has come."""
-        while (in_place := self._post_base.in_place()) and not self._stop.is_set():
+        while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
             await self._note_high_water()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), self._longest_wait)
@@ -375,7 +366,7 @@ class Daemon:
     async def _note_high_water(self) -> None:
         """Note how far a store in a file has come; a disk without room changes nothing else."""
         try:
-            await self._post(self._post_base.note_high_water)
+            await self._post(self._post_base.engine.note_high_water)
         except (StoreError, OSError) as error:
             log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 
@@ -486,43 +477,26 @@ class Daemon:
     def _mark(self, name: str, given: str | None) -> str | None:
         """Keep a mark under this name, unless another server sharing the store was first; returns the one kept."""
         with self._post_base.transaction():
-            known = self._post_base.meta(name)
-            if known is None and given is not None:
-                self._post_base.set_meta(name, given)
-            return known if known is not None else given
+            if given is not None:
+                self._post_base.add("meta", name=name, value=given)
+            return self._post_base.meta(name)
 
     def _house(self) -> HouseProgram | None:
         """The program that plays here, if this server starts it."""
         file = self._config.house.config
         return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
 
-    def _askers(self) -> dict[str, Asking]:
+    def _askers(self, means: Means) -> dict[str, Asking]:
         """Who asks others, by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
         urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
-        askers: dict[str, Asking] = {
-            "dns": Asker(
-                Lookups(self._post_base),
-                self._resolve,
-                now=self._now,
-                run=self._post,
-                settled=self.wake,
-                longest_wait=self._longest_wait,
-            )
-        }
+        askers: dict[str, Asking] = {"dns": Asker(Lookups(self._post_base), self._resolve, means)}
         if urls:
-            askers["witnesses"] = WitnessAsker(
-                WitnessRequests(self._post_base),
-                urls,
-                now=self._now,
-                run=self._post,
-                settled=self.wake,
-                longest_wait=self._longest_wait,
-            )
+            askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)
         return askers
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; returns which, because some may exceed their network's limit today."""
-        if not self._post_base.in_place():
+        if not self._post_base.engine.in_place():
             self.stop()
             raise StoreError("the store is not where it was opened")
         room = self._post_base.room()

@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,6 @@ from pbem.store.errors import StoreError
 from pbem.store.vault import KeyFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pbem.server.desk_opening import Supplies
     from pbem.server.desk_work import Work
 
@@ -74,36 +73,30 @@ def serve(line: socket.socket, supplies: Supplies) -> int:
     with contextlib.suppress(OSError):
         os.nice(NICE)
 
-    def worked() -> None:
-        with contextlib.suppress(OSError):  # it has not read yet that there is something to send, or is gone
-            line.send(WORKED, socket.MSG_DONTWAIT)
-
-    def here() -> None:
-        with contextlib.suppress(OSError):  # as above
-            line.send(HERE, socket.MSG_DONTWAIT)
-
-    def tell(word: bytes) -> None:
-        with contextlib.suppress(OSError):  # the daemon is gone, and so are we in a moment
-            line.sendall(word)
-
     try:
-        with opened(supplies, worked) as work:
-            threading.Thread(target=_listen, args=(line, work, here), daemon=True).start()
-            tell(READY)
+        with opened(supplies, partial(_say, line, WORKED)) as work:
+            threading.Thread(target=_listen, args=(line, work), daemon=True).start()
+            _say(line, READY)
             work()
     except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
-        tell(FAILED + str(error).encode())
+        _say(line, FAILED + str(error).encode())
         return 1
     return 0
 
 
-def _listen(line: socket.socket, work: Work, here: Callable[[], None]) -> None:
+def _say(line: socket.socket, word: bytes) -> None:
+    """Tell the daemon; one that has not read for long knows as much already, and one that is gone need not know."""
+    with contextlib.suppress(OSError):
+        line.send(word, socket.MSG_DONTWAIT)
+
+
+def _listen(line: socket.socket, work: Work) -> None:
     """Listen to the daemon; without one, nothing here is ours any more."""
     while said := _heard(line):
         if EASE in said:
             work.ease()
         if ASKED in said:
-            here()
+            _say(line, HERE)
         if WAKE in said:
             work.wake()
         if STOP in said:

@@ -12,7 +12,7 @@ import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pbem.failpoints import passing
 from pbem.server.composer import open_composer
@@ -27,52 +27,27 @@ from pbem.store.operator import Generation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     from pbem.config.limits import Limits
     from pbem.config.server import Config
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
     from pbem.mail.compose import Composer
-    from pbem.server.desk_rest import Event
     from pbem.server.desk_work import DeskLike
     from pbem.store.disk import Disk
-    from pbem.store.vault import Vault
+    from pbem.store.own_keys import OwnKeys
 
-__all__ = ["OpenDesk", "Supplies", "now", "open_desk", "opened"]
+    OpenDesk = Callable[["Supplies", Database, OwnKeys, Composer, Reader], DeskLike]
+    """Makes the desk of a server, on its own connection to the store."""
 
-
-class OpenDesk(Protocol):
-    """Makes the desk."""
-
-    def __call__(  # noqa: PLR0913, PLR0917 - all that a desk is handed
-        self,
-        config: Config,
-        database: Database,
-        vault: Vault,
-        signing_key: Ed25519PrivateKey,
-        composer: Composer,
-        random: Callable[[int], bytes],
-        reader: Reader,
-        points: Failpoints,
-    ) -> DeskLike:
-        """The desk of a server, on its own connection to the store."""
+__all__ = ["Supplies", "now", "open_desk", "opened"]
 
 
-def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
-    config: Config,
-    database: Database,
-    vault: Vault,
-    signing_key: Ed25519PrivateKey,
-    composer: Composer,
-    random: Callable[[int], bytes],
-    reader: Reader,
-    points: Failpoints,
-) -> DeskLike:
-    """The real desk."""
+def open_desk(supplies: Supplies, database: Database, keys: OwnKeys, composer: Composer, reader: Reader) -> DeskLike:
+    """The real desk, on its own connection to the store."""
     from pbem.desk.wiring import Desk
 
-    return Desk(config, database, vault, signing_key, composer, random, reader, points)
+    config, random, points = supplies.config, supplies.random, supplies.points
+    return Desk(config, database, keys.vault, keys.signing, composer, random, reader, points)
 
 
 def now() -> datetime:
@@ -94,7 +69,7 @@ class Supplies:
     """The name of this server among those that share a store; "" where it has one of its own."""
     disk: Disk = THIS_DISK
     longest_wait: float = LONGEST_WAIT
-    event: Callable[[], Event] = threading.Event
+    event: Callable[[], threading.Event] = threading.Event
     """Makes what a desk waits for that has nothing to do."""
     clock: Callable[[], float] = time.monotonic
     """Seconds that go by, whatever the time is said to be."""
@@ -116,15 +91,5 @@ def opened(supplies: Supplies, worked: Callable[[], None]) -> Iterator[Work]:
         closing(supplies.reader(config.limits)) as reader,
     ):
         composer = open_composer(config, Generation(database).number)
-        desk = supplies.open_desk(
-            config, database, keys.vault, keys.signing, composer, supplies.random, reader, supplies.points
-        )
-        yield Work(
-            desk,
-            database,
-            supplies.now,
-            worked,
-            event=supplies.event,
-            clock=supplies.clock,
-            longest_wait=supplies.longest_wait,
-        )
+        desk = supplies.open_desk(supplies, database, keys, composer, reader)
+        yield Work(desk, database, supplies, worked)

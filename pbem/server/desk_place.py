@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
     from pbem.server.desk_opening import Supplies
 
-__all__ = ["DeskPlace", "OpenPlace"]
+    OpenPlace = Callable[[Supplies, Callable[[], None]], "DeskPlace"]
+    """Makes a place in which the desk is not open yet; the second is called after the desk wrote something."""
+
+__all__ = ["DeskPlace"]
 
 
 class DeskPlace(Protocol):
@@ -38,10 +41,3 @@ class DeskPlace(Protocol):
 
     async def close(self) -> None:
         """Leave nothing running."""
-
-
-class OpenPlace(Protocol):
-    """Makes the place of the desk."""
-
-    def __call__(self, supplies: Supplies, worked: Callable[[], None]) -> DeskPlace:
-        """A place in which the desk is not open yet; `worked` is called after it wrote something."""

@@ -7,13 +7,16 @@ Implements reliability.md, case 32: the intake is as fast as ever.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
     from datetime import datetime
 
-__all__ = ["LONGEST_WAIT", "Event", "Flood", "Rest"]
+    from pbem.server.desk_opening import Supplies
+
+__all__ = ["LONGEST_WAIT", "Flood", "Rest"]
 
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
@@ -24,22 +27,6 @@ LONGEST_REST = 1.0  # seconds; heavy letters in a flood delay nobody's answer by
 STRETCH = 0.1
 MANY = 25
 """So many letters in so many seconds are a flood."""
-
-
-class Event(Protocol):
-    """What somebody waits for, as `threading.Event` has it."""
-
-    def is_set(self) -> bool:
-        """Whether it happened."""
-
-    def set(self) -> None:
-        """It happens; whoever waits goes on."""
-
-    def clear(self) -> None:
-        """From now on it has not happened."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it happens, for so many seconds at the most; whether it did."""
 
 
 class Flood:
@@ -63,17 +50,17 @@ class Flood:
 class Rest:
     """The rests of the desk; another thread may ease it."""
 
-    def __init__(self, now: Callable[[], datetime], clock: Callable[[], float], longest_wait: float) -> None:
-        self._now = now
-        self._clock = clock
-        self._longest_wait = longest_wait
+    def __init__(self, supplies: Supplies) -> None:
+        self._now = supplies.now
+        self._clock = supplies.clock
+        self._longest_wait = supplies.longest_wait
         self._eased = 0.0
 
     def ease(self) -> None:
         """Rest more than work, for a moment: letters pour in."""
         self._eased = self._clock() + EASED
 
-    def after_work(self, worked: float, stopping: Event) -> None:
+    def after_work(self, worked: float, stopping: threading.Event) -> None:
         """Leave the processor to others after this many seconds of work, while letters pour in."""
         rested = self._clock() + min(worked * RESTED, LONGEST_REST)
         while (rest := min(rested, self._eased) - self._clock()) > 0:  # more of them came meanwhile

@@ -6,20 +6,18 @@ again. Implements design.md, "The way of a letter".
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from pbem.server.desk_rest import LONGEST_WAIT, Rest
+from pbem.server.desk_rest import Rest
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.server.desk_rest import Event
+    from pbem.server.desk_opening import Supplies
     from pbem.store.database import Database
 
 __all__ = ["DeskLike", "Work"]
@@ -47,26 +45,15 @@ class DeskLike(Protocol):
 class Work:
     """Letter after letter, and the clock between them; other threads may call it."""
 
-    def __init__(
-        self,
-        desk: DeskLike,
-        database: Database,
-        now: Callable[[], datetime],
-        worked: Callable[[], None],
-        *,
-        event: Callable[[], Event] = threading.Event,
-        clock: Callable[[], float] = time.monotonic,
-        longest_wait: float = LONGEST_WAIT,
-    ) -> None:
+    def __init__(self, desk: DeskLike, database: Database, supplies: Supplies, worked: Callable[[], None]) -> None:
         self._desk = desk
-        self._clock = clock
         self._database = database
-        self._now = now
+        self._supplies = supplies
         self._worked = worked
         self._told = database.changes
-        self._woken = event()
-        self._stopping = event()
-        self._rest = Rest(now, clock, longest_wait)
+        self._woken = supplies.event()
+        self._stopping = supplies.event()
+        self._rest = Rest(supplies)
 
     def wake(self) -> None:
         """Look at the inbox and the clock now."""
@@ -105,15 +92,15 @@ class Work:
             return 0.0
         since_tick = handled = 0
         while since_tick < LETTERS_PER_TICK:
-            began = self._clock()
-            if not (handled := self._desk.handle_next(self._now())):
+            began = self._supplies.clock()
+            if not (handled := self._desk.handle_next(self._supplies.now())):
                 break
             self._tell()
             since_tick += handled
-            self._rest.after_work(self._clock() - began, self._stopping)
+            self._rest.after_work(self._supplies.clock() - began, self._stopping)
             if self._stopping.is_set():
                 return 0.0
-        following = self._desk.tick(self._now())
+        following = self._desk.tick(self._supplies.now())
         return 0.0 if handled else self._rest.until(following)
 
     def _tell(self) -> None:

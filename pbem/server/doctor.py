@@ -12,6 +12,7 @@ import socket
 import time
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,22 +139,13 @@ def _mailbox(config: Config) -> Iterator[Finding]:
 
 def _password(what: str, account: Mailbox | Smarthost) -> Iterator[Finding]:
     """Check that the password's file is readable only by us; a command is not run."""
-    if not account.password_file:
-        return
-    try:
-        password(account.password_file, "")
-    except PasswordError as error:
-        yield Finding(False, what, str(error))
-    else:
-        yield Finding(True, what, f"{account.password_file} is there")
+    if account.password_file:
+        yield _tried(what, partial(password, account.password_file, ""), f"{account.password_file} is there")
 
 
 def _named(what: str, host: str, port: int) -> Finding:
-    try:
-        socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        return Finding(False, what, f"{host}: {error.strerror}")
-    return Finding(True, what, f"{host} has an address")
+    addresses = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    return _tried(what, addresses, f"{host} has an address", host)
 
 
 def _folder(what: str, file: Path) -> Finding:
@@ -193,11 +185,7 @@ def _database(address: PostgresqlAddress) -> Finding:
 def _key(path: Path) -> Finding:
     if not path.exists():
         return Finding(True, "keys", f"{path} will be made at the first start")
-    try:
-        load_key(path)
-    except KeyFileError as error:
-        return Finding(False, "keys", str(error))
-    return Finding(True, "keys", f"{path} is a key, and private")
+    return _tried("keys", partial(load_key, path), f"{path} is a key, and private")
 
 
 def _place(name: str, place: Listen) -> Finding:
@@ -206,20 +194,25 @@ def _place(name: str, place: Listen) -> Finding:
     if place.path is not None:
         there = place.path.parent.is_dir()
         return Finding(there, name, f"{place}" if there else f"there is no folder {place.path.parent}")
-    try:
-        socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as error:
-        return Finding(False, name, f"{place}: {error.strerror}")
-    return Finding(True, name, f"{place}")
+    addresses = partial(socket.getaddrinfo, place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return _tried(name, addresses, f"{place}", f"{place}")
 
 
 def _dkim(config: Config) -> Finding:
-    try:
-        DkimSigner(config.dkim.selector, config.dkim_domain, config.dkim.key_file)
-    except BadDkimKey as error:
-        return Finding(False, "dkim", str(error))
     where = f"{config.dkim.selector}._domainkey.{config.dkim_domain}"
-    return Finding(True, "dkim", f"letters are signed; the public key belongs into the DNS under {where}")
+    signer = partial(DkimSigner, config.dkim.selector, config.dkim_domain, config.dkim.key_file)
+    return _tried("dkim", signer, f"letters are signed; the public key belongs into the DNS under {where}")
+
+
+def _tried(what: str, call: Callable[[], object], well: str, of: str = "") -> Finding:
+    """What is well if a call succeeds; `of` is what the operating system's error is about."""
+    try:
+        call()
+    except (BadDkimKey, KeyFileError, PasswordError) as error:
+        return Finding(False, what, str(error))
+    except OSError as error:
+        return Finding(False, what, f"{of}: {error.strerror}")
+    return Finding(True, what, well)
 
 
 def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -232,10 +225,10 @@ def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
 
 def store(database: Database, vault: Vault) -> Iterator[Finding]:
     """Check that the file is sound, its tables agree, and their contents are what was written."""
-    damage = database.damage()
+    damage = database.engine.damage()
     faults = [*damage, *islice(unsound(database, vault), FAULTS)]
     try:
-        database.check_high_water()
+        database.engine.check_high_water()
     except StoreError as error:
         faults.append(str(error))
     for fault in faults:

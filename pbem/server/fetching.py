@@ -11,9 +11,9 @@ and reliability.md, promises 1 and 2.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,10 +25,11 @@ from pbem.mailbox import Denied, Unreachable, Withheld
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir
 from pbem.mailbox.password import password, token
+from pbem.server.own_thread import begun
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Coroutine
     from datetime import datetime
 
     from pbem.config.server import Config
@@ -78,8 +79,8 @@ def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope
 class Keeping(msgspec.Struct, frozen=True):
     """Keeps what a fetcher found; it is on disk when this returns. Raises if any of it fails."""
 
-    letter: Callable[[bytes], Awaitable[None]]
-    mark: Callable[[str | None], Awaitable[str | None]]
+    letter: Callable[[bytes], Coroutine[None, None, None]]
+    mark: Callable[[str | None], Coroutine[None, None, str | None]]
     """Keep the mark of what is left alone, if one is given; the one that is kept, None before the first look."""
     now: Callable[[], datetime]
 
@@ -96,38 +97,26 @@ class Fetcher:
         """Letters that are not asked for, and until when."""
         self._stopped = threading.Event()
         self._loop = asyncio.get_running_loop()
-        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._fetching: asyncio.Future[None] | None = None
 
     async def work(self) -> None:
         """Fetch until `stop`; then a mailbox that does not answer is waited for only a moment."""
-        # Of no executor: those are waited for, however long a connection takes to break.
-        threading.Thread(target=self._run, name="mailbox", daemon=True).start()
-        await self._ended
+        self._fetching = begun("mailbox", self._run)
+        await asyncio.wait([self._fetching])
+        if not self._fetching.cancelled():
+            self._fetching.result()
 
     def stop(self) -> None:
         """Begin to stop."""
         if not self._stopped.is_set():
             self._stopped.set()
             self._mailbox.interrupt()
-            self._loop.call_later(GOODBYE, self._end, None)
+            if self._fetching is not None:
+                self._loop.call_later(GOODBYE, self._fetching.cancel)
 
     def _run(self) -> None:
-        trouble: BaseException | None = None
-        try:
+        with closing(self._mailbox):
             self._fetch_all()
-        except BaseException as error:
-            trouble = error
-        finally:
-            self._mailbox.close()
-            with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-                self._loop.call_soon_threadsafe(self._end, trouble)
-
-    def _end(self, trouble: BaseException | None) -> None:
-        if not self._ended.done():
-            if trouble is None:
-                self._ended.set_result(None)
-            else:
-                self._ended.set_exception(trouble)
 
     def _fetch_all(self) -> None:
         retry = FIRST_RETRY
@@ -212,8 +201,5 @@ class Fetcher:
         log.debug("letter fetched", octets=len(raw))
         return True
 
-    def _in_loop(self, call: Callable[[T], Awaitable[R]], argument: T) -> R:
-        async def called() -> R:
-            return await call(argument)
-
-        return asyncio.run_coroutine_threadsafe(called(), self._loop).result()
+    def _in_loop(self, call: Callable[[T], Coroutine[None, None, R]], argument: T) -> R:
+        return asyncio.run_coroutine_threadsafe(call(argument), self._loop).result()

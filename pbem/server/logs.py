@@ -48,8 +48,6 @@ def _frames(_logger: object, _method: str, event: structlog.typing.EventDict) ->
     error = event.pop("exc_info", None)
     if error is True:
         error = sys.exc_info()[1]
-    if isinstance(error, tuple):
-        error = error[1]
     if isinstance(error, BaseException):
         frames = traceback.extract_tb(error.__traceback__)
         event["exception"] = type(error).__name__

@@ -23,7 +23,7 @@ from pbem.connections import LimitedThreads
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
     from datetime import datetime
     from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -75,21 +75,20 @@ def _labelled(name: str, what: str, label: str, counts: Mapping[str, int]) -> Ga
 
 
 class Metrics(Collector):
-    """Answers `GET /metrics`; `figures` is called on the loop on which `listen` was called."""
+    """Answers `GET /metrics`; `figures` is called on the loop on which this was made."""
 
-    def __init__(self, figures: Callable[[], Awaitable[Figures]], now: Callable[[], datetime]) -> None:
-        self._ask = figures
+    def __init__(self, figures: Callable[[], Coroutine[None, None, Figures]], now: Callable[[], datetime]) -> None:
+        self._figures = figures
         self._now = now
         self._server: WSGIServer | None = None
         self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = asyncio.get_running_loop()
         registry = CollectorRegistry(auto_describe=False)
         registry.register(self)
         self._text = make_wsgi_app(registry, disable_compression=True)
 
     async def listen(self, host: str, port: int) -> int:
         """Bind the given port; nobody is answered before `open`. Raises OSError."""
-        self._loop = asyncio.get_running_loop()
         family = _IPv6Server if ":" in host else _Server
         self._server = make_server(host, port, self._answer, family, _Handler)
         return self._server.server_port
@@ -115,12 +114,8 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The figures of this moment."""
-        assert self._loop is not None
-        figures = asyncio.run_coroutine_threadsafe(self._asked(), self._loop).result(PATIENCE)
+        figures = asyncio.run_coroutine_threadsafe(self._figures(), self._loop).result(PATIENCE)
         yield from gauges(figures, self._now())
-
-    async def _asked(self) -> Figures:
-        return await self._ask()
 
     def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] != "GET" or environ["PATH_INFO"] != "/metrics":

@@ -12,21 +12,19 @@ import contextlib
 import http.client
 import socket
 import ssl
-import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import structlog
 
+from pbem.server.own_thread import begun
 from pbem.smtp.asking import Asking
-from pbem.smtp.delivery import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from datetime import datetime
 
-    from pbem.smtp.delivery import Run
+    from pbem.smtp.delivery import Means
     from pbem.store.witness_requests import WitnessRequest, WitnessRequests
 
 __all__ = ["Post", "Unreachable", "WitnessAsker", "posted"]
@@ -95,32 +93,9 @@ class _Call:
 
 async def posted(url: str, body: bytes) -> tuple[int, bytes]:
     """A request over this machine's network, without redirections and without proxies from the environment."""
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[tuple[int, bytes]] = loop.create_future()
     call = _Call(url, body)
-
-    def settle(found: tuple[int, bytes] | None, trouble: BaseException | None) -> None:
-        if ended.done():
-            return
-        if trouble is not None:
-            ended.set_exception(trouble)
-        elif found is not None:
-            ended.set_result(found)
-
-    def run() -> None:
-        found: tuple[int, bytes] | None = None
-        trouble: BaseException | None = None
-        try:
-            found = call()
-        except BaseException as error:
-            trouble = error
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
-            loop.call_soon_threadsafe(settle, found, trouble)
-
-    # Not in an executor: its threads are joined at exit, however long a name look-up takes.
-    threading.Thread(target=run, name="witness", daemon=True).start()
     try:
-        return await asyncio.wait_for(ended, PATIENCE)
+        return await asyncio.wait_for(begun("witness", call), PATIENCE)
     except TimeoutError:
         raise Unreachable("no answer in time") from None
     finally:
@@ -130,18 +105,8 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
 class WitnessAsker(Asking):
     """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
-    def __init__(
-        self,
-        requests: WitnessRequests,
-        urls: Mapping[str, str],
-        *,
-        post: Post = posted,
-        now: Callable[[], datetime],
-        run: Run,
-        settled: Callable[[], None],
-        longest_wait: float = LONGEST_WAIT,
-    ) -> None:
-        super().__init__(now=now, run=run, settled=settled, longest_wait=longest_wait)
+    def __init__(self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post = posted) -> None:
+        super().__init__(means)
         self._requests = requests
         self._urls = urls
         self._post = post

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 import structlog
 
-from pbem.connections import Connection, least_important
+from pbem.connections import least_important
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.config.limits import Limits
+    from pbem.smtp.session import Session
 
-__all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol", "Admitted"]
+__all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol"]
 
 LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
 
@@ -29,28 +30,14 @@ OTHERS_WAIT = "421 4.7.0 others wait, come again"
 log = structlog.get_logger()
 
 
-class Admitted(Connection, Protocol):
-    """A session, as far as it is counted and ended."""
-
-    address: str
-    ended: asyncio.Future[None]
-    """Done once the connection is over."""
-
-    def make_room(self) -> None:
-        """End the session now, with what can be said without waiting."""
-
-    def dismiss(self, reply: str) -> None:
-        """End the session with a 421, but never between a letter's final dot and its reply."""
-
-
 class Admission:
     """The sessions of one server, and how many each client may have."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self.sessions: set[Admitted] = set()
+        self.sessions: set[Session] = set()
         self.per_address: Counter[str] = Counter()
-        self.writing: set[Admitted] = set()
+        self.writing: set[Session] = set()
         """The sessions with a letter that has begun and is not all here: others may wait a moment for theirs."""
         self._turned_away = 0
         self._log_again = 0.0
@@ -75,18 +62,18 @@ class Admission:
         least.make_room()
         return True
 
-    def enter(self, session: Admitted) -> None:
+    def enter(self, session: Session) -> None:
         """Count a session that begins."""
         self.sessions.add(session)
         self.per_address[session.address] += 1
 
-    def leave(self, session: Admitted) -> None:
+    def leave(self, session: Session) -> None:
         """Count a session no more."""
         self.sessions.discard(session)
         self.writing.discard(session)
         self._uncount(session.address)
 
-    def counts_for(self, session: Admitted, address: str) -> bool:
+    def counts_for(self, session: Session, address: str) -> bool:
         """Count a session for the client for which its proxy speaks; returns whether that client is let in."""
         if address and self._has_all(address):
             self.turned_away("connection refused: too many", address)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.smtp.delivery import LONGEST_WAIT, TROUBLE_WAIT
+from pbem.smtp.delivery import TROUBLE_WAIT
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Coroutine, Iterable
     from datetime import datetime
 
-    from pbem.smtp.delivery import Run
+    from pbem.smtp.delivery import Means
 
 __all__ = ["Asking"]
 
@@ -29,20 +29,13 @@ log = structlog.get_logger()
 
 
 class Asking(ABC):
-    """Asks whatever is due until it is stopped; `wake` is set when there is more, `settled` called on answers."""
+    """Asks whatever is due until it is stopped; `wake` is set when there is more."""
 
-    def __init__(
-        self,
-        *,
-        now: Callable[[], datetime],
-        run: Run,
-        settled: Callable[[], None],
-        longest_wait: float = LONGEST_WAIT,
-    ) -> None:
-        self._now = now
-        self._run = run
-        self._settled = settled
-        self._longest_wait = longest_wait
+    def __init__(self, means: Means) -> None:
+        self._now = means.now
+        self._run = means.run
+        self._settled = means.settled
+        self._longest_wait = means.longest_wait
         self._stopping = False
         self._asking: asyncio.Future[list[None]] | None = None
         self.wake = asyncio.Event()

@@ -148,8 +148,7 @@ class _Replies(asyncio.BufferedProtocol):
         self._waiter: asyncio.Future[None] | None = None
         self._lost: Exception | None = None
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        del sizehint
+    def get_buffer(self, _sizehint: int) -> memoryview:
         return self._room
 
     def buffer_updated(self, nbytes: int) -> None:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["LmtpSession", "SmtpSession"]
 
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
-HTTP = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE")
 
 # The plain paths that nearly all clients send; whatever looks otherwise is read by aiosmtpd, twenty times as slowly.
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -49,11 +48,10 @@ class _Handler:
         self,
         server: SmtpSession,
         session: smtp.Session,
-        envelope: smtp.Envelope,
+        _envelope: smtp.Envelope,
         hostname: str,
-        responses: list[str],
+        _responses: list[str],
     ) -> list[str]:
-        del envelope, responses
         session.host_name = hostname
         offers = [f"SIZE {server.data_size_limit}", "8BITMIME", "PIPELINING", "ENHANCEDSTATUSCODES"]
         if server.offers_tls:
@@ -64,18 +62,20 @@ class _Handler:
 
     async def handle_RCPT(
         self,
-        server: SmtpSession,
-        session: smtp.Session,
+        _server: SmtpSession,
+        _session: smtp.Session,
         envelope: smtp.Envelope,
         address: str,
-        options: list[str],
+        _options: list[str],
     ) -> str:
-        del server, session, options
         return self._recipients.judged(address, envelope.rcpt_tos)
 
 
 class SmtpSession(Session):
     """A session that speaks SMTP."""
+
+    answers_each = False
+    """Whether the final dot is answered for each recipient."""
 
     def __init__(
         self, shared: Shared, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, *, proxy: bool
@@ -89,20 +89,24 @@ class SmtpSession(Session):
         """Whether STARTTLS is possible and not yet done."""
         return self._tls is not None and not self._secure
 
-    async def smtp_HELP(self, arg: str | None) -> None:
+    async def smtp_HELP(self, _arg: str | None) -> None:
         """HELP, for people who connect by hand."""
-        del arg
         await self.push(f"214 2.0.0 letters for {self._shared.recipients.mailbox}; one that says `help` is answered")
 
-    async def smtp_AUTH(self, arg: str | None) -> None:
+    async def smtp_AUTH(self, _arg: str | None) -> None:
         """AUTH: nobody logs in here."""
-        del arg
         await self.push("502 5.5.1 no accounts here")
 
-    async def smtp_BDAT(self, arg: str | None) -> None:
+    async def smtp_BDAT(self, _arg: str | None) -> None:
         """BDAT, which is not offered: the letter that follows must not be read as commands."""
-        del arg
         self._hang_up("421 4.7.0 no chunks here")
+
+    async def smtp_GET(self, _arg: str | None) -> None:
+        """HTTP: a browser can be made to post SMTP commands to us, and its first line ends it."""
+        self._shared.admission.turned_away("connection ended: HTTP", self.address)
+        self._hang_up("421 4.7.0 this is a mail server")
+
+    smtp_POST = smtp_PUT = smtp_HEAD = smtp_OPTIONS = smtp_CONNECT = smtp_DELETE = smtp_GET
 
     async def smtp_STARTTLS(self, arg: str | None) -> None:
         """STARTTLS (RFC 3207): what was said before it is forgotten, and what came too early is dropped."""
@@ -210,15 +214,10 @@ class SmtpSession(Session):
         network = "" if is_of_this_machine(self._client) else network_of(self._client)
         reply = refusal or await self._store(Envelope(sender, tuple(envelope.rcpt_tos), network), raw)
         self.envelope = self._create_envelope()
-        await self.push("\r\n".join([reply] * self._replies(len(envelope.rcpt_tos))))
+        await self.push("\r\n".join([reply] * (len(envelope.rcpt_tos) if self.answers_each else 1)))
         self._shared.points("250 said")
         if hang_up:
             self._hang_up("421 4.7.0 out of step")
-
-    def _replies(self, recipients: int) -> int:
-        """How many replies the final dot gets."""
-        del recipients
-        return 1
 
     async def _store(self, envelope: Envelope, raw: bytes) -> str:
         self._storing = True
@@ -232,19 +231,7 @@ class SmtpSession(Session):
                 self._reset_timeout()
 
 
-async def _drop(self: SmtpSession, arg: str | None) -> None:
-    del arg
-    self._shared.admission.turned_away("connection ended: HTTP", self.address)
-    self._hang_up("421 4.7.0 this is a mail server")
-
-
-for _method in HTTP:
-    # A browser can be made to post SMTP commands to us: the first line ends it.
-    setattr(SmtpSession, f"smtp_{_method}", _drop)
-
-
 class LmtpSession(SmtpSession, LMTP):
     """A session that speaks LMTP: LHLO, and a reply for each recipient (RFC 2033 4.2)."""
 
-    def _replies(self, recipients: int) -> int:
-        return recipients
+    answers_each = True

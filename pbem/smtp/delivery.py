@@ -17,7 +17,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
 import aiosmtplib
-import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
@@ -40,6 +39,7 @@ __all__ = [
     "LONGEST_WAIT",
     "TROUBLE_WAIT",
     "Deliverer",
+    "Means",
     "Permanent",
     "Run",
     "Smarthost",
@@ -69,6 +69,15 @@ class Run(Protocol):
 
     async def __call__(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         """Call it with these arguments and return its result."""
+
+
+class Means(msgspec.Struct, frozen=True):
+    """What who asks or sends is handed: the time, how the store is called, and what is called on answers."""
+
+    now: Callable[[], datetime]
+    run: Run
+    settled: Callable[[], None] = lambda: None
+    longest_wait: float = LONGEST_WAIT
 
 
 class Transport(Protocol):
@@ -125,7 +134,8 @@ class Smarthost:
             if kept is not None:
                 with contextlib.suppress(_Ended):
                     return _clean(await self._carry(kept, sender, recipient, raw))
-            return _clean(await self._carry(self._conversation(), sender, recipient, raw))
+            line = SmtpClient(self._client(), self._config.timeout.total_seconds())
+            return _clean(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -150,14 +160,10 @@ class Smarthost:
                 await line.begin()
             reply = await line.send(sender, recipient, raw)
             usable = True
-        except Refused as refusal:
-            if kept and not line.begun:
-                raise _Ended from refusal
-            usable = line.begun and await line.reset()
-            raise
         except (aiosmtplib.SMTPException, OSError) as error:
             if kept and not line.begun:
                 raise _Ended from error
+            usable = isinstance(error, Refused) and line.begun and await line.reset()
             raise
         finally:
             if usable and line.open and line.letters < LETTERS_PER_CONNECTION:
@@ -165,9 +171,6 @@ class Smarthost:
             else:
                 await line.end()
         return reply
-
-    def _conversation(self) -> SmtpClient:
-        return SmtpClient(self._client(), self._config.timeout.total_seconds())
 
     def _client(self) -> aiosmtplib.SMTP:
         config = self._config
@@ -185,29 +188,19 @@ class Smarthost:
         )
 
 
-class _Fate(msgspec.Struct, frozen=True):
-    """The outcome of an attempt to send a letter."""
-
-    row: OutboxRow
-    sent: Sent
-
-
 class Deliverer:
     """The task that empties the outbox; `wake` is set when new letters were put into it."""
 
-    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
+    def __init__(
         self,
         outbox: Outbox,
         transport: Transport,
         schedule: Schedule,
+        means: Means,
         *,
         address: str,
         delimiter: str | None,
-        now: Callable[[], datetime],
-        run: Run,
-        settled: Callable[[], None] = lambda: None,
         points: Failpoints = passing,
-        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self.wake = asyncio.Event()
         self._outbox = outbox
@@ -215,14 +208,14 @@ class Deliverer:
         self._schedule = schedule
         self._local, _, self._domain = address.rpartition("@")
         self._delimiter = delimiter
-        self._now = now
-        self._run = run
-        self._settled = settled
+        self._now = means.now
+        self._run = means.run
+        self._settled = means.settled
         self._points = points
-        self._longest_wait = longest_wait
+        self._longest_wait = means.longest_wait
         self._ahead = LETTERS_AHEAD * schedule.concurrency
         self._in_hand: deque[OutboxRow] = deque()
-        self._fates: list[_Fate] = []
+        self._fates: list[tuple[OutboxRow, Sent]] = []
         """What came of letters, not yet on disk."""
         self._since = 0.0
         """When the oldest of them came about, by the event loop's clock."""
@@ -290,19 +283,19 @@ class Deliverer:
             if room and self._schedule.per_day:
                 ours = len(fates) + len(self._in_hand) + len(self._senders)
                 now = self._now()
-                sent = await self._run(self._outbox.delivered_between, now - DAY, now)
-                room = max(min(room, self._schedule.per_day - sent - ours), 0)
+                today = await self._run(self._outbox.delivered_between, now - DAY, now)
+                room = max(min(room, self._schedule.per_day - today - ours), 0)
             if self._in_doubt:
-                known = [row.id for row in self._in_hand] + [fate.sent.id for fate in fates]
+                known = [row.id for row in self._in_hand] + [row.id for row, _ in fates]
                 await self._run(self._outbox.give_back_others, {*known, *self._under_way})
             self._in_doubt = True
-            leased = await self._run(self._outbox.exchange, [fate.sent for fate in fates], self._now(), room)
+            leased = await self._run(self._outbox.exchange, [sent for _, sent in fates], self._now(), room)
         except BaseException:
             self._fates = fates + self._fates
             raise
         self._in_doubt = False
-        for fate in fates:
-            self._noted(fate)
+        for row, sent in fates:
+            self._noted(row, sent)
         for number in leased.sealed:
             log.error("letter cannot be opened", outbox=number)
         if leased.rows:
@@ -325,13 +318,13 @@ class Deliverer:
         while True:
             self._under_way.add(row.id)
             try:
-                fate = await self._deliver(row)
+                sent = await self._deliver(row)
             except Exception:
                 log.exception("sending broke", outbox=row.id)
-                fate = self._again(row, "internal error")
+                sent = self._again(row, "internal error")
             finally:
                 self._under_way.discard(row.id)
-            self._note(fate)
+            self._note(row, sent)
             if not self._free():
                 return
             row = self._in_hand.popleft()
@@ -340,8 +333,8 @@ class Deliverer:
         """Whether a letter in hand may be started; not while too many wait for the disk."""
         return bool(self._in_hand) and not self._stopping and len(self._fates) < self._ahead
 
-    def _note(self, fate: _Fate) -> None:
-        self._fates.append(fate)
+    def _note(self, row: OutboxRow, sent: Sent) -> None:
+        self._fates.append((row, sent))
         if len(self._fates) == 1:
             self._since = asyncio.get_running_loop().time()
         if len(self._fates) == 1 or not self._leisure():
@@ -353,7 +346,7 @@ class Deliverer:
         self._send()
         self.wake.set()
 
-    async def _deliver(self, row: OutboxRow) -> _Fate:
+    async def _deliver(self, row: OutboxRow) -> Sent:
         """Try one leased letter once."""
         self._points("sending begun")
         try:
@@ -361,20 +354,19 @@ class Deliverer:
         except Temporary as trouble:
             return self._again(row, str(trouble))
         except Permanent as refusal:
-            return _Fate(row, Sent(row.id, str(refusal), self._now(), "failed"))
+            return Sent(row.id, str(refusal), self._now(), "failed")
         self._points("smarthost said 250")
-        return _Fate(row, Sent(row.id, reply, self._now(), "delivered"))
+        return Sent(row.id, reply, self._now(), "delivered")
 
-    def _again(self, row: OutboxRow, reply: str) -> _Fate:
+    def _again(self, row: OutboxRow, reply: str) -> Sent:
         now = self._now()
         retry = retry_time(self._schedule, row.created, row.attempts, now)
         if retry is None:
-            return _Fate(row, Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed"))
-        return _Fate(row, Sent(row.id, reply, now, "waiting", retry))
+            return Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed")
+        return Sent(row.id, reply, now, "waiting", retry)
 
-    def _noted(self, fate: _Fate) -> None:
+    def _noted(self, row: OutboxRow, sent: Sent) -> None:
         """The outcome of a letter is on disk."""
-        row, sent = fate.row, fate.sent
         if sent.state == "delivered":
             self._points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.smtp.asking import Asking
-from pbem.smtp.delivery import LONGEST_WAIT, TROUBLE_WAIT
+from pbem.smtp.delivery import TROUBLE_WAIT
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from datetime import datetime
 
     import dns.asyncresolver
 
-    from pbem.smtp.delivery import Run
+    from pbem.smtp.delivery import Means
     from pbem.store.lookups import Lookup, Lookups
 
 __all__ = ["Asker", "Resolve", "Unreachable", "txt"]
@@ -83,17 +82,8 @@ class Asker(Asking):
     letters from players' addresses come first.
     """
 
-    def __init__(
-        self,
-        lookups: Lookups,
-        resolve: Resolve,
-        *,
-        now: Callable[[], datetime],
-        run: Run,
-        settled: Callable[[], None],
-        longest_wait: float = LONGEST_WAIT,
-    ) -> None:
-        super().__init__(now=now, run=run, settled=settled, longest_wait=longest_wait)
+    def __init__(self, lookups: Lookups, resolve: Resolve, means: Means) -> None:
+        super().__init__(means)
         self._lookups = lookups
         self._resolve = resolve
         self._under_way: dict[tuple[int, str], tuple[Lookup, asyncio.Task[None]]] = {}

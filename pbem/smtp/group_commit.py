@@ -8,6 +8,7 @@ reliability.md, promise 1, at little cost.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class GroupCommit(Generic[Item, Outcome]):
         self._carry_out = carry_out
         self._most = most
         self._more = more
-        self._moment: asyncio.Future[None] | None = None
+        self._enough = asyncio.Event()
         self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
         self._work: asyncio.Task[None] | None = None
 
@@ -47,25 +48,20 @@ class GroupCommit(Generic[Item, Outcome]):
         self._waiting.append((item, done))
         if self._work is None:
             self._work = asyncio.create_task(self._work_off(), name="together")
-        elif self._moment is not None and not self._worth_waiting():
-            _end(self._moment)
+        elif not self._worth_waiting():
+            self._enough.set()
         return done
 
     def _worth_waiting(self) -> bool:
         return len(self._waiting) < self._most and self._more()
 
-    async def _wait_a_moment(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._moment = loop.create_future()
-        timer = loop.call_later(MOMENT, _end, self._moment)
-        await self._moment
-        timer.cancel()
-        self._moment = None
-
     async def _work_off(self) -> None:
         while self._waiting:
             if self._worth_waiting():
-                await self._wait_a_moment()
+                self._enough.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(MOMENT):
+                        await self._enough.wait()
             batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             try:
                 outcomes = await self._carry_out([item for item, _ in batch])
@@ -79,8 +75,3 @@ class GroupCommit(Generic[Item, Outcome]):
                 else:
                     done.set_result(outcome)
         self._work = None
-
-
-def _end(moment: asyncio.Future[None]) -> None:
-    if not moment.done():
-        moment.set_result(None)

@@ -12,7 +12,7 @@ import asyncio
 import re
 from collections import Counter
 from copy import copy
-from typing import TYPE_CHECKING, AnyStr, NoReturn, Self, cast
+from typing import TYPE_CHECKING, AnyStr, NoReturn, cast
 
 import msgspec
 from aiosmtpd.proxy_protocol import get_proxy
@@ -89,42 +89,38 @@ class Session(SMTP):
             "RSET": limits.messages_per_connection + IDLE_COMMANDS,
             "RCPT": limits.messages_per_connection * limits.recipients + IDLE_COMMANDS,
         }
-        self._called: Counter[str] = Counter()
         self._unknown = 0
-        self._active = 0.0
-        self.brought = 0.0
-        """When its last letter was stored, or it began."""
         self._introducing = False
         self._shared = shared
         self._proxy = proxy
         self._faults = 0
         self._storing = False
-        self._deadline: asyncio.TimerHandle | None = None
-        self.address = ""
-        self.network = ""
-        self._client = ""
-        self.ended: asyncio.Future[None] = loop.create_future()
 
     def begin_another(self, address: str, transport: asyncio.Transport) -> None:
         """Begin a session like this one for a connection: aiosmtpd looks through all its members to make one."""
-        session = self.another()
+        session = copy(self)
         transport.set_protocol(session)
-        session.admitted(address, transport)
+        session.begin(address, transport)
 
-    def another(self) -> Self:
-        """A session like this one, for the next connection."""
-        made = copy(self)
-        made.begin_anew()
-        return made
-
-    def begin_anew(self) -> None:
-        """Share nothing any more with the session of which this is a copy."""
+    def begin(self, address: str, transport: asyncio.Transport) -> None:
+        """Begin for a connection that was let in; share nothing more with the session of which this is a copy."""
         reader = asyncio.StreamReader(loop=self.loop, limit=CHUNK)
         connected = self._cb_client_connected
         asyncio.StreamReaderProtocol.__init__(self, reader, client_connected_cb=connected, loop=self.loop)
         self._smtp_methods = {name: getattr(self, f"smtp_{name}") for name in self._smtp_methods}
-        self._called = Counter()
-        self.ended = self.loop.create_future()
+        self._called: Counter[str] = Counter()
+        self.ended: asyncio.Future[None] = self.loop.create_future()
+        # A proxy stands for many clients: each is counted once it is named.
+        self.address = "" if self._proxy else address
+        self.network = network_of(self.address)
+        self._client = self.address
+        self._active = self.brought = self.loop.time()
+        """When it last said something; when its last letter was stored, or it began."""
+        self._shared.admission.enter(self)
+        self._deadline = self.loop.call_later(
+            self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
+        )
+        self.connection_made(transport)
 
     @property
     def silent(self) -> float:
@@ -141,19 +137,6 @@ class Session(SMTP):
         """Whether the client would lose only time, and is not our own mail server."""
         return bool(self.address) and not self._storing
 
-    def admitted(self, address: str, transport: asyncio.Transport) -> None:
-        """Begin the session of a connection that was let in."""
-        # A proxy stands for many clients: each is counted once it is named.
-        self.address = "" if self._proxy else address
-        self.network = network_of(self.address)
-        self._client = self.address
-        self._active = self.brought = self.loop.time()
-        self._shared.admission.enter(self)
-        self._deadline = self.loop.call_later(
-            self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
-        )
-        self.connection_made(transport)
-
     def proxied(self, address: str) -> bool:
         """Count the client for which a proxy speaks; returns whether it is let in."""
         if not self._shared.admission.counts_for(self, address):
@@ -167,8 +150,7 @@ class Session(SMTP):
         """Count the session no more."""
         if self.ended.done():
             return
-        if self._deadline is not None:
-            self._deadline.cancel()
+        self._deadline.cancel()
         self._shared.admission.leave(self)
         super().connection_lost(error)
         self.ended.set_result(None)

@@ -25,11 +25,9 @@ class Daily:
     def count(self, mark: str, now: datetime) -> int:
         """Count once more, in the caller's transaction; returns how often it happened today, this time included."""
         day = now.date().isoformat()
-        query = "SELECT count FROM daily WHERE mark = ? AND day = ?"
-        before = self._database.scalar(query, (mark, day)) or 0
-        self._database.write(
-            "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1) ON CONFLICT (mark) DO UPDATE SET"
-            " count = CASE WHEN daily.day = excluded.day THEN daily.count + 1 ELSE 1 END, day = excluded.day",
-            (mark, day),
+        sql = (
+            "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1) ON CONFLICT (mark) DO UPDATE SET count ="
+            " CASE WHEN daily.day = excluded.day THEN daily.count + 1 ELSE 1 END, day = excluded.day RETURNING count"
         )
-        return int(before) + 1
+        ((count,),) = self._database.write(sql, (mark, day)).fetchall()
+        return int(count)

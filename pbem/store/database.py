@@ -1,7 +1,7 @@
 """The store as its readers and writers see it: one connection, and one explicit transaction at a time.
 
 The engine excludes others, and nothing here does: in a file, one transaction writes at a time; in PostgreSQL, one
-connection decides (`try_to_decide`), while others take letters in and send them. Under it is an `Engine`: an SQLite
+connection decides (`try_to_decide`), while others take letters in and send them. Under it is an engine: an SQLite
 file, or a PostgreSQL database. Here live `Database` and the order of migrations; `pbem.store.sqlite` and
 `pbem.store.postgresql` have what differs between the engines. Tables and their meaning live in the other modules.
 """
@@ -9,10 +9,12 @@ file, or a PostgreSQL database. Here live `Database` and the order of migrations
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import msgspec
 
 from pbem.failpoints import Failpoints, passing
 from pbem.store.disk import THIS_DISK
@@ -22,14 +24,20 @@ from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.store.disk import Disk
-    from pbem.store.engine import Cursor, Engine, Parameters
+    from pbem.store.engine import Parameters, Values
+    from pbem.store.postgresql import Postgresql, Result
     from pbem.store_place import Place
+
+    Engine = Sqlite | Postgresql
+    Cursor = sqlite3.Cursor | Result
 
 __all__ = ["Database", "Row", "from_db", "is_there", "standby_of", "to_db"]
 
+T = TypeVar("T")
 Row = dict[str, Any]
 """A row by its columns' names. What is in a column, is said by the schema; of its tables each is STRICT."""
 
@@ -95,14 +103,6 @@ class Database:
         """Close the connection; an open transaction is rolled back."""
         self.engine.close()
 
-    def settle_log(self) -> bool:
-        """Bring what earlier processes wrote on disk for good, before more is written; False while others read it."""
-        return self.engine.settle_log()
-
-    def commit_lightly(self) -> None:
-        """Leave checkpoints to other connections: a commit here only puts its own transaction on disk."""
-        self.engine.leave_log()
-
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open on this connection."""
@@ -117,25 +117,9 @@ class Database:
         """How many octets are free on the disk under the store; None if that cannot be seen from here."""
         return self.engine.room()
 
-    def in_place(self) -> bool:
-        """Whether the store is still where it was opened; what is written to one that is not may be lost."""
-        return self.engine.in_place()
-
-    def note_high_water(self) -> None:
-        """Note how far a store in a file has come; raises `StoreError` and OSError."""
-        self.engine.note_high_water()
-
-    def check_high_water(self) -> None:
-        """Make sure that a store in a file has come as far as was noted; raises `StoreError`."""
-        self.engine.check_high_water()
-
     def time(self, here: datetime) -> datetime:
         """The time for all who share the store, given the time of this machine."""
         return self.engine.time(here)
-
-    def size(self) -> int:
-        """How many octets the store has."""
-        return self.engine.size()
 
     @property
     def version(self) -> int:
@@ -199,34 +183,48 @@ class Database:
         if not self.in_transaction:
             raise RuntimeError("this belongs into a transaction")
 
-    def insert(self, sql: str, parameters: Parameters = ()) -> int:
-        """Insert one row, as `write` does, and return its number; the statement names that column with RETURNING."""
-        ((number,),) = self.write(sql, parameters).fetchall()
-        return int(number)
+    def put(self, table: str, key: str = "", /, **columns: object) -> Cursor:
+        """Insert a row, as `write` does; in place of the one that has the same `key` (columns, with commas)."""
+        sql = _insertion(table, columns)
+        if key:
+            changed = [f"{name} = excluded.{name}" for name in columns if name not in key.split(", ")]
+            sql += f" ON CONFLICT ({key}) DO UPDATE SET {', '.join(changed)}"
+        return self.write(sql, tuple(columns.values()))
+
+    def add(self, table: str, /, **columns: object) -> bool:
+        """Insert a row, as `write` does, unless there is one with one of its keys; whether there was none."""
+        sql = f"{_insertion(table, columns)} ON CONFLICT DO NOTHING"
+        return self.write(sql, tuple(columns.values())).rowcount == 1
+
+    def insert(self, table: str, number: str, /, **columns: object) -> int:
+        """Insert a row, as `write` does, and return its number, by the name of that column."""
+        sql = f"{_insertion(table, columns)} RETURNING {number}"
+        ((found,),) = self.write(sql, tuple(columns.values())).fetchall()
+        return int(found)
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows of a query, each by its columns' names."""
-        cursor = self.execute(sql, parameters)
-        names = [column[0] for column in cursor.description]
-        try:
-            return [dict(zip(names, row, strict=True)) for row in cursor]
-        except self.engine.failure as error:
-            self.engine.tell_apart(error)
+        return list(self.each(sql, parameters))
+
+    def read(self, kind: type[T], sql: str, parameters: Parameters = ()) -> list[T]:
+        """All rows of a query as structs, whose fields have the columns' names: stamps as times, 0 and 1 as bool."""
+        return msgspec.convert(self.rows(sql, parameters), list[kind], strict=False)  # type: ignore[valid-type]
+
+    def read_one(self, kind: type[T], sql: str, parameters: Parameters = ()) -> T | None:
+        """The first row of a query as a struct, or None."""
+        found = self.row(sql, parameters)
+        return None if found is None else msgspec.convert(found, kind, strict=False)
 
     def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows of a query, one by one."""
         cursor = self.execute(sql, parameters)
-        names = [column[0] for column in cursor.description]
         with self._translated():
-            for row in cursor:
-                yield dict(zip(names, row, strict=True))
+            yield from _named([column[0] for column in cursor.description], cursor)
 
     def table(self, name: str) -> Iterator[Row]:
         """The rows of a table, one by one."""
         with self._translated():
-            names, rows = self.engine.table(name)
-            for row in rows:
-                yield dict(zip(names, row, strict=True))
+            yield from _named(*self.engine.table(name))
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
         """The first row of a query, or None."""
@@ -235,31 +233,27 @@ class Database:
 
     def scalar(self, sql: str, parameters: Parameters = ()) -> Any:
         """The first column of the first row, or None."""
-        try:
+        with self._translated():
             found = self.execute(sql, parameters).fetchone()
-        except self.engine.failure as error:
-            self.engine.tell_apart(error)
         return None if found is None else found[0]
+
+    def text(self, sql: str, parameters: Parameters = ()) -> str | None:
+        """The text in the first column of the first row, or None."""
+        found: str | None = self.scalar(sql, parameters)
+        return found
+
+    def moment(self, sql: str, parameters: Parameters = ()) -> datetime | None:
+        """The time in the first column of the first row, or None."""
+        stamp = self.text(sql, parameters)
+        return None if stamp is None else from_db(stamp)
 
     def meta(self, name: str) -> str | None:
         """A fact about the store as a whole, or None."""
-        value: str | None = self.scalar("SELECT value FROM meta WHERE name = ?", (name,))
-        return value
+        return self.text("SELECT value FROM meta WHERE name = ?", (name,))
 
     def set_meta(self, name: str, value: str) -> None:
         """Keep a fact about the store as a whole, in the caller's transaction."""
-        self.write(
-            "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (name, value),
-        )
-
-    def backup(self, path: Path) -> None:
-        """Copy the store as it is at this moment into a new file; raises `StoreError` and FileExistsError."""
-        self.engine.backup(path)
-
-    def damage(self) -> list[str]:
-        """The damage that the engine finds in the store; empty if it is sound."""
-        return self.engine.damage()
+        self.put("meta", "name", name=name, value=value)
 
     def _migrate(self, migrations: Sequence[str]) -> None:
         if self.version == len(migrations):
@@ -271,6 +265,8 @@ class Database:
                 raise TooNewError(
                     f"{self.place} has version {done}; this software knows {len(migrations)}: use the later one"
                 )
+            if done and done < len(migrations) and not migrations[done]:
+                raise StoreError(f"{self.place} is older than 0.6.0: start the server once with that version first")
             for number, script in enumerate(migrations[done:], done + 1):
                 self.engine.migrate(script, number)
 
@@ -283,24 +279,26 @@ class Database:
             self.engine.tell_apart(error)
 
 
+def _insertion(table: str, columns: Mapping[str, object]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def _named(names: Sequence[str], rows: Iterable[Values]) -> Iterator[Row]:
+    return (dict(zip(names, row, strict=True)) for row in rows)
+
+
 def is_there(place: Place) -> bool:
     """Whether there is, or may be, a store at a place; raises `StoreError` if that cannot be found out."""
     if isinstance(place, Path):
         return place.exists()
-    engine = _connected(place, THIS_DISK, make=False)
-    try:
+    with closing(_connected(place, THIS_DISK, make=False)) as engine:
         return engine.version > 0
-    finally:
-        engine.close()
 
 
 def standby_of(place: Place) -> bool | None:
     """Whether commits of a store wait for a standby; None if none is seen. Raises `StoreError`."""
-    engine = _connected(place, THIS_DISK, make=False)
-    try:
+    with closing(_connected(place, THIS_DISK, make=False)) as engine:
         return engine.standby()
-    finally:
-        engine.close()
 
 
 def _connected(place: Place | str, disk: Disk, *, make: bool, name: str = "") -> Engine:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -40,9 +40,7 @@ class DigestQueue:
     def hold(self, player: str, match: int, content: bytes, due: datetime) -> None:
         """Keep a letter to a player, about a match, until then."""
         sealed = self._vault.seal(content, f"held {player} {match}")
-        self._database.write(
-            "INSERT INTO held (player, match, due, sealed) VALUES (?, ?, ?, ?)", (player, match, to_db(due), sealed)
-        )
+        self._database.put("held", player=player, match=match, due=to_db(due), sealed=sealed)
 
     def take(self, player: str, match: int | None = None) -> list[WaitingLetter]:
         """Take the letters that wait for this player (about this match), oldest first; they no longer wait."""
@@ -62,8 +60,7 @@ class DigestQueue:
 
     def next_due(self) -> datetime | None:
         """When the next digest is due."""
-        due = self._database.scalar("SELECT min(due) FROM held")
-        return None if due is None else from_db(due)
+        return self._database.moment("SELECT min(due) FROM held")
 
     def hurry(self, player: str, now: datetime) -> None:
         """Make everything that waits for this player due now."""

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.store.disk import Disk
-    from pbem.store.engine import Engine
+    from pbem.store.sqlite import Sqlite
 
 __all__ = ["check", "forget", "note"]
 
 
-def note(store: Path, engine: Engine) -> None:
+def note(store: Path, engine: Sqlite) -> None:
     """Note the highest numbers that the store ever gave out; they only grow."""
     numbers = engine.last_numbers()
     if numbers != _noted(store):
         durable.replace(_beside(store), f"{json.dumps(numbers)}\n".encode("ascii"))
 
 
-def check(store: Path, engine: Engine) -> None:
+def check(store: Path, engine: Sqlite) -> None:
     """Make sure that the store has come as far as was noted; raises `StoreError`."""
     noted = _noted(store)  # first: a server that runs may come further, and note it, between the two
     numbers = engine.last_numbers()

@@ -205,25 +205,25 @@ class Inbox:
                 fingerprint = self._fingerprint(envelope, raw)
                 known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
                 if known is None:
-                    if tally := _tally(envelope):
+                    tally = _tally(envelope)
+                    if tally:
                         if a_day is not None and self._sent_today(tally) + sent[tally] >= a_day:
                             rows.append(None)
                             continue
                         sent[tally] += 1
+                    familiar, its_round = self._round_of(envelope)
                     known = self._database.insert(
-                        "INSERT INTO inbox"
-                        " (fingerprint, sender, recipients, size, raw, received, network, familiar, round)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                        (
-                            fingerprint,
-                            envelope.sender,
-                            json.dumps(envelope.recipients),
-                            len(raw),
-                            self._vault.seal(raw, f"inbox {fingerprint}"),
-                            time,
-                            _tally(envelope),
-                            *self._round_of(envelope),
-                        ),
+                        "inbox",
+                        "id",
+                        fingerprint=fingerprint,
+                        sender=envelope.sender,
+                        recipients=json.dumps(envelope.recipients),
+                        size=len(raw),
+                        raw=self._vault.seal(raw, f"inbox {fingerprint}"),
+                        received=time,
+                        network=tally,
+                        familiar=familiar,
+                        round=its_round,
                     )
                 rows.append(int(known or 0))
         for tally, more in sent.items():
@@ -259,11 +259,6 @@ class Inbox:
     def received_since(self, time: datetime) -> Iterator[bytes]:
         """The octets of what came since then; raises `Sealed`."""
         return map(self._raw, self._database.rows("SELECT * FROM inbox WHERE received >= ?", (to_db(time),)))
-
-    def lease(self, now: datetime) -> InboxRow | None:
-        """The next waiting letter, or None; see `lease_some`."""
-        rows = self.lease_some(1, now)
-        return rows[0] if rows else None
 
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
@@ -387,13 +382,6 @@ class Inbox:
             raise KeyError(row_id)
         return self._raw(row)
 
-    def outcome(self, row_id: int) -> tuple[str, str | None]:
-        """The state of a letter, and its outcome when done or its reference when set aside; raises KeyError."""
-        row = self._database.row("SELECT state, outcome, reference FROM inbox WHERE id = ?", (row_id,))
-        if row is None:
-            raise KeyError(row_id)
-        return row["state"], row["outcome"] or row["reference"]
-
     def heard_until(self) -> datetime | None:
         """When the oldest unhandled letter was received that may have an effect in a match; None if there is none.
 
@@ -404,12 +392,7 @@ class Inbox:
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-        received = self._database.scalar(query)
-        return from_db(received) if received else None
-
-    def count(self, state: str | None = None) -> int:
-        """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
-        return int(self._database.scalar("SELECT count(*) FROM inbox WHERE state = coalesce(?, state)", (state,)))
+        return self._database.moment(query)
 
     def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")

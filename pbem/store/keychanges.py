@@ -6,7 +6,7 @@ Every call is part of the caller's transaction. Implements protocol.md, "Identit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.store.players import KeyRow
@@ -46,24 +46,10 @@ class KeyChanges:
     def ask(self, waiting: WaitingKey) -> None:
         """Keep a change, in place of an earlier one of the same key by the same proof."""
         key = waiting.key
-        self._database.write(
-            "INSERT INTO key_changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (player, proof, fingerprint) DO UPDATE SET format = excluded.format,"
-            " public = excluded.public, challenge = excluded.challenge, asked_by = excluded.asked_by,"
-            " letter = excluded.letter, created = excluded.created, due = excluded.due",
-            (
-                waiting.player,
-                waiting.proof,
-                key.format,
-                key.fingerprint,
-                key.public,
-                waiting.challenge,
-                waiting.asked_by,
-                self._vault.seal(waiting.letter, _context(waiting.player, key.fingerprint)),
-                waiting.created,
-                waiting.due,
-            ),
-        )
+        row = asdict(waiting) | {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
+        row["letter"] = self._vault.seal(waiting.letter, _context(waiting.player, key.fingerprint))
+        del row["key"]
+        self._database.put("key_changes", "player, proof, fingerprint", **row)
 
     def of_player(self, player: str) -> list[WaitingKey]:
         """The player's waiting changes, oldest first."""
@@ -82,8 +68,7 @@ class KeyChanges:
 
     def next_due(self) -> str | None:
         """When the next delay is over."""
-        due: str | None = self._database.scalar("SELECT min(due) FROM key_changes")
-        return due
+        return self._database.text("SELECT min(due) FROM key_changes")
 
     def forget(
         self, player: str, *, asked_by: str | None = None, proof: str | None = None, fingerprint: str | None = None
@@ -103,16 +88,9 @@ class KeyChanges:
         )
 
     def _waiting(self, row: Row) -> WaitingKey:
-        return WaitingKey(
-            row["player"],
-            row["proof"],
-            KeyRow(row["format"], row["fingerprint"], row["public"]),
-            row["challenge"],
-            row["created"],
-            row["asked_by"],
-            self._vault.open(row["letter"], _context(row["player"], row["fingerprint"])),
-            row["due"],
-        )
+        row["letter"] = self._vault.open(row["letter"], _context(row["player"], row["fingerprint"]))
+        key = KeyRow(row.pop("format"), row.pop("fingerprint"), row.pop("public"))
+        return WaitingKey(key=key, **row)
 
 
 def _context(player: str, fingerprint: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,10 +45,7 @@ class Lookups:
         If the letter `counts`, it may have an effect in a match once they are known, and clocks wait for it.
         """
         for name in names:
-            self._database.execute(
-                "INSERT INTO lookups (inbox, name, tries, due, counts) VALUES (?, ?, ?, ?, ?)",
-                (inbox, name, tries, to_db(now), int(counts)),
-            )
+            self._database.put("lookups", inbox=inbox, name=name, tries=tries, due=to_db(now), counts=int(counts))
 
     def found(self, inbox: int) -> dict[str, str | None]:
         """What is known for a letter: the record by name, "" if there is none, None if the DNS could not be asked."""
@@ -61,32 +58,28 @@ class Lookups:
         Of the former those come first that are from where their players wrote before, then each kind in its rounds.
         """
         kind, first = ("round >= 0", "familiar DESC, round, ") if of_players else ("round IS NULL", "")
-        rows = self._database.rows(
-            "SELECT lookups.inbox, lookups.name, lookups.tries, inbox.sender"
+        query = (
+            "SELECT lookups.inbox, lookups.name, lookups.tries, lower(inbox.sender) AS sender, ? AS of_player"
             " FROM lookups JOIN inbox ON inbox.id = lookups.inbox"
             f" WHERE lookups.settled IS NULL AND lookups.due <= ? AND {kind}"
-            f" ORDER BY {first}lookups.due, lookups.inbox LIMIT ?",
-            (to_db(now), most),
+            f" ORDER BY {first}lookups.due, lookups.inbox LIMIT ?"
         )
-        return [Lookup(row["inbox"], row["name"], row["tries"], row["sender"].lower(), of_players) for row in rows]
+        return self._database.read(Lookup, query, (of_players, to_db(now), most))
 
     def next_due(self, now: datetime) -> datetime | None:
         """When the next lookup is due after this time."""
-        due = self._database.scalar("SELECT min(due) FROM lookups WHERE settled IS NULL AND due > ?", (to_db(now),))
-        return from_db(due) if due else None
+        return self._database.moment("SELECT min(due) FROM lookups WHERE settled IS NULL AND due > ?", (to_db(now),))
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:
         """Keep the DNS's answer: the record, "" if there is none, None if it could not be asked."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
-                (to_db(now), record, lookup.inbox, lookup.name),
-            )
+        self._database.execute(
+            "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
+            (to_db(now), record, lookup.inbox, lookup.name),
+        )
 
     def postpone(self, lookup: Lookup, due: datetime) -> None:
         """Ask again then; this uses up one try."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE lookups SET tries = tries - 1, due = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
-                (to_db(due), lookup.inbox, lookup.name),
-            )
+        self._database.execute(
+            "UPDATE lookups SET tries = tries - 1, due = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
+            (to_db(due), lookup.inbox, lookup.name),
+        )

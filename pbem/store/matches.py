@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import asdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,10 +99,8 @@ class Matches:
         self, terms: JsonObject, seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
     ) -> int:
         """Keep a new proposal; for each taken seat: number, player and whether accepted. Returns its number."""
-        number = self._database.insert(
-            "INSERT INTO matches (phase, terms, head, created) VALUES (?, ?, ?, ?) RETURNING number",
-            (phase, json.dumps(terms), head, time),
-        )
+        row = {"phase": phase, "terms": json.dumps(terms), "head": head, "created": time}
+        number = self._database.insert("matches", "number", **row)
         for seat, player, accepted in seats:
             self._database.execute("INSERT INTO seats VALUES (?, ?, ?, ?)", (number, seat, player, int(accepted)))
         return number
@@ -176,8 +175,7 @@ class Matches:
 
     def next_due(self) -> str | None:
         """When the clock has something to do next."""
-        row = self._database.execute("SELECT min(due) FROM matches WHERE due IS NOT NULL").fetchone()
-        return row[0] if row else None
+        return self._database.text("SELECT min(due) FROM matches WHERE due IS NOT NULL")
 
     def look_at(self, number: int, due: str) -> None:
         """Make the clock look at a match at this time, whatever was planned."""
@@ -198,22 +196,22 @@ class Matches:
 
     def consent(self, number: int, seat: int, content: JsonObject, letter: bytes) -> None:
         """Keep the letter by which a seat agreed, with a JSON object about it."""
-        context = f"consent {number} {seat}"
-        sealed = (self._vault.seal(json.dumps(content).encode(), context), self._vault.seal(letter, context))
-        self._database.execute(
-            "INSERT INTO consents VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (match, seat) DO UPDATE SET sealed = excluded.sealed, letter = excluded.letter",
-            (number, seat, *sealed),
-        )
+        sealed = self._sealed(content, letter, f"consent {number} {seat}")
+        self._database.put("consents", "match, seat", match=number, seat=seat, **sealed)
 
     def consents(self, number: int) -> list[tuple[int, JsonObject, bytes]]:
         """The letters by which seats agreed, in seat order: seat, object and letter."""
         query = "SELECT seat, sealed, letter FROM consents WHERE match = ? ORDER BY seat"
-        found = []
-        for seat, sealed, letter in self._database.execute(query, (number,)):
-            context = f"consent {number} {seat}"
-            found.append((seat, json.loads(self._vault.open(sealed, context)), self._vault.open(letter, context)))
-        return found
+        rows = self._database.execute(query, (number,))
+        return [(row[0], *self._opened(row[1], row[2], f"consent {number} {row[0]}")) for row in rows]
+
+    def _sealed(self, content: JsonObject, letter: bytes, context: str) -> dict[str, bytes]:
+        """The columns of a letter and of an object about it."""
+        sealed = self._vault.seal(json.dumps(content).encode(), context)
+        return {"sealed": sealed, "letter": self._vault.seal(letter, context)}
+
+    def _opened(self, sealed: bytes, letter: bytes, context: str) -> tuple[JsonObject, bytes]:
+        return json.loads(self._vault.open(sealed, context)), self._vault.open(letter, context)
 
     def update(
         self,
@@ -234,10 +232,7 @@ class Matches:
         """Append entries to a transcript whose head is as expected; raises `HeadMoved` if it is not."""
         head = expected
         for entry in entries:
-            self._database.execute(
-                "INSERT INTO entries VALUES (?, ?, ?, ?, ?)",
-                (number, entry.seq, entry.entry, entry.head, entry.signature),
-            )
+            self._database.put("entries", match=number, **asdict(entry))
             head = entry.head
         moved = self._database.execute(
             "UPDATE matches SET head = ? WHERE number = ? AND head = ?", (head, number, expected)
@@ -248,11 +243,7 @@ class Matches:
     def keep_note(self, number: int, game: int, seat: int, note: str) -> None:
         """Keep what a seat wrote to itself in a game, which nobody else can read, in place of its last such note."""
         sealed = self._vault.seal(note.encode(), f"note {number} {game} {seat}")
-        self._database.execute(
-            "INSERT INTO notes_to_self VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (match, seat) DO UPDATE SET game = excluded.game, sealed = excluded.sealed",
-            (number, seat, game, sealed),
-        )
+        self._database.put("notes_to_self", "match, seat", match=number, seat=seat, game=game, sealed=sealed)
 
     def note(self, number: int, game: int, seat: int) -> str | None:
         """A seat's last note to itself in a game."""
@@ -263,8 +254,7 @@ class Matches:
     def keep_text(self, number: int, mail: str, text: str) -> None:
         """Keep what a player signed with its signature, by the SHA-256 of its letter, for the other players."""
         sealed = self._vault.seal(text.encode(), f"text {number} {mail}")
-        query = "INSERT INTO signed_texts VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-        self._database.execute(query, (number, mail, sealed))
+        self._database.add("signed_texts", match=number, mail=mail, sealed=sealed)
 
     def text(self, number: int, mail: str) -> str | None:
         """What was signed in a letter, with its signature."""
@@ -284,19 +274,17 @@ class Matches:
     def entries(self, number: int) -> list[EntryRow]:
         """The whole transcript, in order."""
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? ORDER BY seq"
-        return [EntryRow(*row) for row in self._database.execute(query, (number,))]
+        return self._database.read(EntryRow, query, (number,))
 
     def entry(self, number: int, seq: int) -> EntryRow | None:
         """The entry of this number."""
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND seq = ?"
-        row = self._database.execute(query, (number, seq)).fetchone()
-        return EntryRow(*row) if row else None
+        return self._database.read_one(EntryRow, query, (number, seq))
 
     def signature(self, number: int, head: str) -> EntryRow | None:
         """The entry with this head."""
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND head = ?"
-        row = self._database.execute(query, (number, head)).fetchone()
-        return EntryRow(*row) if row else None
+        return self._database.read_one(EntryRow, query, (number, head))
 
     def file(self, number: int, path: str, game: int, seat: int | None, content: bytes) -> None:
         """Keep a paper of the match."""
@@ -323,15 +311,12 @@ class Matches:
 
     def publish(self, number: int, row: PressRow, time: str) -> None:
         """Keep press that its writer made public; other press is never kept."""
-        self._database.execute(
-            "INSERT INTO press (match, game, turn, player, time, text) VALUES (?, ?, ?, ?, ?, ?)",
-            (number, row.game, row.turn, row.player, time, row.text),
-        )
+        self._database.put("press", match=number, time=time, **asdict(row))
 
     def press(self, number: int) -> list[PressRow]:
         """What was written to all in a match, oldest first."""
         query = "SELECT game, turn, player, text FROM press WHERE match = ? ORDER BY id"
-        return [PressRow(*row) for row in self._database.execute(query, (number,))]
+        return self._database.read(PressRow, query, (number,))
 
     def in_phases(self, *phases: str) -> list[int]:
         """The numbers of the matches in these phases, oldest first."""
@@ -340,19 +325,9 @@ class Matches:
 
     def submit(self, number: int, row: SubmissionRow) -> None:
         """Keep a submission; it replaces the seat's earlier one for that turn."""
-        context = f"submission {number} {row.game} {row.turn} {row.seat}"
-        self._database.execute(
-            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (match, game, turn, seat)"
-            " DO UPDATE SET sealed = excluded.sealed, letter = excluded.letter",
-            (
-                number,
-                row.game,
-                row.turn,
-                row.seat,
-                self._vault.seal(json.dumps(row.content).encode(), context),
-                self._vault.seal(row.letter, context),
-            ),
-        )
+        place = {"match": number, "game": row.game, "turn": row.turn, "seat": row.seat}
+        sealed = self._sealed(row.content, row.letter, f"submission {number} {row.game} {row.turn} {row.seat}")
+        self._database.put("submissions", "match, game, turn, seat", **place, **sealed)
 
     def submitted(self, number: int) -> dict[tuple[int, int, int], JsonObject]:
         """The objects of all submissions, those of finished turns included, by game, turn and seat."""
@@ -372,10 +347,9 @@ class Matches:
 
     def _submissions(self, number: int, query: str, parameters: tuple[int, ...]) -> list[SubmissionRow]:
         rows = []
-        for game, turn, seat, sealed, letter in self._database.execute(query, parameters):
-            context = f"submission {number} {game} {turn} {seat}"
-            content = json.loads(self._vault.open(sealed, context))
-            rows.append(SubmissionRow(game, turn, seat, content, self._vault.open(letter, context)))
+        for game, turn, seat, sealed, signed in self._database.execute(query, parameters):
+            content, letter = self._opened(sealed, signed, f"submission {number} {game} {turn} {seat}")
+            rows.append(SubmissionRow(game, turn, seat, content, letter))
         return rows
 
 

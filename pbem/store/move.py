@@ -34,8 +34,7 @@ def move(old: Database, new: Database) -> int:
     with old.transaction(), new.transaction():
         for table in sorted(tables, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
             for row in old.table(table):
-                columns, marks = ", ".join(row), ", ".join("?" * len(row))
-                new.engine.run(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(row.values()))
+                new.put(table, **row)
                 rows += 1
         for table, last in old.engine.last_numbers().items():
             new.engine.number_from(table, last)

@@ -8,11 +8,12 @@ here. Implements reliability.md, cases 9 and 30.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -67,10 +68,8 @@ class Instructions:
 
     def waiting(self) -> list[Instruction]:
         """Those that wait for the desk, in order."""
-        rows = self._database.rows(
-            "SELECT id, what, match, reason, by FROM instructions WHERE state = 'waiting' ORDER BY id"
-        )
-        return [Instruction(**row) for row in rows]
+        query = "SELECT id, what, match, reason, by FROM instructions WHERE state = 'waiting' ORDER BY id"
+        return self._database.read(Instruction, query)
 
     def settle(self, number: int, state: Literal["done", "refused"], answer: str) -> None:
         """Record, in the desk's transaction, the outcome of an instruction."""
@@ -118,78 +117,60 @@ class Box:
     def __init__(self, database: Database, table: Literal["inbox", "outbox"]) -> None:
         self._database = database
         self._table = table
-        self._listed, self._shown = _LETTERS[table]
+        self._sql = _LETTERS[table]
 
     def list(self, *, everything: bool = False) -> list[Row]:
         """The unfinished letters, oldest first; all letters if `everything`."""
-        return [_row(row) for row in self._database.rows(self._listed, {"all": everything, "dropped": DROPPED})]
+        query = f"{self._sql.select} WHERE :all OR {self._sql.unfinished} ORDER BY id"
+        return [_row(row) for row in self._database.rows(query, {"all": everything, "dropped": DROPPED})]
 
     def show(self, number: int) -> Row:
         """One letter's row; raises `Busy` when there is none."""
-        row = self._database.row(self._shown, (number,))
+        row = self._database.row(f"{self._sql.select} WHERE id = ?", (number,))
         if row is None:
             raise Busy(f"there is no letter {number} in the {self._table}")
         return _row(row)
 
     def retry(self, number: int, now: datetime) -> None:
         """Let a letter that was set aside or given up be tried again; raises `Busy`."""
-        if self._table == "inbox":
-            sql = (
-                "UPDATE inbox SET state = 'waiting', attempts = 0, suspect = 0, tried = NULL"
-                " WHERE id = ? AND state IN ('aside', 'waiting')"
-            )
-            self._change(number, sql, (number,))
-        else:
-            sql = (
-                "UPDATE outbox SET state = 'waiting', due = ?, told = 0"
-                " WHERE id = ? AND state IN ('failed', 'waiting')"
-            )
-            self._change(number, sql, (to_db(now), number))
+        self._change(number, self._sql.tried_again, now)
 
     def drop(self, number: int, now: datetime) -> None:
         """Let a letter have no effect, or not be sent; its bytes are kept. Raises `Busy`."""
-        if self._table == "inbox":
-            sql = "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state IN ('aside', 'waiting')"
-            self._change(number, sql, (DROPPED, number))
-        else:
-            sql = (
-                "UPDATE outbox SET state = 'failed', told = 1, settled = ?, reply = ?"
-                " WHERE id = ? AND state IN ('failed', 'waiting')"
-            )
-            self._change(number, sql, (to_db(now), DROPPED, number))
+        self._change(number, self._sql.dropped, now)
 
-    def _change(self, number: int, sql: str, parameters: tuple[object, ...]) -> None:
+    def _change(self, number: int, changed: str, now: datetime) -> None:
+        sql = f"UPDATE {self._table} SET {changed} WHERE id = :id AND state IN ('aside', 'failed', 'waiting')"
         with self._database.transaction():
             state = self.show(number)["state"]
-            if self._database.write(sql, parameters).rowcount != 1:
+            if self._database.write(sql, {"id": number, "now": to_db(now), "by": DROPPED}).rowcount != 1:
                 raise Busy(f"letter {number} of the {self._table} is {STATES[state]}")
 
 
+class _Letters(NamedTuple):
+    """The statements about the letters of one box, in parts."""
+
+    select: str
+    unfinished: str
+    tried_again: str
+    dropped: str
+
+
 _LETTERS = {
-    "inbox": (
-        """
-        SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox
-        WHERE :all OR state IN ('waiting', 'leased', 'aside') ORDER BY id
-        """,
-        """
-        SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox WHERE id = ?
-        """,
+    "inbox": _Letters(
+        "SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox",
+        "state IN ('waiting', 'leased', 'aside')",
+        "state = 'waiting', attempts = 0, suspect = 0, tried = NULL",
+        "state = 'done', outcome = :by",
     ),
-    "outbox": (
-        """
-        SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,
-            (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces
-        FROM outbox
-        WHERE :all OR state IN ('waiting', 'leased') OR state = 'failed' AND reply <> :dropped ORDER BY id
-        """,
-        """
-        SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,
-            (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces
-        FROM outbox WHERE id = ?
-        """,
+    "outbox": _Letters(
+        "SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,"
+        " (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces FROM outbox",
+        "state IN ('waiting', 'leased') OR state = 'failed' AND reply <> :dropped",
+        "state = 'waiting', due = :now, told = 0",
+        "state = 'failed', told = 1, settled = :now, reply = :by",
     ),
 }
-"""How letters of each box are listed, and how one is shown."""
 
 STATES = {
     "waiting": "waiting",
@@ -244,10 +225,7 @@ def survey(database: Database) -> Survey:
         "matches": counts("SELECT phase AS name, count(*) AS number FROM matches GROUP BY phase ORDER BY phase"),
         "paused": {row["match"]: row["since"] for row in database.rows(PAUSED)},
         "players": int(database.scalar("SELECT count(*) FROM players")),
-        "unreachable": {
-            row["player"]: row["since"]
-            for row in database.rows("SELECT player, since FROM unreachable ORDER BY since, player")
-        },
+        "unreachable": Players(database).out_of_reach(),
         "instructions": int(database.scalar("SELECT count(*) FROM instructions WHERE state = 'waiting'")),
     }
 
@@ -256,7 +234,7 @@ def growth(database: Database, since: str) -> dict[str, int]:
     """The size of the store in octets and letters, and how much of it is from since then."""
     lately = "FROM inbox WHERE received >= ?"
     return {
-        "size": database.size(),
+        "size": database.engine.size(),
         "received": int(database.scalar("SELECT count(*) FROM inbox")),
         "sent": int(database.scalar("SELECT count(*) FROM outbox")),
         "lately": int(database.scalar(f"SELECT count(*) {lately}", (since,))),
@@ -266,11 +244,10 @@ def growth(database: Database, since: str) -> dict[str, int]:
 
 def latest(database: Database) -> str | None:
     """The latest time at which something was received, sent or settled, as a stamp."""
-    found: str | None = database.scalar(
+    return database.text(
         "SELECT max(at) FROM (SELECT max(received) AS at FROM inbox UNION SELECT max(created) FROM outbox"
         " UNION SELECT max(settled) FROM outbox) AS times"
     )
-    return found
 
 
 def matches(database: Database, *, everything: bool = False) -> list[Row]:

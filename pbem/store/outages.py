@@ -29,8 +29,7 @@ class Outages:
 
     def heartbeat(self) -> datetime | None:
         """When the server was last known to work."""
-        beat = self._database.meta(_BEAT)
-        return from_db(beat) if beat else None
+        return self._database.moment("SELECT value FROM meta WHERE name = ?", (_BEAT,))
 
     def beat(self, now: datetime) -> None:
         """Record that the server works."""
@@ -38,17 +37,14 @@ class Outages:
 
     def add(self, began: datetime, ended: datetime) -> None:
         """Note an outage."""
-        self._database.write(
-            "INSERT INTO outages VALUES (?, ?) ON CONFLICT (began) DO UPDATE SET ended = excluded.ended",
-            (to_db(began), to_db(ended)),
-        )
+        self._database.put("outages", "began", began=to_db(began), ended=to_db(ended))
 
     def cut(self, now: datetime) -> datetime | None:
         """Cut outages at the present: the clock had been ahead. Returns the first wrong moment."""
-        first = self._database.scalar("SELECT min(ended) FROM outages WHERE ended > ?", (to_db(now),))
+        first = self._database.moment("SELECT min(ended) FROM outages WHERE ended > ?", (to_db(now),))
         self._database.write("DELETE FROM outages WHERE began >= ?", (to_db(now),))
         self._database.write("UPDATE outages SET ended = ? WHERE ended > ?", (to_db(now), to_db(now)))
-        return from_db(first) if first else None
+        return first
 
     def draw_in(self, step: timedelta, now: datetime) -> None:
         """The clock was set back by a `step`: whatever waits for a time set by it will wait as long as planned.

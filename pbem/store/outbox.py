@@ -8,17 +8,16 @@ Implements reliability.md, promise 3 and cases 28 and 29.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from datetime import datetime
 
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
@@ -29,6 +28,11 @@ TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for 
 LATE = timedelta(hours=1)
 """How long a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
 
+_FAILURE = """
+    SELECT id, recipient, message_id, created, coalesce(settled, created) AS settled, attempts,
+        coalesce(reply, '') AS reply
+    FROM outbox
+"""
 _ARRIVED = (
     "later.id > lost.id AND later.state = 'delivered' AND later.settled <= ? AND NOT EXISTS"
     " (SELECT 1 FROM bounces WHERE bounces.outbox = later.id AND bounces.kind IN ('permanent', 'temporary'))"
@@ -110,21 +114,17 @@ class Outbox:
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
         fingerprint = self._vault.digest(raw)
-        put = self._database.write(
-            "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due, token)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message_id, recipient) DO NOTHING",
-            (
-                recipient,
-                message_id,
-                fingerprint,
-                len(raw),
-                self._vault.seal(raw, f"outbox {message_id} {recipient}"),
-                to_db(created),
-                to_db(created),
-                self.return_token(recipient, message_id),
-            ),
-        )
-        if put.rowcount:
+        if self._database.add(
+            "outbox",
+            recipient=recipient,
+            message_id=message_id,
+            fingerprint=fingerprint,
+            size=len(raw),
+            raw=self._vault.seal(raw, f"outbox {message_id} {recipient}"),
+            created=to_db(created),
+            due=to_db(created),
+            token=self.return_token(recipient, message_id),
+        ):
             return
         query = "SELECT fingerprint FROM outbox WHERE message_id = ? AND recipient = ?"
         if self._database.scalar(query, (message_id, recipient)) != fingerprint:
@@ -138,13 +138,6 @@ class Outbox:
         """The number of a letter that was put here."""
         query = "SELECT id FROM outbox WHERE message_id = ? AND recipient = ?"
         return int(self._database.scalar(query, (message_id, recipient)))
-
-    def lease(self, now: datetime) -> OutboxRow | None:
-        """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""
-        leased = self.exchange((), now, 1)
-        if leased.sealed:
-            raise Sealed(f"outbox {leased.sealed[0]}")
-        return leased.rows[0] if leased.rows else None
 
     def exchange(self, sent: Sequence[Sent], now: datetime, most: int) -> Leased:
         """Note the outcomes of several attempts, and take the next letters that are due, up to this many.
@@ -179,15 +172,7 @@ class Outbox:
         )
 
     def _leased(self, row: Row) -> OutboxRow:
-        return OutboxRow(
-            row["id"],
-            row["recipient"],
-            row["message_id"],
-            self._raw(row),
-            from_db(row["created"]),
-            row["attempts"],
-            row["token"],
-        )
+        return msgspec.convert(row | {"raw": self._raw(row)}, OutboxRow)
 
     def give_back(self, row_ids: Sequence[int]) -> None:
         """Give back leased letters that nobody tried to send, as if they had never been taken."""
@@ -205,14 +190,6 @@ class Outbox:
         leased = [row[0] for row in self._database.execute(query, (self._owner,))]
         self.give_back([row_id for row_id in leased if row_id not in row_ids])
 
-    def delivered(self, row_id: int, reply: str, now: datetime) -> None:
-        """Note that the smarthost took a leased letter; committed at once unless a transaction is open."""
-        self._settle(Sent(row_id, reply, now, "delivered"))
-
-    def failed(self, row_id: int, reply: str, now: datetime, retry: datetime | None) -> None:
-        """Note a failed attempt: with `retry` the letter waits until then, without it is given up."""
-        self._settle(Sent(row_id, reply, now, "failed" if retry is None else "waiting", retry))
-
     def release_all(self) -> int:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
@@ -224,13 +201,12 @@ class Outbox:
 
     def next_due(self) -> datetime | None:
         """When the next waiting letter is due; None if none waits."""
-        due = self._database.scalar("SELECT min(due) FROM outbox WHERE state = 'waiting'")
-        return None if due is None else from_db(due)
+        return self._database.moment("SELECT min(due) FROM outbox WHERE state = 'waiting'")
 
     def failures(self) -> list[Failure]:
         """The letters given up that nobody was told about yet, oldest first."""
-        rows = self._database.rows("SELECT * FROM outbox WHERE state = 'failed' AND told = 0 ORDER BY id")
-        return [_failure(row) for row in rows]
+        query = f"{_FAILURE} WHERE state = 'failed' AND told = 0 ORDER BY id"
+        return self._database.read(Failure, query)
 
     def told(self, row_id: int) -> None:
         """Note, in the caller's transaction, that those concerned were told of a failure."""
@@ -246,21 +222,10 @@ class Outbox:
     def watched(self, limit: int) -> list[Watched]:
         """The letters that started clocks and were not dealt with yet, oldest first."""
         query = (
-            "SELECT watched.*, outbox.created, outbox.settled FROM watched JOIN outbox ON id = outbox"
+            "SELECT id, match, seat, asked, created, settled, late FROM watched JOIN outbox ON id = outbox"
             " ORDER BY outbox, match, seat LIMIT ?"
         )
-        return [
-            Watched(
-                row["outbox"],
-                row["match"],
-                row["seat"],
-                from_db(row["asked"]),
-                from_db(row["created"]),
-                from_db(row["settled"]) if row["settled"] else None,
-                bool(row["late"]),
-            )
-            for row in self._database.rows(query, (limit,))
-        ]
+        return self._database.read(Watched, query, (limit,))
 
     def delayed(self, found: Watched) -> bool:
         """Note, in the caller's transaction, that a letter's delay was dealt with; False if it already was."""
@@ -277,8 +242,7 @@ class Outbox:
 
     def returned(self, token: str) -> Failure | None:
         """The letter whose return path, or header, has this token, as one that came back; None when there is none."""
-        row = self._database.row("SELECT * FROM outbox WHERE token = ?", (token,))
-        return None if row is None else _failure(row)
+        return self._database.read_one(Failure, f"{_FAILURE} WHERE token = ?", (token,))
 
     def arrived_since(self, row_id: int, by: datetime) -> bool:
         """Whether a later letter to the same address was accepted, by then, and did not bounce."""
@@ -298,10 +262,8 @@ class Outbox:
 
     def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:
         """Keep, in the caller's transaction, that a letter in the inbox reports a bounce of ours."""
-        self._database.write(
-            "INSERT INTO bounces (inbox, outbox, kind, status, received) VALUES (?, ?, ?, ?, ?)",
-            (inbox_id, row_id, kind, status, to_db(received)),
-        )
+        row = {"kind": kind, "status": status, "received": to_db(received)}
+        self._database.put("bounces", inbox=inbox_id, outbox=row_id, **row)
 
     def bounces(self, row_id: int | None = None) -> dict[str, int]:
         """How many bounces came of each kind, for one letter or for all."""
@@ -319,10 +281,6 @@ class Outbox:
             raise KeyError(row_id)
         return self._raw(row)
 
-    def count(self, state: str | None = None) -> int:
-        """How many letters are in a state ("waiting", "leased", "delivered", "failed"), or in all."""
-        return int(self._database.scalar("SELECT count(*) FROM outbox WHERE state = coalesce(?, state)", (state,)))
-
     def _settle(self, sent: Sent) -> None:
         settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)
         self._database.execute(
@@ -339,15 +297,3 @@ class Outbox:
 
     def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"outbox {row['message_id']} {row['recipient']}")
-
-
-def _failure(row: Row) -> Failure:
-    return Failure(
-        row["id"],
-        row["recipient"],
-        row["message_id"],
-        from_db(row["created"]),
-        from_db(row["settled"] or row["created"]),
-        row["attempts"],
-        row["reply"] or "",
-    )

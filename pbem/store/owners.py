@@ -51,11 +51,7 @@ class Owners:
         """Report, in the caller's transaction, that this server is alive, and its roles; dead servers are removed."""
         if name not in self.alive(now):
             self._heard_since = now
-        self._database.write(
-            "INSERT INTO owners (name, until, roles) VALUES (?, ?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET until = excluded.until",
-            (name, to_db(now + LEASE), " ".join(sorted(roles))),
-        )
+        self._database.put("owners", "name", name=name, until=to_db(now + LEASE), roles=" ".join(sorted(roles)))
         self._database.write("DELETE FROM owners WHERE until < ?", (to_db(now - LEASE),))
 
     def leave(self, name: str) -> None:

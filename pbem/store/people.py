@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from pbem.store.players import Players
 
@@ -99,21 +99,16 @@ class People:
 
     def opt_out(self, address: str, time: str) -> None:
         """Note that the address wants no more mail, except about running matches."""
-        self._database.execute("INSERT INTO silent VALUES (?, ?) ON CONFLICT DO NOTHING", (address, time))
+        self._database.add("silent", address=address, since=time)
 
     def opted_out(self, address: str) -> bool:
         """Whether the address wants no more mail."""
-        return (
-            self._database.execute("SELECT 1 FROM silent WHERE address = ? COLLATE NOCASE", (address,)).fetchone()
-            is not None
-        )
+        return self._database.scalar("SELECT 1 FROM silent WHERE address = ? COLLATE NOCASE", (address,)) is not None
 
     def opt_in(self, address: str) -> bool:
         """Note that the address wants mail again; returns whether it had wanted none."""
-        known = self.opted_out(address)
-        if known:
-            self._database.execute("DELETE FROM silent WHERE address = ? COLLATE NOCASE", (address,))
-        return known
+        sql = "DELETE FROM silent WHERE address = ? COLLATE NOCASE"
+        return self._database.execute(sql, (address,)).rowcount == 1
 
     # Letters that nobody asked for.
 
@@ -128,8 +123,7 @@ class People:
 
     def hold_back(self, player: str, match: int, due: str) -> None:
         """Tell the player of a match, which is proposed or in which a seat is offered, no earlier than then."""
-        sql = "INSERT INTO unasked VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-        self._database.execute(sql, (player, match, due))
+        self._database.add("unasked", player=player, match=match, due=due)
 
     def held_back(self, player: str) -> list[int]:
         """The matches of which the player is to be told, oldest first."""
@@ -143,8 +137,7 @@ class People:
 
     def next_held_back(self) -> str | None:
         """When somebody is to be told of some; None if nobody is."""
-        due: str | None = self._database.scalar("SELECT min(due) FROM unasked")
-        return due
+        return self._database.text("SELECT min(due) FROM unasked")
 
     def told(self, player: str) -> None:
         """Note that the player was told of these."""
@@ -154,7 +147,7 @@ class People:
 
     def block(self, player: str, other: str, time: str) -> None:
         """Note that the player wants nothing from the other, whether there is such a player or not."""
-        self._database.execute("INSERT INTO blocks VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (player, other, time))
+        self._database.add("blocks", player=player, blocked=other, since=time)
 
     def unblock(self, player: str, other: str) -> bool:
         """Note that the player wants letters from the other again; False if none were unwanted."""
@@ -175,14 +168,12 @@ class People:
 
     def observe(self, match: int, player: str, time: str) -> None:
         """Let the player watch the match from now on."""
-        self._database.execute("INSERT INTO observers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (match, player, time))
+        self._database.add("observers", match=match, player=player, since=time)
 
     def unobserve(self, match: int, player: str) -> bool:
         """Let the player no longer watch the match; False if the player did not."""
-        known = player in self.observers(match)
-        if known:
-            self._database.execute("DELETE FROM observers WHERE match = ? AND player = ?", (match, player))
-        return known
+        sql = "DELETE FROM observers WHERE match = ? AND player = ?"
+        return self._database.execute(sql, (match, player)).rowcount == 1
 
     def observers(self, match: int) -> list[str]:
         """Who watches the match, in the order in which they came."""
@@ -206,18 +197,14 @@ class People:
         """
         program = self.is_program(player)
         pool = pool or ("programs" if program else "people")
-        query = (
-            "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings"
-            " WHERE game = ? AND pool = ? AND player = ?"
-        )
-        row = self._database.execute(query, (game, pool, player)).fetchone()
-        found = Standing(*row) if row else Standing(player)
-        return replace(found, turns=self.turns(player), pool=pool, program=program)
+        query = "SELECT * FROM standings WHERE game = ? AND pool = ? AND player = ?"
+        found = self._database.read_one(Standing, query, (game, pool, player)) or Standing(player, pool=pool)
+        return replace(found, turns=self.turns(player), program=program)
 
     def turns(self, player: str) -> Turns:
         """How many turns were requested from the player, and how many came in time."""
-        row = self._database.execute("SELECT asked, in_time FROM turns WHERE player = ?", (player,)).fetchone()
-        return Turns(*row) if row else Turns()
+        query = "SELECT asked, in_time FROM turns WHERE player = ?"
+        return self._database.read_one(Turns, query, (player,)) or Turns()
 
     def count_turn(self, player: str, *, in_time: bool) -> None:
         """Count one more turn that was requested from the player."""
@@ -229,34 +216,15 @@ class People:
 
     def standings(self, game: str, pool: Pool, most: int) -> list[Standing]:
         """The players of a game, the best rated first, by the rating's lower bound (mean less three deviations)."""
-        query = (
-            "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings WHERE game = ? AND pool = ?"
-            " ORDER BY sure DESC NULLS LAST, player LIMIT ?"
-        )
-        rows = [Standing(*row) for row in self._database.execute(query, (game, pool, most)).fetchall()]
-        return [replace(found, pool=pool, program=self.is_program(found.player)) for found in rows]
+        query = "SELECT * FROM standings WHERE game = ? AND pool = ? ORDER BY sure DESC NULLS LAST, player LIMIT ?"
+        rows = self._database.read(Standing, query, (game, pool, most))
+        return [replace(found, program=self.is_program(found.player)) for found in rows]
 
     def record(self, game: str, standings: Iterable[Standing]) -> None:
         """Keep these standings, each in its pool, replacing the earlier ones."""
         for found in standings:
             rated = found.mean is not None and found.deviation is not None
             sure = found.mean - 3 * found.deviation if rated else None  # type: ignore[operator]  # rated: both are there
-            self._database.execute(
-                "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (game, pool, player) DO UPDATE SET"
-                " played = excluded.played, won = excluded.won, drawn = excluded.drawn,"
-                " abandoned = excluded.abandoned, mean = excluded.mean, deviation = excluded.deviation,"
-                " sure = excluded.sure",
-                (
-                    game,
-                    found.pool,
-                    found.player,
-                    found.played,
-                    found.won,
-                    found.drawn,
-                    found.abandoned,
-                    found.mean,
-                    found.deviation,
-                    sure,
-                ),
-            )
+            row = asdict(found)
+            del row["turns"], row["program"]
+            self._database.put("standings", "game, pool, player", game=game, sure=sure, **row)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 if TYPE_CHECKING:
     from pbem.identity import Format
@@ -170,8 +171,7 @@ class Players:
 
     def owner(self, fingerprint: str) -> str | None:
         """The name of the player who has this key, or had it."""
-        row = self._database.execute("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,)).fetchone()
-        return row[0] if row else None
+        return self._database.text("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,))
 
     def setting(self, player: str, name: str, default: str) -> str:
         """The player's choice for a setting; without one, what was assumed, or the default."""
@@ -192,24 +192,16 @@ class Players:
     def choose(self, player: str, name: str, value: str) -> None:
         """Keep the player's choice for a setting."""
         self.forget()
-        self._database.execute(
-            "INSERT INTO settings VALUES (?, ?, ?) ON CONFLICT (player, name) DO UPDATE SET value = excluded.value",
-            (player, name, value),
-        )
+        self._database.put("settings", "player, name", player=player, name=name, value=value)
 
     def vacations(self, player: str, since: str = "") -> list[VacationRow]:
         """The player's vacations that ended, or will end, after a moment, oldest first."""
         query = "SELECT first, last, began, ended FROM vacations WHERE player = ? AND ended > ? ORDER BY began"
-        return [VacationRow(*row) for row in self._database.execute(query, (player, since))]
+        return self._database.read(VacationRow, query, (player, since))
 
     def take_vacation(self, player: str, row: VacationRow) -> None:
         """Keep a vacation."""
-        values = (player, row.first, row.last, row.began, row.ended)
-        self._database.execute(
-            "INSERT INTO vacations VALUES (?, ?, ?, ?, ?) ON CONFLICT (player, began)"
-            " DO UPDATE SET first = excluded.first, last = excluded.last, ended = excluded.ended",
-            values,
-        )
+        self._database.put("vacations", "player, began", player=player, **asdict(row))
 
     def call_off(self, player: str, now: str, today: str) -> None:
         """End the current vacation, with today as its last day, and delete later ones."""
@@ -228,10 +220,7 @@ class Players:
     def add_key(self, name: str, key: KeyRow, time: str) -> None:
         """One more key of a player; nobody may have or have had it."""
         self.forget()
-        self._database.execute(
-            "INSERT INTO keys (fingerprint, player, format, public, added) VALUES (?, ?, ?, ?, ?)",
-            (key.fingerprint, name, key.format, key.public, time),
-        )
+        self._database.put("keys", player=name, **asdict(replace(key, added=time)))
 
     def revoke_key(self, fingerprint: str, time: str) -> None:
         """Revoke a key; it stays known, so that nobody can register it again."""
@@ -240,12 +229,8 @@ class Players:
 
     def await_address(self, player: str, address: str, challenge: str, time: str) -> None:
         """Keep the challenge that one more address of the player is mailed."""
-        self._database.execute(
-            "INSERT INTO addresses (address, player, challenge, created) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (address COLLATE NOCASE, player) DO UPDATE SET address = excluded.address,"
-            " challenge = excluded.challenge, created = excluded.created, confirmed = NULL",
-            (address, player, challenge, time),
-        )
+        row = {"address": address, "challenge": challenge, "created": time, "confirmed": None}
+        self._database.put("addresses", "address COLLATE NOCASE, player", player=player, **row)
 
     def waiting_addresses(self, *, address: str | None = None, player: str | None = None) -> list[WaitingAddress]:
         """The addresses whose challenge has not come back: this one, whoever asked, or all of this player."""
@@ -253,8 +238,7 @@ class Players:
             "SELECT address, player, challenge FROM addresses WHERE confirmed IS NULL"
             " AND (address = :address COLLATE NOCASE OR player = :player) ORDER BY created, address"
         )
-        rows = self._database.execute(query, {"address": address, "player": player})
-        return [WaitingAddress(*row) for row in rows]
+        return self._database.read(WaitingAddress, query, {"address": address, "player": player})
 
     def confirm_address(self, player: str, address: str, time: str) -> None:
         """Add one more address of the player."""
@@ -266,16 +250,11 @@ class Players:
 
     def recovery_hash(self, player: str) -> str | None:
         """The hash of the player's recovery code, if there is one."""
-        row = self._database.execute("SELECT hash FROM recovery_codes WHERE player = ?", (player,)).fetchone()
-        return row[0] if row else None
+        return self._database.text("SELECT hash FROM recovery_codes WHERE player = ?", (player,))
 
     def set_recovery_hash(self, player: str, code_hash: str, time: str) -> None:
         """Keep the hash of a new recovery code, in place of the old one."""
-        self._database.execute(
-            "INSERT INTO recovery_codes VALUES (?, ?, ?)"
-            " ON CONFLICT (player) DO UPDATE SET hash = excluded.hash, created = excluded.created",
-            (player, code_hash, time),
-        )
+        self._database.put("recovery_codes", "player", player=player, hash=code_hash, created=time)
 
     def challenges(self, address: str) -> list[Challenge]:
         """The registrations that wait for an answer from this address, one a name and key, oldest first."""
@@ -309,8 +288,7 @@ class Players:
 
     def unreachable(self, player: str) -> str | None:
         """Since when letters to this player do not arrive, as a stamp; None if nothing shows that."""
-        since: str | None = self._database.scalar("SELECT since FROM unreachable WHERE player = ?", (player,))
-        return since
+        return self._database.text("SELECT since FROM unreachable WHERE player = ?", (player,))
 
     def out_of_reach(self) -> dict[str, str]:
         """All players to whom letters do not arrive, with the stamp since when."""
@@ -319,13 +297,7 @@ class Players:
 
     def lose(self, player: str, since: str, letter: int) -> bool:
         """Note that a letter, by its number in the outbox, did not arrive; returns whether that is new."""
-        return (
-            self._database.write(
-                "INSERT INTO unreachable (player, since, letter) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (player, since, letter),
-            ).rowcount
-            == 1
-        )
+        return self._database.add("unreachable", player=player, since=since, letter=letter)
 
     def find(self, player: str) -> None:
         """Note that the player can be reached again."""

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pbem.store.engine import Cursor, Parameters, Values
+    from pbem.store.engine import Parameters, Values
     from pbem.store_place import PostgresqlAddress
 
-__all__ = ["Postgresql"]
+__all__ = ["Postgresql", "Result"]
 
 OLDEST = 150000
 SILENCE = 3
@@ -280,7 +280,7 @@ class Postgresql:
             with suppress(psycopg.OperationalError):
                 self.connection.execute(f"RELEASE SAVEPOINT {name}".encode())
 
-    def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
+    def run(self, sql: str, parameters: Parameters = ()) -> Result:
         """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
@@ -288,11 +288,11 @@ class Postgresql:
             cursor = self._sent(sql, parameters)
             if not _returns_rows(sql):
                 self.changes += 1
-                return _Sent(cursor, self)
+                return Result(self, cursor)
             if self._pipeline is not None:
                 # Until then PostgreSQL does not count us as idle, and would never cut us off.
                 self._pipeline.sync()
-            return _Answer(cursor.fetchall(), cursor.description or ())
+            return Result(self, cursor, cursor.fetchall(), cursor.description or ())
         except psycopg.Error as error:
             self.tell_apart(error)
 
@@ -317,14 +317,6 @@ class Postgresql:
     def tables(self) -> list[str]:
         """The names of all tables of the store's own, in order."""
         return [name for name in self._all_tables() if name not in _OWN]
-
-    def columns(self, table: str) -> list[str]:
-        """The columns of a table, in order; none where there is no such table."""
-        sql = (
-            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
-            " ORDER BY attnum"
-        )
-        return [row[0] for row in self.run(sql, (table,))]
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
@@ -415,14 +407,26 @@ def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
         yield from cursor
 
 
-class _Answer:
-    """The rows of a query, one after the other."""
+class Result:
+    """The result of a statement: its rows, if it returns any; how many it changed is awaited if somebody asks."""
 
-    rowcount = -1
-
-    def __init__(self, rows: Sequence[Values], description: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        engine: Postgresql,
+        cursor: psycopg.Cursor[Values],
+        rows: Sequence[Values] = (),
+        description: Sequence[Any] = (),
+    ) -> None:
         self.description = description
+        self._engine = engine
+        self._cursor = cursor
         self._rows = iter(rows)
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows changed."""
+        self._engine.await_results()
+        return self._cursor.rowcount
 
     def __iter__(self) -> Iterator[Values]:
         return self._rows
@@ -434,32 +438,6 @@ class _Answer:
     def fetchall(self) -> list[Values]:
         """The rows that are left."""
         return list(self._rows)
-
-
-class _Sent:
-    """The result of a statement that returns no rows: awaited if somebody asks how many it changed."""
-
-    description = ()
-
-    def __init__(self, cursor: psycopg.Cursor[Values], engine: Postgresql) -> None:
-        self._cursor = cursor
-        self._engine = engine
-
-    @property
-    def rowcount(self) -> int:
-        """The number of rows changed."""
-        self._engine.await_results()
-        return self._cursor.rowcount
-
-    def fetchone(self) -> None:
-        """None: it returns no rows."""
-
-    def fetchall(self) -> list[Values]:
-        """Nothing, either."""
-        return []
-
-    def __iter__(self) -> Iterator[Values]:
-        return iter(())
 
 
 def _returns_rows(sql: str) -> bool:
@@ -511,9 +489,6 @@ _WORDS_OF_TABLES = (
     (" BLOB", " BYTEA"),
     (" INTEGER", " BIGINT"),
     (" REAL", " DOUBLE PRECISION"),
-    ("lower(hex(randomblob(10)))", "substr(md5(random()::text), 1, 20)"),
-    (" GLOB ", " SIMILAR TO "),
-    ("[0-9]*'", "[0-9]%'"),
 )
 _TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?", re.DOTALL)
 _KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")

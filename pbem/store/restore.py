@@ -69,7 +69,7 @@ def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime, d
         if not copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").fetchone():
             raise StoreError("this file is no backup of a pbem store")
     with Database(draft, disk=disk) as database:
-        if damage := database.damage():
+        if damage := database.engine.damage():
             raise StoreError(f"the backup is damaged: {damage[0]}")
         own_keys.check(database, keys)
         with database.transaction():

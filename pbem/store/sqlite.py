@@ -1,6 +1,6 @@
 """The SQLite file under a store: how it is opened, locked, brought up to date, copied and examined.
 
-Here live the `Engine` of the embedded store, and the lock against a second daemon. Implements reliability.md,
+Here live the engine of the embedded store, and the lock against a second daemon. Implements reliability.md,
 promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
 
 sqlite-utils does savepoints. It does not begin transactions: its `atomic` begins DEFERRED, and would find the store
@@ -117,7 +117,11 @@ class Sqlite:
         self.run(f"PRAGMA wal_autocheckpoint = {LONG_LOG}")
 
     def settle_log(self) -> bool:
-        """Make a checkpoint of all, after which the log is empty."""
+        """Make a checkpoint of all, after which the log is empty; False while others read it.
+
+        What could not be synced by a process that was killed is read as if it were on disk, and behind it nothing
+        more would be: the power fails, and what was committed later is lost with it.
+        """
         # Linux reports a failed fsync once, and then considers the pages clean: a new process finds them in memory.
         busy: int = self.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not busy
@@ -176,10 +180,6 @@ class Sqlite:
         """The names of all tables of the store's own, in order."""
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         return [row[0] for row in self.run(sql)]
-
-    def columns(self, table: str) -> list[str]:
-        """The columns of a table, in order; none where there is no such table."""
-        return [column.name for column in self._utils[table].columns]
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""

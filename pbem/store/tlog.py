@@ -7,15 +7,15 @@ caller's transaction. Implements docs/witnesses.md.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import datetime
+    from collections.abc import Iterable
 
     from pbem.store.database import Database
 
@@ -86,7 +86,7 @@ class TransparencyLog:
             " ON entries.match = log_queue.match AND entries.seq = log_queue.seq"
             " ORDER BY log_queue.match, log_queue.seq LIMIT ?"
         )
-        return [QueuedHead(*row) for row in self._database.execute(query, (limit,))]
+        return self._database.read(QueuedHead, query, (limit,))
 
     @property
     def size(self) -> int:
@@ -114,9 +114,7 @@ class TransparencyLog:
 
     def state(self, size: int, note: str, now: datetime) -> None:
         """Keep the checkpoint of the tree at a size, replacing the one with other signatures."""
-        self._database.write(
-            "INSERT INTO checkpoints VALUES (?, ?, ?, 0) ON CONFLICT (size) DO NOTHING", (size, to_db(now), note)
-        )
+        self._database.add("checkpoints", size=size, time=to_db(now), note=note, cosigned=0)
 
     def cosign(self, size: int, note: str) -> None:
         """Keep a note with more signatures."""
@@ -124,61 +122,47 @@ class TransparencyLog:
 
     def checkpoint(self, size: int) -> CheckpointRow | None:
         """The checkpoint of the tree at a size."""
-        return self._checkpoint("SELECT size, time, note FROM checkpoints WHERE size = ?", (size,))
+        query = "SELECT size, time, note FROM checkpoints WHERE size = ?"
+        return self._database.read_one(CheckpointRow, query, (size,))
 
     def latest(self) -> CheckpointRow | None:
         """The last checkpoint."""
-        return self._checkpoint("SELECT size, time, note FROM checkpoints ORDER BY size DESC LIMIT 1", ())
+        query = "SELECT size, time, note FROM checkpoints ORDER BY size DESC LIMIT 1"
+        return self._database.read_one(CheckpointRow, query)
 
     def witnessed(self, number: int | None = None) -> CheckpointRow | None:
         """The last checkpoint that a witness cosigned; or the first such one that has the leaf of this number."""
         if number is None:
             query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 1"
-            return self._checkpoint(query, ())
+            return self._database.read_one(CheckpointRow, query)
         query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 AND size > ? ORDER BY size LIMIT 1"
-        return self._checkpoint(query, (number,))
+        return self._database.read_one(CheckpointRow, query, (number,))
 
-    def cosigned(self) -> Iterator[CheckpointRow]:
+    def cosigned(self) -> list[CheckpointRow]:
         """The last checkpoints that witnesses cosigned, the latest first."""
         query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 100"
-        for row in self._database.execute(query, ()).fetchall():
-            yield CheckpointRow(row[0], from_db(row[1]), row[2])
-
-    def _checkpoint(self, query: str, parameters: tuple[int, ...]) -> CheckpointRow | None:
-        row = self._database.execute(query, parameters).fetchone()
-        return CheckpointRow(row[0], from_db(row[1]), row[2]) if row else None
+        return self._database.read(CheckpointRow, query)
 
     def asked(self, witness: str) -> AskedRow | None:
         """What a witness is believed to know; None if it was never asked."""
         query = "SELECT size, wanted, asked FROM witnesses WHERE name = ?"
-        row = self._database.execute(query, (witness,)).fetchone()
-        return AskedRow(row[0], row[1], from_db(row[2])) if row else None
+        return self._database.read_one(AskedRow, query, (witness,))
 
     def ask(self, witness: str, size: int, wanted: int, now: datetime) -> None:
         """Note what a witness is believed to know, what it is asked to cosign, and when."""
-        self._database.write(
-            "INSERT INTO witnesses VALUES (?, ?, ?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET size = excluded.size, wanted = excluded.wanted, asked = excluded.asked",
-            (witness, size, wanted, to_db(now)),
-        )
+        self._database.put("witnesses", "name", name=witness, size=size, wanted=wanted, asked=to_db(now))
 
     def remembered(self, origin: str) -> str | None:
         """The last note of another server's log that was cosigned here."""
-        found = self._database.scalar("SELECT note FROM cosigned_notes WHERE origin = ?", (origin,))
-        return None if found is None else str(found)
+        return self._database.text("SELECT note FROM cosigned_notes WHERE origin = ?", (origin,))
 
     def remember(self, origin: str, note: str, now: datetime) -> None:
         """Keep the last note of another server's log."""
-        self._database.write(
-            "INSERT INTO cosigned_notes VALUES (?, ?, ?)"
-            " ON CONFLICT (origin) DO UPDATE SET note = excluded.note, time = excluded.time",
-            (origin, note, to_db(now)),
-        )
+        self._database.put("cosigned_notes", "origin", origin=origin, note=note, time=to_db(now))
 
     def all_remembered(self) -> list[CosignedRow]:
         """What is remembered of each other server's log, by name."""
-        rows = self._database.rows("SELECT origin, note, time FROM cosigned_notes ORDER BY origin")
-        return [CosignedRow(row["origin"], row["note"], from_db(row["time"])) for row in rows]
+        return self._database.read(CosignedRow, "SELECT origin, note, time FROM cosigned_notes ORDER BY origin")
 
     def forget(self, origin: str) -> None:
         """Have another server's log begin anew."""

@@ -37,10 +37,17 @@ class Token(msgspec.Struct, frozen=True):
     name: str
     """The player's name, or the one to be registered; empty for a stranger."""
     purpose: Purpose
-    place: Place | None
+    match: int | None
+    game: int
+    turn: int
     used: str | None
     letter: str | None
     """SHA-256 of the text that used it up."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where the match stood, if it is about one."""
+        return None if self.match is None else (self.match, self.game, self.turn)
 
     def came_back(self, address: str, player: str | None) -> bool:
         """Whether it comes back for the first time, and from where it was mailed to, or from its player."""
@@ -66,24 +73,15 @@ class Tokens:
         self._database.execute(
             "DELETE FROM reply_tokens WHERE address = ? COLLATE NOCASE AND created < ?", (address, too_old)
         )
-        self._database.execute(
-            "INSERT INTO reply_tokens (hash, address, name, purpose, match, game, turn, created)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (_hash(token), address, name, purpose, *(place or (None, 0, 0)), time),
-        )
+        at = dict(zip(("match", "game", "turn"), place or (None, 0, 0), strict=True))
+        row = {"address": address, "name": name, "purpose": purpose, "created": time}
+        self._database.put("reply_tokens", hash=_hash(token), **row, **at)
 
     def find(self, token: str) -> Token | None:
         """The token of this text; None if it was never given out."""
         if not TOKEN.fullmatch(token):
             return None
-        query = (
-            "SELECT hash, address, name, purpose, match, game, turn, used, letter FROM reply_tokens WHERE hash = ?"
-        )
-        row = self._database.execute(query, (_hash(token),)).fetchone()
-        if row is None:
-            return None
-        place = None if row[4] is None else (row[4], row[5], row[6])
-        return Token(row[0], row[1], row[2], row[3], place, row[7], row[8])
+        return self._database.read_one(Token, "SELECT * FROM reply_tokens WHERE hash = ?", (_hash(token),))
 
     def use(self, hashed: str, letter: str, time: str) -> None:
         """Use a token up; raises RuntimeError if it was used before: a token has effect once."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from pbem import durable
 from pbem.store.disk import THIS_DISK
 
 if TYPE_CHECKING:
@@ -92,11 +93,7 @@ def create_key(path: Path | str, random: Callable[[int], bytes], disk: Disk = TH
     key = random(KEY_BYTES)
     # Written aside and linked into place: a crash leaves either no key file or a whole one.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(file, key.hex().encode() + b"\n")
-    finally:
-        os.close(file)
+    durable.write(draft, key.hex().encode() + b"\n")
     try:
         disk.sync(draft)
         os.link(draft, path)

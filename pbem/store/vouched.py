@@ -24,8 +24,5 @@ class Vouched:
 
     def note(self, marks: Collection[str], time: str) -> bool:
         """Note the marks of a letter; whether none of them was noted before."""
-        noted = [
-            self._database.write("INSERT INTO vouched VALUES (?, ?) ON CONFLICT DO NOTHING", (mark, time)).rowcount
-            for mark in marks
-        ]
+        noted = [self._database.add("vouched", mark=mark, time=time) for mark in marks]
         return all(noted)

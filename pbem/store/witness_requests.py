@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,48 +46,39 @@ class WitnessRequests:
 
     def put(self, witness: str, request: str, now: datetime) -> None:
         """Store a request to a witness, in place of an older one; part of a transaction."""
-        self._database.write(
-            "INSERT INTO witness_requests (witness, request, due, tries) VALUES (?, ?, ?, 0) ON CONFLICT (witness)"
-            " DO UPDATE SET request = excluded.request, due = excluded.due, tries = 0, status = NULL, said = NULL",
-            (witness, request, to_db(now)),
-        )
+        new = {"request": request, "due": to_db(now), "tries": 0, "status": None, "said": None}
+        self._database.put("witness_requests", "witness", witness=witness, **new)
 
     def due(self, now: datetime, again: datetime) -> list[WitnessRequest]:
         """The requests that are due now; each is due again at `again`, unless its answer is kept before."""
         with self._database.transaction():
-            rows = self._database.rows(
-                "UPDATE witness_requests SET due = ?, tries = tries + 1"
-                " WHERE status IS NULL AND due <= ? RETURNING *",
-                (to_db(again), to_db(now)),
+            sql = (
+                "UPDATE witness_requests SET due = ?, tries = tries + 1 WHERE status IS NULL AND due <= ? RETURNING *"
             )
-        return [WitnessRequest(row["witness"], row["request"], row["tries"]) for row in rows]
+            return self._database.read(WitnessRequest, sql, (to_db(again), to_db(now)))
 
     def next_due(self) -> datetime | None:
         """When the next request is due."""
-        due = self._database.scalar("SELECT min(due) FROM witness_requests WHERE status IS NULL")
-        return from_db(due) if due else None
+        return self._database.moment("SELECT min(due) FROM witness_requests WHERE status IS NULL")
 
     def postpone(self, asked: WitnessRequest, due: datetime) -> None:
         """Ask again at this time, unless there is a newer request."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE witness_requests SET due = ? WHERE witness = ? AND request = ? AND status IS NULL",
-                (to_db(due), asked.witness, asked.request),
-            )
+        self._database.execute(
+            "UPDATE witness_requests SET due = ? WHERE witness = ? AND request = ? AND status IS NULL",
+            (to_db(due), asked.witness, asked.request),
+        )
 
     def settle(self, asked: WitnessRequest, status: int, text: str) -> None:
         """Keep a witness's answer, unless there is a newer request."""
-        with self._database.transaction():
-            self._database.write(
-                "UPDATE witness_requests SET status = ?, said = ?"
-                " WHERE witness = ? AND request = ? AND status IS NULL",
-                (status, text, asked.witness, asked.request),
-            )
+        self._database.execute(
+            "UPDATE witness_requests SET status = ?, said = ? WHERE witness = ? AND request = ? AND status IS NULL",
+            (status, text, asked.witness, asked.request),
+        )
 
     def answered(self) -> Answered | None:
         """An answer that was not taken yet."""
-        row = self._database.row("SELECT * FROM witness_requests WHERE status IS NOT NULL ORDER BY witness LIMIT 1")
-        return None if row is None else Answered(row["witness"], row["request"], row["status"], row["said"])
+        query = "SELECT *, said AS text FROM witness_requests WHERE status IS NOT NULL ORDER BY witness LIMIT 1"
+        return self._database.read_one(Answered, query)
 
     def drop(self, witness: str) -> None:
         """Drop the request to this witness; part of a transaction."""

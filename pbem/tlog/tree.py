@@ -9,17 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
-__all__ = [
-    "EMPTY",
-    "Nodes",
-    "consistency",
-    "grown",
-    "inclusion",
-    "is_consistent",
-    "is_included",
-    "leaf_hash",
-    "root",
-]
+__all__ = ["EMPTY", "Nodes", "consistency", "grown", "inclusion", "is_consistent", "is_included", "leaf_hash", "root"]
 
 Nodes = Callable[[int, int], bytes]
 """The hash of a complete subtree, by level and number."""
@@ -66,18 +56,12 @@ def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], expe
     """Whether a leaf, given by its hash, has this index in the tree with the expected root (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:
         return False
-    number, last, found = index, size - 1, leaf
-    for beside in proof:
-        if not last:
-            return False
-        if number % 2 or number == last:
-            found = _parent(beside, found)
-            while not number % 2 and number:
-                number, last = number // 2, last // 2
-        else:
-            found = _parent(found, beside)
-        number, last = number // 2, last // 2
-    return not last and found == expected
+    sides, found = _sides(index, size - 1), leaf
+    if len(proof) != len(sides):
+        return False
+    for is_left, beside in zip(sides, proof, strict=True):
+        found = _parent(beside, found) if is_left else _parent(found, beside)
+    return found == expected
 
 
 def is_consistent(old: int, old_root: bytes, size: int, new_root: bytes, proof: Sequence[bytes]) -> bool:
@@ -89,23 +73,31 @@ def is_consistent(old: int, old_root: bytes, size: int, new_root: bytes, proof: 
     path = list(proof)
     if not old & (old - 1):  # the proof leaves out the hash of a complete subtree: it is the old root
         path.insert(0, old_root)
-    if not path:
-        return False
     number, last = old - 1, size - 1
     while number % 2:
         number, last = number // 2, last // 2
+    sides = _sides(number, last)
+    if len(path) != 1 + len(sides):
+        return False
     before = after = path[0]
-    for beside in path[1:]:
-        if not last:
-            return False
-        if number % 2 or number == last:
+    for is_left, beside in zip(sides, path[1:], strict=True):
+        if is_left:
             before, after = _parent(beside, before), _parent(beside, after)
-            while not number % 2 and number:
-                number, last = number // 2, last // 2
         else:
             after = _parent(after, beside)
+    return before == old_root and after == new_root
+
+
+def _sides(number: int, last: int) -> list[bool]:
+    """Of each hash beside the way from this node up to the root, whether it stands at the left."""
+    sides = []
+    while last:
+        is_left = number % 2 == 1 or number == last
+        sides.append(is_left)
+        while is_left and number and not number % 2:
+            number, last = number // 2, last // 2
         number, last = number // 2, last // 2
-    return not last and before == old_root and after == new_root
+    return sides
 
 
 def _split(count: int) -> int:

@@ -248,13 +248,13 @@ def test_what_a_server_notes_while_it_is_examined_is_not_held_against_it(
             found = last_numbers()
             with server.transaction():
                 server.engine.number_from("inbox", 7)
-            server.note_high_water()
+            server.engine.note_high_water()
             return found
 
         monkeypatch.setattr(database.engine, "last_numbers", slowly)
-        database.check_high_water()
+        database.engine.check_high_water()
         monkeypatch.undo()
-        database.check_high_water()
+        database.engine.check_high_water()
         assert json.loads(store.with_name("pbem.sqlite.numbers").read_text("ascii")) == {"inbox": 7}
 
 
@@ -646,7 +646,7 @@ def test_case_40_the_doctor_finds_what_hides_between_sound_pages(server: Path) -
         file_of(config).write_bytes(whole)
         with Database(file_of(config)) as database:
             assert database.execute(change).rowcount
-            assert not database.damage()
+            assert not database.engine.damage()
         assert any(said in fault for fault in faults(config)), (change, faults(config))
 
 

@@ -604,6 +604,7 @@ def test_case_32_the_sandbox_is_stopped(tmp_path: Path) -> None:
         for number in range(20):
             assert (await house.send(LETTER + b"%d\r\n" % number))[0] == 250
         os.kill(process.pid, signal.SIGCONT)
-        await house.until(lambda: house.daemon._inbox.count("done") == 20)
+        handled = "SELECT count(*) FROM inbox WHERE state = 'done'"
+        await house.until(lambda: house.daemon._inbox._database.scalar(handled) == 20)
 
     run(configured(tmp_path), scene, reader=reader, desk=open_desk)

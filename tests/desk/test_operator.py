@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from boxes import Inbox, Outbox
 from referee import ANN, BOB, attachment, body, form_in
 from stores import of_sqlite
 
@@ -14,11 +15,9 @@ from pbem.match.transcript import Entry
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.store.database import Database
-from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.operator import Generation, Instructions, survey
-from pbem.store.outbox import Outbox
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,7 +175,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     referee.send(bob, bob.filled("orders", "Gx3"))
     referee.send(ann, "set language de\n")
     backup = tmp_path / "backup"
-    referee.database.backup(backup)
+    referee.database.engine.backup(backup)
     referee.send(ann, ann.filled("orders", "Gx3 bGx1Gx3"))
     late = ""
     if turn:

@@ -23,6 +23,7 @@ from pbem.match.documents import Evidence, Opening
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.requests import SignedForm, SubmitSetup
 from pbem.store.database import to_db
 from pbem.store.players import KeyRow, PlayerRow
 
@@ -273,13 +274,16 @@ def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str,
     opening = Opening.read(sent.paper)
 
     def form() -> None:
-        Letters({}).form(at_setup, "setup", 2, sent.letter, opening, evidence.text().encode(), evidence.received)
+        Letters({}).said(at_setup, SETUP, 2, sent.letter, opening, evidence.text().encode(), evidence.received)
 
     if told:
         with pytest.raises(ValueError, match=told):
             form()
     else:
         form()
+
+
+SETUP = SignedForm(SubmitSetup(match="m1"), game=1)
 
 
 def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> None:
@@ -295,7 +299,7 @@ def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> No
         changed = replace(match, players=(match.players[0], player))
         opening = Opening.read(sent.paper)
         with pytest.raises(ValueError, match=told):
-            Letters({}).form(changed, "setup", 2, sent.letter, opening, sent.evidence, opening.received)
+            Letters({}).said(changed, SETUP, 2, sent.letter, opening, sent.evidence, opening.received)
 
 
 # Tokens.

@@ -201,7 +201,7 @@ def test_case_24_what_our_server_may_not_have_taken_out_vouches_for_nobody(refer
 @pytest.mark.parametrize(
     ("text", "most"),
     [
-        ("transcript m1\nThank you {number}\n", 20),
+        ("transcript m1\nThank you {number}\n", 5),
         ("press m1\nHi {number}.\nend\n", 50),
         ("new spaceships\npace: {number} d\nend\n", 30),
     ],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.reply import Outcome
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
 
 ROOT = Path(pbem.__file__).parent
 
@@ -77,7 +77,7 @@ def test_only_what_was_done_is_not_done_again(
     ann = referee.registered("ann")
     calls: list[str] = []
 
-    def handler(_desk: Desk, _caller: Caller, command: Command) -> Reply:
+    def handler(_desk: Desk, _caller: Caller, command: AnyCommand) -> Reply:
         calls.append(command.name)
         return Reply("unobserve", {"name": "m1"}, outcome=outcome)
 

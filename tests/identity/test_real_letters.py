@@ -56,7 +56,7 @@ def test_who_signed_and_what(name: str) -> None:
     (command,) = commands.parse(said(verdict)).commands
     assert (command.name, command.fields["player"]) == ("orders", BY[name])
     assert command.fields["server"] == "play.example"
-    assert command.rev == 1
+    assert command.form.rev == 1
     assert not command.faults
 
 

@@ -42,10 +42,6 @@ def test_every_row_has_its_template() -> None:
         assert spec.html == (template_folder() / "letters" / f"{spec.kind}.html").is_file(), spec.kind
 
 
-def test_what_starts_a_clock_brings_its_deadline() -> None:
-    assert all(spec.brings_deadline for spec in NOTICES.values() if spec.starts_clock)
-
-
 def test_the_diary_has_words_for_every_type_of_entry() -> None:
     diary = (template_folder() / "answers" / "diary.txt").read_text("utf-8")
     for kind in events.TYPES.values():

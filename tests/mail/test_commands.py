@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.mail.commands import COMMANDS, Command, CommandSpec, parse
+from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, parse
 from pbem.mail.commands.sections import written
+from pbem.requests import Propose, Section, Sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,30 @@ HEAD = ORDERS.partition("Gx3")[0]
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAw362hYWQR531Y7nR5wcGcvoixDAdC31uo4y4apagdp"
 
 
-def only(text: str) -> Command:
+def asked(command: AnyCommand) -> dict[str, object]:
+    """What the words before a block gave: what its request holds beside its defaults, and its game and turn."""
+    request, form = command.request, command.form
+    of_blocks = {"text", "options", "sections"}
+    found = {name: getattr(request, name) for name in request.__struct_fields__ if name not in of_blocks}
+    bare = type(request)()
+    place = {"game": form.game, "turn": form.turn}
+    asked = {name: value for name, value in found.items() if value != getattr(bare, name)}
+    return asked | {name: value for name, value in place.items() if value is not None}
+
+
+def sections_of(command: AnyCommand) -> tuple[Section, ...]:
+    """Of a letter of a sealed match."""
+    assert isinstance(command.request, Sections)
+    return command.request.sections
+
+
+def options_of(command: AnyCommand) -> dict[str, str]:
+    """Of a proposal."""
+    assert isinstance(command.request, Propose)
+    return command.request.options
+
+
+def only(text: str) -> AnyCommand:
     found = parse(text).commands
     assert len(found) == 1, found
     return found[0]
@@ -33,7 +57,7 @@ def gist(text: str) -> list[tuple[str, Mapping[str, object], Mapping[str, str], 
     return [
         (
             one.name,
-            dict(one.arguments),
+            asked(one),
             one.fields,
             None if one.block is None else one.block.split(),
             bool(one.faults),
@@ -161,9 +185,9 @@ def test_a_block_is_one_before_any_command_and_in_no_prose(name: str) -> None:
 
 def test_orders() -> None:
     command = only(ORDERS)
-    assert command.arguments == {"match": "m17", "turn": 5}
+    assert asked(command) == {"match": "m17", "turn": 5}
     assert command.fields == {"server": "play.example", "player": "anna", "prev": HASH, "rev": "1"}
-    assert (command.match, command.rev, command.line, command.block_line) == ("m17", 1, 1, 6)
+    assert (command.match, command.form.rev, command.line, command.block_line) == ("m17", 1, 1, 6)
     assert command.block == "Gx3 bGx1Gx3 m2\nOx4 sYw3"
     assert command.echo == ORDERS.strip()
 
@@ -171,7 +195,7 @@ def test_orders() -> None:
 @pytest.mark.parametrize("place", ["orders m17 turn 5 ", "rev 1 ", "rev 1\n", "player anna\n"])
 def test_final_may_stand_anywhere_in_the_head(place: str) -> None:
     text = ORDERS.replace(place.strip(), f"{place}FINAL", 1)
-    assert only(text).arguments == {"match": "m17", "turn": 5, "final": True}
+    assert asked(only(text)) == {"match": "m17", "turn": 5, "final": True}
     assert only(text).block == only(ORDERS).block
 
 
@@ -278,7 +302,7 @@ def test_header_fields() -> None:
     shuffled = "orders m17 turn 5 rev 3 prev ab player Anna server Play.Example Gx3 end"
     assert only(shuffled).fields == {"rev": "3", "prev": "ab", "player": "anna", "server": "play.example"}
     assert only("orders m17 turn 5 rev 0 end").faults[0].token == "0"
-    assert only("orders m17 turn 5 rev 0 end").rev is None
+    assert only("orders m17 turn 5 rev 0 end").form.rev is None
     assert "twice" in only("orders m17 turn 5 rev 1 rev 2 end").faults[0].message
     assert "no value" in only("orders m17 turn 5 prev rev 2 end").faults[0].message
     assert only("orders m17 turn 5 Gx3 rev 2 end").block == "Gx3 rev 2"
@@ -288,7 +312,7 @@ def test_header_fields() -> None:
 
 def test_the_challenge_form() -> None:
     command = only(EXAMPLES["confirm"])
-    assert command.arguments == {"name": "anna"}
+    assert asked(command) == {"name": "anna", "challenge": "ab" * 32}
     assert command.fields == {"server": "play.example", "challenge": "ab" * 32}
     assert "missing" in only("confirm anna server play.example end").faults[0].message
     assert only("confirm anna server play.example challenge ab and more end").faults[0].token == "and"
@@ -311,23 +335,23 @@ def test_a_pasted_key(pasted: str) -> None:
     assert [command.name for command in reading.commands] == ["register", "help"]
     assert reading.ignored == []
     command = reading.commands[0]
-    assert command.arguments["name"] == "anna"
-    assert command.arguments["key"].split()[:2] == KEY.split()
+    assert asked(command)["name"] == "anna"
+    assert str(asked(command)["key"]).split()[:2] == KEY.split()
 
 
 def test_a_key_of_another_sort_is_handed_on_as_it_is() -> None:
-    assert only("register anna ssh-ed25519 AAAA anna@home").arguments["key"] == "ssh-ed25519 AAAA anna@home"
-    assert "key" not in only("register anna").arguments
+    assert asked(only("register anna ssh-ed25519 AAAA anna@home"))["key"] == "ssh-ed25519 AAAA anna@home"
+    assert "key" not in asked(only("register anna"))
 
 
 def test_a_proposal() -> None:
     command = only(
         "new Spaceships with Rolf, nora\nkind: continued\nVictory: sum of scores # or so\n ships: RG\n RG DS\nend"
     )
-    assert command.arguments == {"rules": "spaceships", "players": ("rolf", "nora")}
-    assert command.options == {"kind": "continued", "victory": "sum of scores", "ships": "RG RG DS"}
-    assert only("new spaceships end").options == {}
-    assert only("new spaceships pace: 3 days end").options == {"pace": "3 days"}
+    assert asked(command) == {"rules": "spaceships", "players": ("rolf", "nora")}
+    assert options_of(command) == {"kind": "continued", "victory": "sum of scores", "ships": "RG RG DS"}
+    assert options_of(only("new spaceships end")) == {}
+    assert options_of(only("new spaceships pace: 3 days end")) == {"pace": "3 days"}
     assert "no value" in only("new spaceships pace: end").faults[0].message
     assert "twice" in only("new spaceships pace: 1 pace: 2 end").faults[0].message
     assert only("new spaceships with rolf: end").faults
@@ -335,17 +359,17 @@ def test_a_proposal() -> None:
 
 
 def test_reports() -> None:
-    assert only("report m17").arguments == {"match": "m17"}
-    assert only("report m17 turn 3").arguments == {"match": "m17", "turn": 3}
-    assert only("report m17 all").arguments == {"match": "m17", "all": True}
-    assert only("report M17, game 2, turn all.").arguments == {"match": "m17", "game": 2, "all": True}
+    assert asked(only("report m17")) == {"match": "m17"}
+    assert asked(only("report m17 turn 3")) == {"match": "m17", "turn": 3}
+    assert asked(only("report m17 all")) == {"match": "m17", "all": True}
+    assert asked(only("report M17, game 2, turn all.")) == {"match": "m17", "game": 2, "all": True}
 
 
 def test_clear_and_resign_may_name_what_they_mean() -> None:
-    assert only("clear m17 turn 5").arguments == {"match": "m17", "turn": 5}
-    assert only("clear m17").arguments == {"match": "m17"}
-    assert only("resign m17 game 2").arguments == {"match": "m17", "game": 2}
-    assert only("resign m17\nmatch").arguments == {"match": "m17", "whole": True}
+    assert asked(only("clear m17 turn 5")) == {"match": "m17", "turn": 5}
+    assert asked(only("clear m17")) == {"match": "m17"}
+    assert asked(only("resign m17 game 2")) == {"match": "m17", "game": 2}
+    assert asked(only("resign m17\nmatch")) == {"match": "m17", "whole": True}
 
 
 def test_press() -> None:
@@ -414,7 +438,7 @@ def test_look_alikes_are_not_changed() -> None:
 
 def test_absurd_numbers_are_no_numbers() -> None:
     assert only(f"orders m17 turn {'9' * 10_000} end").faults
-    assert only(f"orders m17 turn 5 rev {'9' * 10_000} end").rev is None
+    assert only(f"orders m17 turn 5 rev {'9' * 10_000} end").form.rev is None
 
 
 ENDS_A_LINE = {"register", "key add", "recover"}  # a key may have a comment, up to the end of its line
@@ -506,7 +530,7 @@ CODE = "3f2a-91bc-0d4e-77aa-3f2a-91bc-0d4e-77aa"
     ],
 )
 def test_keys(text: str, given: dict[str, str]) -> None:
-    assert only(text).arguments == given
+    assert asked(only(text)) == given
 
 
 @pytest.mark.parametrize("missing", ["key revoke", "key revoke end", "address add", "address add nobody"])
@@ -575,8 +599,8 @@ def test_a_step_is_read_section_by_section() -> None:
     step = only(STEP)
     assert step.faults == ()
     assert step.fields == {"server": "play.example", "player": "anna", "prev": HASH}
-    assert (step.arguments["game"], step.arguments["turn"]) == (2, 5)
-    assert step.sections == (
+    assert (asked(step)["game"], asked(step)["turn"]) == (2, 5)
+    assert sections_of(step) == (
         ("answers", ("ab" * 32, "cd" * 32), "beam Rv1 miss\nstrike Gx3 hit explodes Gx3 Gx4"),
         ("commit", ("ef" * 32,), ""),
         ("note", (), "QUJDREVGR0hJ"),
@@ -585,8 +609,8 @@ def test_a_step_is_read_section_by_section() -> None:
 
 @pytest.mark.parametrize("text", [STEP.replace("\n", " "), STEP.replace(" ", "\n"), STEP.replace("commit", "COMMIT")])
 def test_a_step_may_be_broken_anew(text: str) -> None:
-    read = [(name, words, text.split()) for name, words, text in only(text).sections]
-    assert read == [(name, words, text.split()) for name, words, text in only(STEP).sections]
+    read = [(name, words, text.split()) for name, words, text in sections_of(only(text))]
+    assert read == [(name, words, text.split()) for name, words, text in sections_of(only(STEP))]
 
 
 def test_a_reveal_brings_the_setup_and_the_orders_of_many_turns() -> None:
@@ -594,7 +618,7 @@ def test_a_reveal_brings_the_setup_and_the_orders_of_many_turns() -> None:
         f"reveal m17 game 2 seed {HASH} setup DS Rv1 Rv2\nKC Gx1 done orders 1 Gx3 done orders 12 pass done end"
     )
     assert reveal.faults == ()
-    assert reveal.sections == (
+    assert sections_of(reveal) == (
         ("seed", (HASH,), ""),
         ("setup", (), "DS Rv1 Rv2\nKC Gx1"),
         ("orders", ("1",), "Gx3"),
@@ -626,7 +650,7 @@ def test_what_is_no_section_is_a_fault(block: str, token: str | None, says: str)
 
 def test_setups_are_laid_open_in_turn_0_and_no_note_is_echoed() -> None:
     step = only(STEP.replace("turn 5", "turn 0"))
-    assert step.arguments["turn"] == 0
+    assert asked(step)["turn"] == 0
     assert step.faults == ()
     assert step.echo == "step m17 game 2 turn 0"
 
@@ -644,8 +668,8 @@ def test_what_is_written_is_read_again_in_lines_that_no_program_breaks() -> None
         ("setup", (HASH,), "A c1\nN B"),
         ("note", (), "QUJD" * 100),
     )
-    block = written(sections)
+    block = written(Section(*section) for section in sections)
     assert max(map(len, block.split("\n"))) <= 72
     step = only(f"step m17 game 2 turn 5\n{block}\nend")
     assert step.faults == ()
-    assert step.sections == sections
+    assert sections_of(step) == sections

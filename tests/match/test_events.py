@@ -35,15 +35,28 @@ from pbem.match.events.claimed import silent
 from pbem.match.events.missed import came, miss
 from pbem.match.events.step import take
 from pbem.match.keys import KeyChange, Player
-from pbem.match.replay import TranscriptReplay
+from pbem.match.remaking import Remaking
 from pbem.match.set_aside import _set_aside
-from pbem.match.signed import Signed, SignedForm, here
+from pbem.match.signed import Signed
+from pbem.match.signed import here as at_present
 from pbem.match.state import Match, seated
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, TranscriptError, follow, sha256_hex
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.requests import (
+    DEFAULT,
+    Annul,
+    Clear,
+    Draw,
+    Extend,
+    Resign,
+    SignedForm,
+    SubmitOrders,
+    SubmitSetup,
+    Substitute,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +66,7 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Submission
     from pbem.match.step import Document
+    from pbem.requests import AnyRequest
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ANN = "MD Rv1 Rv2 Rv3"
@@ -68,6 +82,11 @@ def _quiet() -> Iterator[None]:
 
 
 RECEIVED = "2026-03-01T12:00:00Z"
+
+
+def here(match: Match, seat: int, rev: int, request: AnyRequest | None = None) -> SignedForm[Any]:
+    """The form of a request, if it matters, at the present place of the match."""
+    return at_present(match, seat, rev, request or Clear())
 
 
 def signed(letter: bytes) -> Signed:
@@ -105,10 +124,13 @@ class Table:
         self.done(step)
         return self
 
-    def form(self, seat: int, text: str, **changes: Any) -> SignedForm:
+    def form(self, seat: int, text: str, **changes: Any) -> SignedForm[Any]:
         match = self.match
         place: dict[str, Any] = {"game": match.game} if match.phase == "setup" else {"turn": match.turn}
-        return replace(SignedForm(match.server, match.name(seat), match.prev, 1, text=text, **place), **changes)
+        request: Any = (SubmitSetup if match.phase == "setup" else SubmitOrders)(match=match.id, text=text)
+        if "final" in changes:
+            request = replace(request, final=changes.pop("final"))
+        return replace(SignedForm(request, match.server, match.name(seat), match.prev, 1, **place), **changes)
 
     def setup(self, seat: int, text: str, **changes: Any) -> Submission:
         step = self.step()
@@ -133,12 +155,12 @@ class Table:
     def resign(self, seat: int, *, match: bool = False) -> None:
         step = self.step()
         rev = self.match.said.get((seat, "resign"), 0) + 1
-        resigned.resign(step, seat, here(self.match, seat, rev), signed(b"resign"), whole_match=match)
+        resigned.resign(step, seat, here(self.match, seat, rev, Resign(whole=match)), signed(b"resign"))
         self.done(step)
 
     def nominate(self, by: int, seat: int, rev: int = 1) -> None:
         step = self.step()
-        nominated.nominate(step, by, seat, "carl", here(self.match, by, rev), signed(b"substitute"))
+        nominated.nominate(step, by, seat, here(self.match, by, rev, Substitute(name="carl")), signed(b"substitute"))
         self.done(step)
 
     def take(self, seat: int) -> None:
@@ -202,8 +224,8 @@ class TestPhases:
 
     def test_events_out_of_phase_are_refused(self) -> None:
         table = Table()
-        form = here(table.match, 1, 1)
-        assert refused(resigned.resign, table.step(), 1, form, signed(b""), whole_match=True) == ["resign"]
+        form = here(table.match, 1, 1, Resign(whole=True))
+        assert refused(resigned.resign, table.step(), 1, form, signed(b"")) == ["resign"]
         assert refused(table.clear, 1) == ["clear"]
         assert refused(table.setup, 1, ANN) == ["setup"]
         assert refused(table.order, 1, "") == ["orders"]
@@ -292,7 +314,7 @@ class TestPapers:
 
         def papers(table: Table) -> list[tuple[int, int | None]]:
             step = table.step()
-            extended.extend(step, 1, 3600, here(table.match, 1, 1), signed(b"extend"))
+            extended.extend(step, 1, here(table.match, 1, 1, Extend(seconds=3600)), signed(b"extend"))
             return [(paper.game, paper.seat) for paper in step.papers]
 
         assert papers(Table().agree()) == [(0, 1)]
@@ -300,7 +322,7 @@ class TestPapers:
 
     def test_a_receipt_of_default_orders_says_what_it_is(self) -> None:
         table = Table(miss="default").agree().begin()
-        step, form = table.step(), table.form(1, "", turn=stored_orders.DEFAULT)
+        step, form = table.step(), table.form(1, "", turn=DEFAULT)
         default = advance_orders.store(step, 1, form, signed(b"orders")).paper.splitlines()
         own = table.order(1, "").paper.splitlines()
         assert ("turn 0" in default, "orders default" in default) == (True, True)
@@ -626,7 +648,7 @@ def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
     assert refused(submissions.setup, table.step(), 1, table.form(1, ANN), mailbox) == ["keys"]
     table.begin()
     assert refused(submissions.order, table.step(), 1, table.form(1, ""), mailbox) == ["keys"]
-    assert refused(resigned.resign, table.step(), 1, here(table.match, 1, 1), mailbox, whole_match=True) == ["keys"]
+    assert refused(resigned.resign, table.step(), 1, here(table.match, 1, 1, Resign(whole=True)), mailbox) == ["keys"]
     assert table.match.orders == {}
 
 
@@ -642,7 +664,7 @@ def test_evidence_is_filed_beside_the_letter() -> None:
     ]
     step = table.step()
     assert submissions.order(step, 2, table.form(2, ""), mailbox).level == "mailbox"
-    resigned.resign(step, 2, here(table.match, 2, 1), mailbox, whole_match=False)
+    resigned.resign(step, 2, here(table.match, 2, 1, Resign()), mailbox)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
     filed = {paper.path: (paper.content, paper.game, paper.seat) for paper in step.papers}
@@ -678,8 +700,8 @@ class TestWithoutClocks:
 
     def test_nobody_can_be_given_time(self) -> None:
         table = Table(pace="none").agree()
-        form = here(table.match, 1, 1)
-        assert refused(extended.extend, table.step(), 1, 3600, form, signed(b"extend")) == ["extend"]
+        form = here(table.match, 1, 1, Extend(seconds=3600))
+        assert refused(extended.extend, table.step(), 1, form, signed(b"extend")) == ["extend"]
 
     def test_a_seat_changes_hands(self) -> None:
         table = Table(pace="none").agree()
@@ -709,7 +731,7 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     time = "2026-03-02T12:00:00Z"
     entry = Entry(match.seq + 1, match.head, time, kind, body)
     source: Any = None
-    step = halted.remake(TranscriptReplay(match, entry, source, [entry], {}))
+    step = halted.remake(Remaking(match, entry, source, [entry], {}, lambda _: None))
     assert [(made.type, made.body) for made in step.entries] == [(kind, body)]
     assert set(step.match.unreachable) == unreachable
     assert step.match.unreachable.get(1, START) == START
@@ -722,7 +744,7 @@ def test_after_the_end_there_are_no_words_about_clocks() -> None:
     source: Any = None
     match = table.match
     entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
-    replay = TranscriptReplay(match, entry, source, [entry], {})
+    replay = Remaking(match, entry, source, [entry], {}, lambda _: None)
     with pytest.raises(TranscriptError, match="`halted` does not follow here"):
         halted.remake(replay)
 
@@ -751,8 +773,8 @@ class TestSubstitutes:
 
     def say(self, table: Table, seat: int, word: str) -> None:
         step = table.step()
-        form = here(table.match, seat, table.match.said.get((seat, "draw"), 0) + 1)
-        agreements.agree(step, "draw", seat, word, form, signed(word.encode()))
+        form = here(table.match, seat, table.match.said.get((seat, "draw"), 0) + 1, Draw(word=word))
+        agreements.agree(step, seat, form, signed(word.encode()))
         table.done(step)
 
     def test_an_offer_is_not_the_newcomers(self) -> None:
@@ -814,7 +836,7 @@ class TestSubstitutes:
     def test_who_is_named_for_another_seat(self) -> None:
         table = Table("shoot-em-up", *THREE).agree()
         step = table.step()
-        nominated.nominate(step, 2, 2, "dora", here(table.match, 2, 1), signed(b"substitute"))
+        nominated.nominate(step, 2, 2, here(table.match, 2, 1, Substitute(name="dora")), signed(b"substitute"))
         table.done(step)
         for by, rev in ((1, 1), (2, 2), (3, 1)):
             table.nominate(by, 1, rev)
@@ -903,10 +925,10 @@ class TestClocks:
 
     def test_default_orders_that_were_withdrawn_leave_a_trace_at_the_end(self) -> None:
         table = Table(miss="default").agree().begin()
-        form = table.form(1, "", turn=stored_orders.DEFAULT)
+        form = table.form(1, "", turn=DEFAULT)
         step = table.step()
         advance_orders.store(step, 1, form, signed(b"orders"))
-        advance_orders.withdraw(step, 1, stored_orders.DEFAULT, replace(form, rev=2), signed(b"clear"))
+        advance_orders.withdraw(step, 1, DEFAULT, replace(form, rev=2), signed(b"clear"))
         table.done(step)
         table.papers.clear()
         table.resign(2)
@@ -916,16 +938,16 @@ class TestClocks:
         """At the end of the game, of a seat that had missed its turn."""
         ann = Player("ann", ({"format": "ssh", "fingerprint": "k", "public": "k"},))
         table = Table("spaceships", ann, Player("bob", ()), miss="default").agree().begin()
-        form = table.form(1, "Rv5", turn=stored_orders.DEFAULT)
+        form = table.form(1, "Rv5", turn=DEFAULT)
         step = table.step()
         advance_orders.store(step, 1, form, signed(b"orders"))
-        stored = step.match.stored[1, stored_orders.DEFAULT]
+        stored = step.match.stored[1, DEFAULT]
         illegal = replace(stored, text="Rv5 Rv4 Rv3 Rv2 Rv1")
 
         def unused(**changes: Any) -> int:
             return len(_set_aside(replace(step.match, **changes), at_end=True))
 
-        place = (1, stored_orders.DEFAULT)
+        place = (1, DEFAULT)
         assert unused(missed=frozenset({1}), stored={place: illegal}) == 1
         assert unused(missed=frozenset({2}), stored={place: illegal}) == 0
         assert unused(missed=frozenset({1}), stored={place: stored}) == 0
@@ -996,10 +1018,11 @@ class TestSentencesOutOfPlace:
     def test_when_all_is_over(self) -> None:
         table = Table().agree().begin()
         table.resign(1, match=True)
-        form = here(table.match, 1, 1)
+        form = here(table.match, 1, 1, Annul(word="offer"))
+        carl = here(table.match, 1, 1, Substitute(name="carl"))
         change = KeyChange("revoked", "signed", revoked=("x",), letters={"old": b"revoke"})
-        assert refused(agreements.agree, table.step(), "annul", 1, "offer", form, signed(b"annul")) == ["annul"]
-        assert refused(nominated.nominate, table.step(), 1, 1, "carl", form, signed(b"carl")) == ["substitute"]
+        assert refused(agreements.agree, table.step(), 1, form, signed(b"annul")) == ["annul"]
+        assert refused(nominated.nominate, table.step(), 1, 1, carl, signed(b"carl")) == ["substitute"]
         assert refused(keys.change, table.step(), 1, change) == ["keys"]
 
     def test_nobody_is_named_twice(self) -> None:
@@ -1024,11 +1047,11 @@ class TestSentencesOutOfPlace:
     def test_no_sentence_is_obeyed_twice(self) -> None:
         table = Table().agree().begin()
         for rev in (1, 2):
-            step, form = table.step(), here(table.match, 1, rev)
-            extended.extend(step, 1, 3600, form, signed(b"extend"))
+            step, form = table.step(), here(table.match, 1, rev, Extend(seconds=3600))
+            extended.extend(step, 1, form, signed(b"extend"))
             table.done(step)
             form = replace(form, prev=table.match.prev)
-            again = (table.step(), 1, 3600, form, signed(b"extend"))
+            again = (table.step(), 1, form, signed(b"extend"))
             assert faults(extended.extend, *again) == [("rev", f"rev {rev}")]
 
     def test_nobody_loses_who_was_not_silent(self) -> None:
@@ -1038,13 +1061,13 @@ class TestSentencesOutOfPlace:
 
     def test_no_default_orders_are_withdrawn_where_there_are_none(self) -> None:
         table = Table(miss="default").agree().begin()
-        form = table.form(1, "", turn=stored_orders.DEFAULT)
-        clear = (table.step(), 1, stored_orders.DEFAULT, form, signed(b"clear"))
+        form = table.form(1, "", turn=DEFAULT)
+        clear = (table.step(), 1, DEFAULT, form, signed(b"clear"))
         assert refused(advance_orders.withdraw, *clear) == ["clear"]
 
     def test_default_orders_are_stored_only_where_they_are_played(self) -> None:
         table = Table().agree().begin()
-        form = table.form(1, "", turn=stored_orders.DEFAULT)
+        form = table.form(1, "", turn=DEFAULT)
         assert refused(advance_orders.store, table.step(), 1, form, signed(b"orders")) == ["default"]
 
     def test_there_are_no_steps_where_nothing_is_sealed(self) -> None:
@@ -1054,20 +1077,20 @@ class TestSentencesOutOfPlace:
 
 def draw(table: Table, word: str) -> None:
     step = table.step()
-    form = here(table.match, 1, table.match.said.get((1, "draw"), 0) + 1)
-    agreements.agree(step, "draw", 1, word, form, signed(b"draw"))
+    form = here(table.match, 1, table.match.said.get((1, "draw"), 0) + 1, Draw(word=word))
+    agreements.agree(step, 1, form, signed(b"draw"))
     table.done(step)
 
 
 def named(table: Table, by: int, seat: int, name: str = "carl") -> None:
     step = table.step()
-    form = here(table.match, by, table.match.said.get((by, "substitute"), 0) + 1)
-    nominated.nominate(step, by, seat, name, form, signed(b"substitute"))
+    form = here(table.match, by, table.match.said.get((by, "substitute"), 0) + 1, Substitute(name=name))
+    nominated.nominate(step, by, seat, form, signed(b"substitute"))
     table.done(step)
 
 
 def given(table: Table, seconds: int) -> None:
-    extended.extend(table.step(), 1, seconds, here(table.match, 1, 1), signed(b"extend"))
+    extended.extend(table.step(), 1, here(table.match, 1, 1, Extend(seconds=seconds)), signed(b"extend"))
 
 
 def store(table: Table, turn: int) -> None:
@@ -1146,12 +1169,12 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
     (begun, lambda table: table.agree(), "this match is playing and waits for no agreement"),
     (
         begun,
-        lambda table: store(table, stored_orders.DEFAULT),
+        lambda table: store(table, DEFAULT),
         "you agreed on `miss: wait`; default orders are only played with `miss: default`",
     ),
     (begun, lambda table: store(table, 32), "that is more than 30 turns ahead"),
     (begun, lambda table: withdraw(table, 2), "you have stored nothing for turn 2"),
-    (begun, lambda table: withdraw(table, stored_orders.DEFAULT), "you have stored no default orders"),
+    (begun, lambda table: withdraw(table, DEFAULT), "you have stored no default orders"),
 ]
 
 
@@ -1206,10 +1229,11 @@ class TestWhoIsOut:
         assert resigned.position_without(table.match, 3, whole_match=False) is None
 
     def test_has_no_word_in_a_draw(self, table: Table) -> None:
-        form = here(table.match, 3, 1)
-        assert refused(agreements.agree, table.step(), "draw", 3, "offer", form, signed(b"draw")) == ["draw"]
+        form = here(table.match, 3, 1, Annul(word="offer"))
+        draw = replace(form, request=Draw(word="offer"))
+        assert refused(agreements.agree, table.step(), 3, draw, signed(b"draw")) == ["draw"]
         step = table.step()
-        assert not agreements.agree(step, "annul", 3, "offer", form, signed(b"annul"))
+        assert not agreements.agree(step, 3, form, signed(b"annul"))
 
 
 # Keys.

@@ -22,9 +22,10 @@ from pbem.match.events.step import take
 from pbem.match.events.verdict import judge
 from pbem.match.record import read, replay
 from pbem.match.sealed import seal
-from pbem.match.signed import SignedForm, here
+from pbem.match.signed import here
 from pbem.match.submissions import clear, order, setup
 from pbem.match.transcript import sha256_hex
+from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,22 +179,26 @@ def test_steps_cite_each_others_papers() -> None:
 
 def test_secrets_are_refused() -> None:
     table = small()
-    form = SignedForm("play.example", "anna", table.match.prev, 1, game=1, text="MD Rv1 Rv2 Rv3")
+    form = SignedForm(SubmitSetup(text="MD Rv1 Rv2 Rv3"), "play.example", "anna", table.match.prev, 1, game=1)
     said = refused(lambda: setup(table.step(), 1, form, table.sign(table.owners[0], "")))
     assert "this match is sealed" in said
     table.begin()
-    form = here(table.match, 1, 1)
-    assert "this match is sealed" in refused(lambda: order(table.step(), 1, form, table.sign(table.owners[0], "")))
-    assert "nothing" in refused(lambda: clear(table.step(), 1, form, table.sign(table.owners[0], "")))
+    orders = here(table.match, 1, 1, SubmitOrders())
+    assert "this match is sealed" in refused(lambda: order(table.step(), 1, orders, table.sign(table.owners[0], "")))
+    assert "nothing" in refused(
+        lambda: clear(table.step(), 1, here(table.match, 1, 1, Clear()), table.sign(table.owners[0], ""))
+    )
     assert "nobody can take over" in refused(
-        lambda: nominate(table.step(), 1, 1, "carl", form, table.sign(table.owners[0], ""))
+        lambda: nominate(
+            table.step(), 1, 1, here(table.match, 1, 1, Substitute(name="carl")), table.sign(table.owners[0], "")
+        )
     )
 
 
 def test_a_refusal_says_what_was_sent_and_to_which_match() -> None:
     """Whatever was out of time or place: secrets, steps that nobody asked for, steps during a pause."""
     table = small()
-    owner, form = table.owners[0], here(table.match, 1, 1)
+    owner, form = table.owners[0], here(table.match, 1, 1, TakeSteps())
 
     def faults(event: Callable[..., object]) -> list[tuple[str, str | None]]:
         with pytest.raises(Refused) as caught:
@@ -296,10 +301,10 @@ def test_a_letter_brings_what_is_due() -> None:
     said, signed = table.letter(anna, "seal", "game 1", [], "rev 1\n")
     assert "the line `commitment HASH` is missing" in refused(lambda: seal(table.step(), 1, said, signed))
     table.begin()
-    said, signed = table.letter(anna, "step", "game 1 turn 1", [("open", ("0" * 64,) * 3, "sGx1")])
+    said, signed = table.letter(anna, "step", "game 1 turn 1", [Section("open", ("0" * 64,) * 3, "sGx1")])
     assert "what is due from you: `commit`" in refused(lambda: table.take(anna, said, signed))
     table.play()
-    for section in (("seed", (anna.seed.hex(),), ""), ("setup", (), anna.setup)):
+    for section in (Section("seed", (anna.seed.hex(),), ""), Section("setup", (), anna.setup)):
         said, signed = table.letter(anna, "reveal", "game 1", [section])
         assert "`seed` and `setup` are due" in refused(partial(reveal, table.step(), 1, said, signed))
 
@@ -345,7 +350,7 @@ def test_a_reveal_must_open_all_that_was_committed_to() -> None:
 def test_lines_broken_by_mail_programs_open_all_the_same() -> None:
     table = over()
     for owner in table.owners:
-        owner.lie = lambda _, section: (*section[:2], "\n".join(section[2].split(" ")))
+        owner.lie = lambda _, section: section._replace(text="\n".join(section.text.split(" ")))
         table.reveal(owner)
     assert table.match.phase == "closed"
     table.proved()
@@ -405,13 +410,15 @@ def test_a_game_that_nobody_reveals_is_annulled() -> None:
 
 def test_while_the_reveals_are_due_nothing_else_is_decided() -> None:
     table = over()
-    form = here(table.match, 1, 1)
+    form = here(table.match, 1, 1, Draw(word="offer"))
     signed = table.sign(table.owners[0], "")
     assert "what is due is a `reveal`" in refused(lambda: table.resign(table.owners[0]))
-    assert "what is due is a `reveal`" in refused(lambda: agree(table.step(), "draw", 1, "offer", form, signed))
+    assert "what is due is a `reveal`" in refused(lambda: agree(table.step(), 1, form, signed))
     table.reveal(table.owners[0])
-    assert "nobody has missed" in refused(lambda: claim(table.step(), 1, form, signed))
-    assert "no step is due" in refused(lambda: table.take(table.owners[1], form, signed))
+    assert "nobody has missed" in refused(lambda: claim(table.step(), 1, here(table.match, 1, 1, Claim()), signed))
+    assert "no step is due" in refused(
+        lambda: table.take(table.owners[1], here(table.match, 1, 1, TakeSteps()), signed)
+    )
 
 
 def test_nothing_is_judged_before_all_have_revealed_or_missed_their_time() -> None:
@@ -520,9 +527,7 @@ def test_a_game_that_the_operator_ends_is_not_revealed() -> None:
 def test_an_agreed_draw_is_revealed() -> None:
     table = small(1)
     for owner, word in zip(table.owners, ("offer", "accept"), strict=True):
-        table.say(
-            owner, f"draw m1 {word}", lambda step, *said, word=word: agree(step, "draw", said[0], word, *said[1:])
-        )
+        table.say(owner, f"draw m1 {word}", agree)
     assert table.match.revealing
     for owner in table.owners:
         table.reveal(owner)
@@ -533,9 +538,7 @@ def test_an_agreed_draw_is_revealed() -> None:
 def test_an_offer_stands_until_the_turn_is_told() -> None:
     table = small(1)
     mover = 1 if table.match.owes(1) else 2
-    table.say(
-        table.owners[2 - mover], "draw m1 offer", lambda step, seat, *said: agree(step, "draw", seat, "offer", *said)
-    )
+    table.say(table.owners[2 - mover], "draw m1 offer", agree)
     prev = table.match.prev
     table.tell(table.owners[mover - 1])
     assert table.match.offers["draw"] == {3 - mover}

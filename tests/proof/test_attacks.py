@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.state import Submission
     from pbem.match.step import Step
     from pbem.proof.bundle import Bundle
+    from pbem.requests import Clear, SignedForm, SubmitOrders
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -161,7 +162,7 @@ class TestServerWithItsKey:
         """The withdrawal that the trace names came days before the time was over."""
         honest = advance_orders.withdraw
 
-        def lying(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, turn: int, form: SignedForm[Clear], signed: Signed) -> Submission:
             stood = step.match.stored[seat, turn]
             submission = honest(step, seat, turn, form, signed)
             aside = step.match.stored[seat, turn].aside
@@ -188,12 +189,12 @@ class TestServerWithItsKey:
         """Orders that cite the head of their own turn did not come in advance, and are nothing `unused`."""
         honest = submissions.order
 
-        def lying(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
             try:
                 return honest(step, seat, form, signed)
             except Refused:
                 match, before = step.match, step.match.orders[seat]
-                found = submissions.receipted(step, seat, match.turn, form, signed, form.text, before)
+                found = submissions.receipted(step, seat, match.turn, form, signed, form.request.text, before)
                 unused = SetAside(found.paper, found.letter, found.evidence)
                 gone = replace(found, standing=False, aside=(*before.aside, unused))
                 step.match = replace(match, orders={**match.orders, seat: gone})
@@ -218,12 +219,12 @@ class TestServerWithItsKey:
         """What no position can make good was never stored: it is nothing `unused`, and excuses no claim."""
         honest = advance_orders.store
 
-        def lying(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
             try:
                 return honest(step, seat, form, signed)
             except Refused:
                 match, before = step.match, step.match.stored[seat, 0]
-                found = submissions.receipted(step, seat, 0, form, signed, form.text, before)
+                found = submissions.receipted(step, seat, 0, form, signed, form.request.text, before)
                 step.match = replace(match, stored={**match.stored, (seat, 0): found})
                 return found
 

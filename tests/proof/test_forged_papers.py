@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
     from referee import Referee
 
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.state import Submission
     from pbem.match.step import Step
     from pbem.proof.bundle import Bundle
+    from pbem.requests import SignedForm
 
 
 def good(name: str) -> Bundle:
@@ -85,14 +86,14 @@ class TestTraces:
         letter = f"letters/{TURN}-withdrawn-seat-1-rev-2.eml"
         forged = with_papers(found, {letter: found.papers[f"letters/{before}.eml"]})
         other = replace(paper, mail=setup.mail).text().encode()
-        fails(traced(forged, {WITHDRAWN: other}), letter, "not said here", "the line `turn 3` is missing")
+        fails(traced(forged, {WITHDRAWN: other}), letter, "holds no `clear` for this place")
 
     def test_orders_that_were_withdrawn_are_not_played(
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         honest = submissions.clear
 
-        def lying(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, form: SignedForm[Any], signed: Signed) -> Submission:
             stood = step.match.orders[seat]
             gone = honest(step, seat, form, signed)
             still = replace(stood, aside=step.match.orders[seat].aside)

@@ -19,16 +19,18 @@ from pbem.mail.message import read
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
 from pbem.match.keys import KeyChange, Player
-from pbem.match.replay import Sentence, UnvouchedError
+from pbem.match.remaking import Sentence, UnvouchedError
+from pbem.match.signed import here
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import place, shown_tokens, vouched
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
+from pbem.requests import Clear, Extend, SignedForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand
     from pbem.match.state import Match
 
 BOB = "bob@mail.example"
@@ -225,7 +227,7 @@ class TestOnce:
         by = more.pop("by", None)
         paper, received = more.pop("paper", None), more.pop("received", RECEIVED)
         content = by.text().encode() if by else b""
-        letters._judge_once(match(**more), kind, 2, letter, paper, content, received)
+        letters._judge_once(match(**more), (kind,), 2, letter, paper, content, received)
 
     @staticmethod
     def said(event: Callable[[], None]) -> str:
@@ -337,28 +339,35 @@ class TestSeveralForms:
     class Given(Letters):
         text = ""
 
-        def _read(self, *_: Any, **_how: Any) -> list[Command]:
+        def _read(self, *_: Any, **_how: Any) -> list[AnyCommand]:
             return commands.parse(self.text).commands
 
         def _judge_once(self, *_: Any) -> None:
             pass
 
+    @staticmethod
+    def gift(rev: int) -> SignedForm[Extend]:
+        return here(turn_2(), 1, rev, Extend(match="m1", seconds=86400))
+
     @pytest.mark.parametrize("rev", [1, 2])
     def test_a_sentence_is_the_one_of_its_revision(self, rev: int) -> None:
         """Without a signature the letter need not say its place, but for that."""
         self.Given.text = "extend m1 1d\nrev 1\n\nextend m1 1d\nrev 2\n"
-        said = self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(rev), b"x", "")
+        said = self.Given({}).said(turn_2(), self.gift(rev), 1, b"", Sentence(rev), b"x", "")
         assert said.rev == rev
 
     def test_a_sentence_is_the_one_of_this_turn(self) -> None:
         self.Given.text = "\n".join(f"extend m1 1d\nturn {turn}\nrev 1\n" for turn in (3, 2, 1))
-        assert self.Given({}).form(turn_2(), "extend 86400", 1, b"", Sentence(1), b"x", "").turn == 2
+        assert self.Given({}).said(turn_2(), self.gift(1), 1, b"", Sentence(1), b"x", "").turn == 2
 
     def test_a_withdrawal_is_the_one_of_this_place(self) -> None:
         self.Given.text = f"clear m1 turn 2\nrev 2\n\nclear m1 turn 2\nprev {'0' * 64}\nrev 2\n"
         paper = Withdrawal(SERVER, "m1", 1, 2, 1, "ann", 2, "key", "k", "0" * 64, received=AFTERWARDS, salt="0" * 64)
         found = turn_2()
-        assert self.Given({}).form(found, "clear", 1, b"", paper, b"x", "").prev == found.prev
+        assert (
+            self.Given({}).said(found, SignedForm(Clear(match="m1"), rev=2, turn=2), 1, b"", paper, b"x", "").prev
+            == found.prev
+        )
 
     @pytest.mark.parametrize(
         ("revoked_now", "said"), [(True, "these orders are legal, and were not used"), (False, "")]

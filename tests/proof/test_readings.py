@@ -24,7 +24,8 @@ from pbem.phrase import Phrase
 from pbem.proof import bundle, key_changes
 from pbem.proof.kept import SignedHead
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import form, said, signed_agreement
+from pbem.proof.signed_letters import said, signed_agreement
+from pbem.requests import AddKey, Seal, SubmitOrders
 
 if TYPE_CHECKING:
     from pbem.mail.message import Letter
@@ -40,12 +41,14 @@ class TestForms:
     def test_orders_are_final_if_they_say_so(self, final: bool) -> None:
         text = f"orders m1 turn 2\nserver play.example\nplayer ann\nrev 3\n{'final' if final else '# no'}\nRv1\nend\n"
         (command,) = commands.parse(text).commands
-        assert form(command).final is final
+        assert isinstance(command.request, SubmitOrders)
+        assert command.request.final is final
 
     def test_the_sections_of_a_letter_of_a_sealed_match(self) -> None:
         letter = good("sealed-running").papers["letters/game-1-seal-seat-1.eml"]
         (command,) = commands.parse(read(letter).text or "").commands
-        sections = form(command).sections
+        assert isinstance(command.request, Seal)
+        sections = command.request.sections
         assert [section.name for section in sections] == ["commitment"]
 
     def test_what_was_signed_when_the_match_was_agreed(self) -> None:
@@ -128,8 +131,7 @@ class TestKeys:
     KEY = str(good("ssh").entries[0].body["players"]["1"]["keys"][0]["public"])
 
     def asked(self, *files: tuple[str, bytes]) -> str | None:
-        (command,) = commands.parse("key add\n").commands
-        found = key_changes.asked(command, Verdict("none", Phrase("x")), letter(*files))
+        found = key_changes.asked(AddKey(), Verdict("none", Phrase("x")), letter(*files))
         return found.fingerprint if found else None
 
     def test_the_only_file_of_a_key_is_faulty(self) -> None:

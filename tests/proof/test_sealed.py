@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
     from sealed_match import Owner
 
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.step import Step
     from pbem.proof.bundle import Bundle
+    from pbem.requests import SignedForm
 
 SMALL = {"fleet": "cost:3"}
 
@@ -393,7 +394,7 @@ def forfeited(table: SealedMatch) -> None:
 
 
 def claimed(table: SealedMatch) -> None:
-    def event(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
+    def event(step: Step, seat: int, form: SignedForm[Any], signed: Signed) -> None:
         sentence = step.sentence("claim", seat, form, signed)
         step.append_entry("claimed", {"seat": seat, "against": [1], **sentence})
         lose(step, [1])

@@ -782,7 +782,7 @@ class TestHostileBundles:
 
     def test_an_error_that_nobody_thought_of_is_a_failed_check(self, proof: bytes) -> None:
         class Broken(Letters):
-            def form(self, *_: object) -> Any:
+            def said(self, *_: object) -> Any:
                 raise ZeroDivisionError("oh")
 
         checks = list(verify(proof, Broken))

@@ -51,9 +51,8 @@ def asked(text: str) -> list[Any]:
     return [
         (
             one.name,
-            one.arguments,
+            one.form if one.block is None else (one.request.__class__, one.match, one.form.game, one.form.turn),
             one.fields,
-            one.options,
             re.sub(r"[ \n]*\n *", "\n", one.block or ""),
             len(one.faults),
         )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from boxes import Inbox
 from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
 from stores import of_sqlite
@@ -35,7 +36,7 @@ from pbem.server.logs import configure_logs
 from pbem.server.roles import Role, named
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.sqlite import Lock
 from pbem.store.vault import Vault, load_key
 
@@ -227,7 +228,7 @@ def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr("pbem.server.daemon.open_admission", lambda *_: Slow())
+    monkeypatch.setattr("pbem.desk.admission.Admission", lambda *_: Slow())
 
     async def scene(house: House) -> None:
         for client in ("192.0.2.1", "198.51.100.1"):

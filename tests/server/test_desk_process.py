@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from datetime import UTC, datetime
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -328,7 +327,7 @@ def test_a_desk_that_may_not_decide_handles_nothing(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(desk_work, "STANDBY", 0.01)
     with Database(tmp_path / "store.sqlite") as database:
-        work = Work(Desk(), database, lambda: datetime.now(UTC), lambda: None)
+        work = Work(Desk(), database, Supplies(configured(tmp_path)), lambda: None)
         work()
     assert called == ["asked", "asked", "asked", "letters", "clock"]
 

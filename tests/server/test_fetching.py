@@ -115,15 +115,15 @@ def test_a_mark_that_cannot_be_kept_lets_nothing_be_read(tmp_path: Path, monkeyp
     monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
     account = Account()
     account.put(LETTER % (1, 1))
-    set_meta, left = Database.set_meta, [FullError("no room"), ZeroDivisionError("x")]
+    add, left = Database.add, [FullError("no room"), ZeroDivisionError("x")]
 
-    def failing(database: Database, name: str, value: str) -> None:
-        if left and name.startswith("mailbox "):
+    def failing(database: Database, table: str, **row: object) -> bool:
+        if left and str(row.get("name")).startswith("mailbox "):
             assert "UID FETCH" not in account.seen
             raise left.pop()
-        set_meta(database, name, value)
+        return add(database, table, **row)
 
-    monkeypatch.setattr(Database, "set_meta", failing)
+    monkeypatch.setattr(Database, "add", failing)
 
     async def scene(house: House) -> None:
         await looked(house, account)

@@ -8,20 +8,24 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pbem.server import desk_rest
+from pbem.server.desk_opening import Supplies
 from pbem.server.desk_rest import MANY, STRETCH, Flood
 from pbem.server.desk_work import Work
 from pbem.store.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
     from pathlib import Path
+
+NOTHING: Any = None
+"""The configuration of a desk that is made for a test, and reads none."""
 
 
 class TestFlood:
@@ -65,7 +69,7 @@ def eased(path: Path) -> Iterator[Desk]:
     """A desk at work while letters pour in."""
     desk = Desk()
     with Database(path) as database:
-        work = Work(desk, database, lambda: datetime.now(UTC), lambda: None)
+        work = Work(desk, database, Supplies(NOTHING), lambda: None)
         work.ease()
         thread = threading.Thread(target=work)
         thread.start()
@@ -104,14 +108,8 @@ class Flooded:
         self.time = 100.0
         self.begun: list[float] = []
         self._seconds, self._letters = seconds, letters
-        self.work = Work(
-            self,
-            database,
-            lambda: datetime.now(UTC),
-            lambda: None,
-            event=lambda: Pouring(self),
-            clock=lambda: self.time,
-        )
+        supplies = Supplies(NOTHING, event=lambda: Pouring(self), clock=lambda: self.time)
+        self.work = Work(self, database, supplies, lambda: None)
 
     def goes_on(self, seconds: float) -> None:
         self.time += seconds
@@ -164,7 +162,7 @@ def test_who_waits_for_a_commit_waits_for_no_checkpoint(tmp_path: Path) -> None:
         return log.stat().st_size
 
     with Database(path) as other, Database(path) as doorstep:
-        doorstep.commit_lightly()
+        doorstep.engine.leave_log()
         whole = written(doorstep)
         assert whole > 10_000_000
         assert written(other) < whole + 1_000_000  # its first commit goes into the log before the checkpoint

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from boxes import Inbox
 from click.testing import CliRunner
 from house import House, configured
 from stores import of_postgresql
@@ -22,7 +23,6 @@ from pbem.server.roles import ALL, Role
 from pbem.store import owners
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
-from pbem.store.inbox import Inbox
 from pbem.store.owners import at_work
 from pbem.store.vault import Vault, load_key
 from pbem.store_place import PostgresqlAddress

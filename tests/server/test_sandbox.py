@@ -28,6 +28,7 @@ from pbem.desk.reading import Findings, InProcess, Question, Reader, ReaderError
 from pbem.desk.wiring import Desk
 from pbem.identity import Key, parse_key
 from pbem.mail.compose import Composer
+from pbem.requests import Recover, Register
 from pbem.server.sandbox import Worker
 from pbem.store.inbox import Envelope
 
@@ -169,13 +170,13 @@ def test_keys_that_letters_bring_are_read_and_refused_alike(worker: Worker) -> N
             assert answers == found(InProcess(Limits()), *asked([raw], [])), path
             if isinstance(answer, Findings) and answer.understood is not None:
                 for one in answer.understood.brought:
-                    kinds.add((one.command, one.pasted is None, one.key is None, one.fault is None))
+                    kinds.add((type(one.request), one.request.key is None, one.key is None, one.fault is None))
     # A file that holds no public key is a fault; so is a line that begins like one.
     assert kinds >= {
-        ("register", True, False, True),
-        ("register", True, True, False),
-        ("register", False, False, True),
-        ("recover", True, False, True),
+        (Register, True, False, True),
+        (Register, True, True, False),
+        (Register, False, False, True),
+        (Recover, True, False, True),
     }
 
 

@@ -15,7 +15,7 @@ from witness_double import Double, serving
 
 from pbem.server import witness_asker
 from pbem.server.witness_asker import MOST, Unreachable, WitnessAsker, posted
-from pbem.smtp.delivery import LONGEST_WAIT
+from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
 from pbem.store.witness_requests import WitnessRequests
 from pbem.tlog.checkpoint import Checkpoint, Request
@@ -58,9 +58,7 @@ class Case:
         self.asker = self._asker()
 
     def _asker(self) -> WitnessAsker:
-        return WitnessAsker(
-            self.requests, self.urls, post=self.post, now=lambda: self.now, run=_run, settled=self.wake
-        )
+        return WitnessAsker(self.requests, self.urls, Means(lambda: self.now, _run, self.wake), self.post)
 
     def wake(self) -> None:
         self.woken += 1
@@ -163,7 +161,7 @@ def test_a_round_that_is_stopped_ends_at_once_and_is_made_again_later(case: Case
             await asyncio.sleep(600)
             raise AssertionError
 
-        asker = WitnessAsker(case.requests, case.urls, post=never, now=lambda: case.now, run=_run, settled=case.wake)
+        asker = WitnessAsker(case.requests, case.urls, Means(lambda: case.now, _run, case.wake), never)
         work = asyncio.create_task(asker.work())
         await begun.wait()
         asker.stop()

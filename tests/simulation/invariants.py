@@ -67,7 +67,7 @@ def _no_fault_of_ours(world: World) -> Iterator[str]:
 
 
 def _sound(database: Database) -> Iterator[str]:
-    yield from (f"the store is damaged: {line}" for line in database.damage())
+    yield from (f"the store is damaged: {line}" for line in database.engine.damage())
 
 
 def _kept(world: World, database: Database, inbox: Inbox) -> Iterator[str]:

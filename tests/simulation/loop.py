@@ -8,6 +8,7 @@ in a seeded order; other callbacks keep the order that asyncio promises. Nothing
 from __future__ import annotations
 
 import asyncio
+import threading
 from asyncio.base_events import BaseEventLoop
 from collections import deque
 from contextvars import copy_context
@@ -219,10 +220,11 @@ class Loop(BaseEventLoop):
         return made
 
 
-class Event:
-    """A `threading.Event` for greenlets."""
+class Event(threading.Event):
+    """One for greenlets."""
 
     def __init__(self, loop: Loop) -> None:
+        super().__init__()
         self._loop = loop
         self._set = False
         self._waiting: greenlet | None = None

@@ -374,9 +374,9 @@ class Desk:
         """The letters that nobody will work on again."""
         self.work: Work = self._stack.enter_context(opened(supplies, place.worked))
 
-    def _open(self, open_desk: OpenDesk, config: Config, database: Database, *rest: Any) -> DeskLike:
+    def _open(self, open_desk: OpenDesk, supplies: Supplies, database: Database, *rest: Any) -> DeskLike:
         self._database = database
-        return open_desk(config, database, *rest)
+        return open_desk(supplies, database, *rest)
 
     def begin(self) -> None:
         self._loop.call_soon(self._loop.go_on, self._thread)

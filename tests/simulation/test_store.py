@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from boxes import Inbox, Outbox
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from deaths import Killed
 from simulation.disk import Disk, Faults, Process
@@ -19,9 +20,9 @@ from simulation.disk import Disk, Faults, Process
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import FullError, StoreError
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.operator import Generation
-from pbem.store.outbox import Outbox, Sent
+from pbem.store.outbox import Sent
 from pbem.store.own_keys import OwnKeys
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
@@ -67,7 +68,7 @@ class Letters:
             for database in (door, desk):
                 database.execute(f"PRAGMA wal_autocheckpoint = {self.random.choice((3, 20, 1000))}")
                 self._plant(database)
-            assert door.settle_log()  # as the daemon does
+            assert door.engine.settle_log()  # as the daemon does
             vault = Vault(bytes(32), self.random.randbytes)
             self._inbox, self._outbox = Inbox(desk, vault), Outbox(desk, vault)
             self._door, self._desk = Inbox(door, vault), desk
@@ -111,7 +112,7 @@ class Letters:
     def check(self) -> None:
         """Raises `LostError`."""
         desk = self._desk
-        if damage := desk.damage():
+        if damage := desk.engine.damage():
             raise LostError(damage)
         found = {row["id"]: row["state"] for row in desk.rows("SELECT id, state FROM inbox")}
         if not self._kept.keys() <= found.keys():
@@ -188,7 +189,7 @@ def test_what_failed_to_sync_takes_nothing_with_it_that_came_later(tmp_path: Pat
                 disk.faults.sync = 0.0
                 disk.kill()
             with Database(path, disk=disk.process()) as database:
-                assert database.settle_log()
+                assert database.engine.settle_log()
                 with database.transaction():
                     database.set_meta("later", "1")
                 disk.power_cut()
@@ -290,7 +291,7 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
             with database.transaction():
                 database.set_meta("which", name.stem)
             if name is backup:
-                database.backup(backup)
+                database.engine.backup(backup)
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     seen, steps = set(), 0
     for seed in range(200):
@@ -312,10 +313,10 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
                 disk.power_cut()
             try:
                 with Database(path, disk=disk.process()) as database:
-                    assert not database.damage()
+                    assert not database.engine.damage()
                     found = str(database.meta("which")), Generation(database).number
                     if found[0] == "backup":
-                        database.check_high_water()
+                        database.engine.check_high_water()
             except StoreError as error:
                 assert "restore again" in str(error)  # noqa: PT017 - mostly there is none
                 found = "again", 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import pytest
 from aiosmtpd.smtp import SMTP
+from boxes import Outbox
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,10 +20,9 @@ from pbem.config.mail import Delivery
 from pbem.config.mail import Smarthost as SmarthostConfig
 from pbem.config.values import Duration
 from pbem.smtp import delivery
-from pbem.smtp.delivery import Deliverer, Permanent, Smarthost, Temporary, retry_time
+from pbem.smtp.delivery import Deliverer, Means, Permanent, Smarthost, Temporary, retry_time
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, FullError
-from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -93,11 +93,9 @@ class Post:
             self.outbox,
             smarthost(port),
             schedule,
+            Means(lambda: self.now, self.run, self.settle),
             address="pbem@play.example",
             delimiter="+",
-            now=lambda: self.now,
-            run=self.run,
-            settled=self.settle,
         )
 
     async def run(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:

@@ -16,10 +16,12 @@ import dns.rcode
 import dns.resolver
 import dns.rrset
 import pytest
+from boxes import Inbox
 
+from pbem.smtp.delivery import Means
 from pbem.smtp.dns import AT_ONCE, CACHED, Asker, Unreachable, txt
 from pbem.store.database import Database
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import Envelope
 from pbem.store.lookups import Lookups
 from pbem.store.vault import Vault
 
@@ -47,7 +49,7 @@ class Case:
             self.inbox.put(Envelope(f"{number}@mail.example", ("pbem@play.example",)), b"letter", NOW)
             for number in (1, 2)
         )
-        self.asker = Asker(self.lookups, self.resolve, now=lambda: self.now, run=_run, settled=self.wake)
+        self.asker = Asker(self.lookups, self.resolve, Means(lambda: self.now, _run, self.wake))
 
     def wake(self) -> None:
         self.woken += 1
@@ -138,7 +140,7 @@ def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case:
         return ""
 
     async def scene() -> None:
-        asker = Asker(case.lookups, silent, now=lambda: case.now, run=_run, settled=case.wake)
+        asker = Asker(case.lookups, silent, Means(lambda: case.now, _run, case.wake))
         task = asyncio.create_task(asker.work())
         await asyncio.sleep(0)
         case.ask(case.first, NAME)
@@ -173,7 +175,7 @@ def _comes_through(case: Case, sender: str) -> bool:
             await asyncio.sleep(0)
 
     async def scene() -> bool:
-        asker = Asker(case.lookups, resolve, now=lambda: case.now, run=_run, settled=case.wake)
+        asker = Asker(case.lookups, resolve, Means(lambda: case.now, _run, case.wake))
         task = asyncio.create_task(asker.work())
         await some_time()
         letter = _waiting(case, sender, NAME)

@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from boxes import Inbox, Outbox
 from hypothesis import given
 from hypothesis import strategies as st
 from stores import POSTGRESQL, heard, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
-from pbem.store.inbox import ATTEMPTS, REST, Envelope, Inbox
-from pbem.store.outbox import Outbox, Sent
+from pbem.store.inbox import ATTEMPTS, REST, Envelope
+from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 import pytest
+from boxes import Inbox, Outbox
 from stores import POSTGRESQL, heard, of_postgresql, place
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
-from pbem.store.inbox import Envelope, Inbox
-from pbem.store.outbox import Outbox, Sent
+from pbem.store.inbox import Envelope
+from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, SILENT, Owners
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
@@ -174,12 +175,12 @@ def test_a_connection_that_broke_as_it_was_made(database: Database, monkeypatch:
 
 def test_a_number_that_is_taken_back_is_given_again(database: Database) -> None:
     """As in SQLite: matches are numbered without gaps."""
-    sql = "INSERT INTO matches (phase, terms, head, created) VALUES ('open', '{}', '', '') RETURNING number"
+    row = {"phase": "open", "terms": "{}", "head": "", "created": ""}
     with suppress(ValueError), database.transaction():
-        assert database.insert(sql) == 1
+        assert database.insert("matches", "number", **row) == 1
         raise ValueError
     with database.transaction():
-        assert [database.insert(sql), database.insert(sql)] == [1, 2]
+        assert [database.insert("matches", "number", **row) for _ in range(2)] == [1, 2]
 
 
 def test_the_sendings_of_a_server_whose_time_is_over_are_others(database: Database, beside: Database) -> None:
@@ -395,7 +396,7 @@ def test_a_strangers_text_with_nul_is_kept_without_it(database: Database) -> Non
 
 def test_a_backup_is_refused_and_says_how_it_is_made(database: Database, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="pg_dump"):
-        database.backup(tmp_path / "backup")
+        database.engine.backup(tmp_path / "backup")
     assert not list(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from stores import connection, of_sqlite, place
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, APART, LOT, Envelope, Inbox
 from pbem.store.lookups import Lookups
-from pbem.store.schema import MIGRATIONS, ROUNDS
+from pbem.store.schema import MIGRATIONS, OLDEST
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_wh
     lookups = Lookups(queue.database)
     for _ in range(3):
         for row in queue.inbox.lease_some(8, NOW):
-            lookups.ask(row.id, ["slow.example"], 3, NOW)
+            with queue.database.transaction():
+                lookups.ask(row.id, ["slow.example"], 3, NOW)
             queue.inbox.give_back(row.id)
     queue.put("c" * APART, network="elsewhere")
     queue.put("A", network="home")
@@ -149,7 +150,8 @@ def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue:
     queue.put("a", network="home")
     lookups = Lookups(queue.database)
     for row in queue.inbox.lease_some(8, NOW):
-        lookups.ask(row.id, ["silent.example"], 1, NOW)
+        with queue.database.transaction():
+            lookups.ask(row.id, ["silent.example"], 1, NOW)
         queue.inbox.give_back(row.id)
     assert [one.sender[0] for one in lookups.due(NOW, 3, of_players=True)] == ["a", "b", "c"]
 
@@ -211,8 +213,7 @@ def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
 
 
 def test_what_waits_in_a_store_of_an_earlier_version_is_given(tmp_path: Path) -> None:
-    before = MIGRATIONS[: MIGRATIONS.index(ROUNDS)]
-    with Database(place(tmp_path / "a.db"), before) as database:
+    with Database(place(tmp_path / "a.db"), MIGRATIONS[:OLDEST]) as database:
         database.execute(
             "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received)"
             " VALUES ('f', 'a@b', '[]', 1, ?, '2026-11-22T12:00:00.000000Z')",

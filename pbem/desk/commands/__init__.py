@@ -8,7 +8,7 @@ reading of a letter, has no row. Implements protocol.md, "Commands".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pbem.desk.commands import (
     account,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-    Handlers = Mapping[str, Callable[[Desk, Caller, Command], Reply]]
+    Handlers = Mapping[str, Callable[[Desk, Caller, Command[Any]], Reply]]
     """What does each command, by the name of its row."""
 
 __all__ = ["HANDLERS"]

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand, Command
+    from pbem.requests import Choose, Confirm, Register, WhoAmI
     from pbem.store.players import PlayerRow
 
 __all__ = ["HANDLERS"]
@@ -49,9 +50,9 @@ _NO_NAMES = frozenset(
 """Names that would be taken for somebody who speaks for the server, or for a word of a command."""
 
 
-def register(desk: Desk, caller: Caller, command: Command) -> Reply:
+def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
     """`register`: an account for the caller's address, by a key that has to prove itself, or by the mailbox."""
-    name = command.arguments["name"]
+    name = command.request.name
     if caller.player is not None:
         raise Refused(
             Fault("register", name, Phrase("your address is already registered as {name}", name=caller.player.name))
@@ -61,7 +62,7 @@ def register(desk: Desk, caller: Caller, command: Command) -> Reply:
     if desk.players.by_name(name) or _is_reserved(desk, caller, name):
         raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
     try:
-        key = caller.understood.new_key(command)
+        key = caller.understood.new_key(command.request)
     except BadKey as error:
         raise Refused(Fault("register", None, error.reason)) from error
     if key is None:
@@ -90,11 +91,11 @@ def _is_reserved(desk: Desk, caller: Caller, name: str) -> bool:
     return name in _NO_NAMES
 
 
-def _too_many(desk: Desk, caller: Caller, command: Command) -> Reply:
+def _too_many(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, None, caller.now))
 
 
-def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -> Reply:
+def _register_mailbox(desk: Desk, caller: Caller, command: AnyCommand, name: str) -> Reply:
     """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
     proof = caller.proof
     if proof is None or (proof.holds and proof.token and proof.token.name != name):
@@ -112,12 +113,12 @@ def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -
     return Reply("registered_mailbox", facts, items=[bulletin.of_account(name, None)])
 
 
-def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
+def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
     """`confirm`: a challenge comes back signed, for a registration, a new key or an address."""
     if (answer := confirm_key(desk, caller, command)) is not None:
         return answer
     found = desk.players.challenges(caller.address)
-    name = command.arguments["name"]
+    name = command.request.name
     of_key = [old for old in found if old.key.fingerprint == caller.verdict.key]
     waiting = next((old for old in of_key if old.name == name), of_key[0] if of_key else None)
     if caller.player is not None and caller.player.name == name:
@@ -162,7 +163,7 @@ def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
         desk.players.suppose(player, "language", caller.language)
 
 
-def whoami(desk: Desk, caller: Caller, _command: Command) -> Reply:
+def whoami(desk: Desk, caller: Caller, _command: Command[WhoAmI]) -> Reply:
     """`whoami`: the account, its addresses, keys and settings."""
     return _account(desk, caller.known_player)
 
@@ -173,9 +174,9 @@ def _account(desk: Desk, player: PlayerRow) -> Reply:
     return Reply("whoami", keys.account(desk, player) | {"settings": chosen, "turns": desk.people.turns(player.name)})
 
 
-def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
+def choose(desk: Desk, caller: Caller, command: Command[Choose]) -> Reply:
     """`set`: time zone, language, how letters come and what they contain; and that the player is a program."""
-    name, value = command.arguments["setting"]
+    name, value = command.request.name, command.request.value
     if name == "program":
         _judge_program(desk, caller, caller.known_player, value)
     if name == TIMEZONE:

@@ -14,12 +14,14 @@ from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
 from pbem.phrase import Phrase
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
+    from pbem.requests import Clear, SubmitOrders
 
 __all__ = ["demand_room", "store", "stored", "withdraw"]
 
@@ -27,7 +29,7 @@ _ROOM = 1024 * 1024
 """How many octets the letters of a seat may have that wait: they are in memory, and written with each change."""
 
 
-def demand_room(seated: SeatContext, command: Command, caller: Caller) -> None:
+def demand_room(seated: SeatContext, command: AnyCommand, caller: Caller) -> None:
     """Refuse a letter that is to wait, where too much waits: orders in advance, and what was withdrawn.
 
     Orders for the turn that is due take the place of others, and are never refused for that.
@@ -40,15 +42,15 @@ def demand_room(seated: SeatContext, command: Command, caller: Caller) -> None:
         raise Refused(Fault(command.name, None, reason))
 
 
-def store(seated: SeatContext, command: Command, caller: Caller) -> Reply:
+def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -> Reply:
     """Store orders for a later turn, or default orders; raises `Refused`."""
     demand_room(seated, command, caller)
-    turn, due = _turn(command), seated.match.turn
+    turn, due = command.form.turn or DEFAULT, seated.match.turn
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)
     submission = advance_orders.store(step, seated.seat, said, caller.signed)
     seated.submit(step, submission, turn)
-    what = f"turn-{turn}" if turn != stored_orders.DEFAULT else "default"
+    what = f"turn-{turn}" if turn != DEFAULT else "default"
     match = seated.match
     name = f"{match.id}-game-{match.game}-{what}-rev-{submission.rev}.receipt.txt"
     receipt, attachments = seated.receipt(submission, name)
@@ -57,10 +59,10 @@ def store(seated: SeatContext, command: Command, caller: Caller) -> Reply:
     return Reply("early", facts | receipt | seated.facts(), attachments, seated)
 
 
-def withdraw(seated: SeatContext, command: Command, caller: Caller) -> Reply:
+def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Reply:
     """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
     demand_room(seated, command, caller)
-    turn = _turn(command)
+    turn = command.form.turn or DEFAULT
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)
     submission = advance_orders.withdraw(step, seated.seat, turn, said, caller.signed)
@@ -82,12 +84,4 @@ def stored(match: Match, seat: int) -> list[dict[str, object]]:
 
 def _faults(match: Match, seat: int, turn: int) -> list[Fault]:
     """Why default orders could not be played now."""
-    return (
-        [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)]
-        if turn == stored_orders.DEFAULT
-        else []
-    )
-
-
-def _turn(command: Command) -> int:
-    return stored_orders.DEFAULT if command.arguments.get("default") else command.arguments["turn"]
+    return [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if turn == DEFAULT else []

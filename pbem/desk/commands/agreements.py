@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.requests import Annul, Draw
 
 __all__ = ["HANDLERS"]
 
 
-def agree(desk: Desk, caller: Caller, command: Command) -> Reply:
+def agree(desk: Desk, caller: Caller, command: Command[Draw | Annul]) -> Reply:
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
     seated = seated_at(desk, caller, command)
     step = seated.step(caller.now)
-    word = command.arguments["word"]
     said = placed(caller, command, seated.match, seated.seat)
-    agreed = agreements.agree(step, command.name, seated.seat, word, said, caller.signed)
+    agreed = agreements.agree(step, seated.seat, said, caller.signed)
     seated.commit(step)
-    facts = {"agreement": command.name, "word": word, "agreed": agreed}
+    facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
 
 

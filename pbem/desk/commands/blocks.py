@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.requests import Block, Unblock
 
 __all__ = ["HANDLERS"]
 
@@ -25,9 +26,9 @@ _MOST = 500
 """How many names one player may block."""
 
 
-def block(desk: Desk, caller: Caller, command: Command) -> Reply:
+def block(desk: Desk, caller: Caller, command: Command[Block]) -> Reply:
     """`block`: nothing more comes from a player."""
-    player, name = caller.known_player.name, command.arguments["name"]
+    player, name = caller.known_player.name, command.request.name
     if name == player:
         raise Refused(Fault("block", name, Phrase("this is you")))
     if len(desk.people.blocked(player)) >= _MOST:
@@ -36,9 +37,9 @@ def block(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("block", {"name": name, "off": False, "blocked": desk.people.blocked(player)})
 
 
-def unblock(desk: Desk, caller: Caller, command: Command) -> Reply:
+def unblock(desk: Desk, caller: Caller, command: Command[Unblock]) -> Reply:
     """`unblock`: letters come from the player again."""
-    player, name = caller.known_player.name, command.arguments["name"]
+    player, name = caller.known_player.name, command.request.name
     if not desk.people.unblock(player, name):
         raise Refused(Fault("unblock", name, Phrase("you do not block {name}", name=name)))
     return Reply("block", {"name": name, "off": True, "blocked": desk.people.blocked(player)})

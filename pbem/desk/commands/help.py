@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.requests import AskHelp, ListGames, MailRules
 
 __all__ = ["HANDLERS", "no_such_game"]
 
@@ -28,9 +29,9 @@ _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
 
 
-def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
+def explain(desk: Desk, _caller: Caller, command: Command[AskHelp]) -> Reply:
     """`help`: one command, a topic, a game, or how to begin and all commands."""
-    topic, pages = command.arguments.get("topic"), desk.config.pages
+    topic, pages = command.request.topic, desk.config.pages
     if topic is None:
         return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": served(pages, "index")})
     spec = COMMANDS.get(topic)
@@ -47,14 +48,14 @@ def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
     raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
 
 
-def games(_desk: Desk, _caller: Caller, _command: Command) -> Reply:
+def games(_desk: Desk, _caller: Caller, _command: Command[ListGames]) -> Reply:
     """`games`: the games that are played here."""
     return Reply("games", {"games": titles()})
 
 
-def mail_rules(desk: Desk, _caller: Caller, command: Command) -> Reply:
+def mail_rules(desk: Desk, _caller: Caller, command: Command[MailRules]) -> Reply:
     """`rules`: the rules of a game, in a separate letter."""
-    game = command.arguments["rules"]
+    game = command.request.rules
     if game not in GAMES:
         raise Refused(no_such_game("rules", game))
     subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)

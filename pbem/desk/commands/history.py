@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed
     from pbem.mail.commands import Command
     from pbem.match.state import Submission
+    from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
 
 __all__ = ["HANDLERS", "READ"]
 
@@ -44,12 +45,12 @@ READ = 50
 """Of how many matches of a player one answer says how they stand."""
 
 
-def status(desk: Desk, caller: Caller, command: Command) -> Reply:
+def status(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Reply:
     """`status`: what is stored and awaited in a match, or all matches of the player."""
     return _all_matches(desk, caller) if command.match is None else _one_match(desk, caller, command)
 
 
-def _one_match(desk: Desk, caller: Caller, command: Command) -> Reply:
+def _one_match(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Reply:
     """The state of a match, seen from the caller's seat."""
     seated = seated_at(desk, caller, command)
     match, seat = seated.match, seated.seat
@@ -106,7 +107,7 @@ def _line(desk: Desk, seated: SeatContext) -> _Line:
     )
 
 
-def diary(desk: Desk, caller: Caller, command: Command) -> Reply:
+def diary(desk: Desk, caller: Caller, command: Command[ShowDiary]) -> Reply:
     """`diary`: what happened in a match, and when, in the reader's own zone."""
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
@@ -151,15 +152,15 @@ def _moment(time: str) -> datetime:
     return from_db(time.replace("Z", ".000000Z"))
 
 
-def report(desk: Desk, caller: Caller, command: Command) -> Reply:
+def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:
     """`report`: reports of turns are sent again."""
     seated = seated_at(desk, caller, command)
-    match = seated.match
+    match, request = seated.match, command.request
     latest = match.game if match.turns or (match.terms.sealed and match.phase in RUNNING) else len(match.games)
-    game = command.arguments.get("game", latest)
+    game = latest if request.game is None else request.game
     last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.turns)
-    wanted = [command.arguments.get("turn", last)]
-    if command.arguments.get("all"):
+    wanted = [last if request.turn is None else request.turn]
+    if request.all:
         wanted = list(range(1, last + 1))
     letter = desk.match_letters.old_turns(match, seated.row, seated.seat, game, wanted)
     files: Sequence[Enclosed] = ()
@@ -172,7 +173,7 @@ def report(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("report", facts | seated.facts(), files, seated, [letter] if letter else [])
 
 
-def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:
+def transcript(desk: Desk, caller: Caller, command: Command[MailTranscript]) -> Reply:
     """`transcript`: the bundle of a match, as its seat may see it."""
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
@@ -189,11 +190,11 @@ def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("transcript", facts, [(name, "application/zip", content)], seated)
 
 
-def sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
+def sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
     """`sheet`: a record sheet to print, for a game or for a match."""
     if command.match is not None:
         return _filled_sheet(desk, caller, command)
-    game = command.arguments["rules"]
+    game = command.request.rules
     if game not in GAMES:
         raise Refused(no_such_game("sheet", game))
     if drawn(game) is None:
@@ -204,7 +205,7 @@ def sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("sheet", {"title": title, "file_name": name, "m": None}, attachments)
 
 
-def _filled_sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
+def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
     """The sheet of a match as its player would have kept it: what the reports told, and the player's orders."""
     if caller.player is None:
         raise Refused(Fault("sheet", command.match, NOT_REGISTERED))

@@ -22,6 +22,7 @@ from pbem.match.clock import written
 from pbem.match.keys import HOW, KeyChange
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
+from pbem.requests import AddKey
 from pbem.store.database import from_db, to_db
 from pbem.store.keychanges import WaitingKey
 from pbem.store.players import KeyRow
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.daily_limits import DailyLimit
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand, Command
+    from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
     from pbem.store.players import PlayerRow
 
 __all__ = ["HANDLERS", "confirm_key"]
@@ -70,7 +72,7 @@ _PASTE_OR_ATTACH = Phrase(
 _LOG: FilteringBoundLogger = structlog.get_logger("keys")
 
 
-def add(desk: Desk, caller: Caller, command: Command) -> Reply:
+def add(desk: Desk, caller: Caller, command: Command[AddKey]) -> Reply:
     """`key add`: an old key asks for a new one."""
     _demand_key(caller, command)
     player = caller.known_player
@@ -83,12 +85,12 @@ def add(desk: Desk, caller: Caller, command: Command) -> Reply:
     return _challenge(desk, caller, player, key, "old-key", caller.verdict.key, caller.letter.raw)
 
 
-def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
+def revoke(desk: Desk, caller: Caller, command: Command[RevokeKey]) -> Reply:
     """`key revoke`: a key no longer counts."""
     _demand_key(caller, command)
     player = caller.known_player
     _fit(caller, command)
-    given = command.arguments["fingerprint"]
+    given = command.request.fingerprint
     if gone := key_changes.named((key.fingerprint for key in player.former), given):
         raise Refused(Fault(command.name, given, Phrase("{gone} is revoked already", gone=gone[0])))
     found = key_changes.named((key.fingerprint for key in player.keys), given)
@@ -113,16 +115,16 @@ def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("key_revoked", {"fingerprint": found[0], "waiting": waiting})
 
 
-def keep(desk: Desk, caller: Caller, _command: Command) -> Reply:
+def keep(desk: Desk, caller: Caller, _command: Command[KeepKeys]) -> Reply:
     """`key keep`: the player still has a key: nothing is recovered."""
     return Reply("key_kept", {"stopped": keys.stop(desk, caller)})
 
 
-def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
+def recover(desk: Desk, caller: Caller, command: Command[Recover]) -> Reply:
     """`recover`: all keys are lost, and a new one replaces them."""
     player = caller.known_player
     key = _new_key(desk, caller, command)
-    code = command.arguments.get("code")
+    code = command.request.code
     if code is None:
         return _recover_by_mailbox(desk, caller, command, player, key)
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
@@ -135,10 +137,10 @@ def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
     return _challenge(desk, caller, player, key, "recovery-code", None, b"")
 
 
-def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
+def add_address(desk: Desk, caller: Caller, command: Command[AddAddress]) -> Reply:
     """`address add`: one more mailbox to write from: the challenge mailed there must come back signed."""
     player = caller.known_player
-    address = command.arguments["address"]
+    address = command.request.address
     local, _, domain = address.lower().partition("@")
     own = desk.config.mail_address.partition("@")
     if address.lower() in [known.lower() for known in player.addresses]:
@@ -165,12 +167,12 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("address_asked", facts)
 
 
-def confirm_key(desk: Desk, caller: Caller, command: Command) -> Reply | None:
+def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply | None:
     """`confirm`: a challenge for a new key or address comes back; None if no registered player has that challenge."""
     if caller.player is None:
         return None
     player = caller.player
-    given = {"name": command.arguments["name"], **command.fields}
+    given = {"name": command.request.name, **command.fields}
     if not caller.waits or caller.verdict.key in {key.fingerprint for key in player.keys}:
         return _confirm_address(desk, caller, player, command)
     found = [one for one in desk.changes.of_player(player.name) if one.key.fingerprint == caller.verdict.key]
@@ -203,10 +205,10 @@ def confirm_key(desk: Desk, caller: Caller, command: Command) -> Reply | None:
     return _prove(desk, caller, player, waiting)
 
 
-def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Command) -> Reply | None:
+def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Command[Confirm]) -> Reply | None:
     found = desk.players.waiting_addresses(player=player.name)
-    waiting = next((one for one in found if one.challenge == command.fields.get("challenge")), None)
-    place = (command.arguments["name"], command.fields.get("server"))
+    waiting = next((one for one in found if one.challenge == command.request.challenge), None)
+    place = (command.request.name, command.fields.get("server"))
     if waiting is None or place != (player.name, desk.config.server):
         return None
     if desk.players.by_address(waiting.address):
@@ -232,7 +234,7 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
     return Reply("key_added", {"change": change, "code": code, "key": waiting.key})
 
 
-def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: PlayerRow, key: Key) -> Reply:
+def _recover_by_mailbox(desk: Desk, caller: Caller, command: AnyCommand, player: PlayerRow, key: Key) -> Reply:
     if not caller.tokens and left_today(desk.daily, RECOVERY, caller.now, player.name) < 0:
         return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
     asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), keys.delay(desk)
@@ -257,16 +259,14 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
     return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
 
 
-def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
+def _new_key(desk: Desk, caller: Caller, command: Command[AddKey] | Command[Recover]) -> Key:
     """The key that a letter brings, if a player may have it; raises `Refused`."""
     try:
-        key = caller.understood.new_key(command)
+        key = caller.understood.new_key(command.request)
     except BadKey as error:
         raise Refused(Fault(command.name, None, error.reason)) from error
-    if key is None and "fingerprint" in command.arguments:
-        raise Refused(
-            Fault(command.name, command.arguments["fingerprint"], Phrase("attach the key of this fingerprint"))
-        )
+    if key is None and isinstance(command.request, AddKey) and command.request.fingerprint:
+        raise Refused(Fault(command.name, command.request.fingerprint, Phrase("attach the key of this fingerprint")))
     if key is None:
         reason = _PASTE_OR_ATTACH if caller.verdict.kind == "valid" else _PASTE
         reason = reason.given(command=command.name)
@@ -322,12 +322,12 @@ def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime
         raise Refused(Fault(name, None, _TOO_OFTEN[limit]))
 
 
-def _demand_key(caller: Caller, command: Command) -> None:
+def _demand_key(caller: Caller, command: AnyCommand) -> None:
     if caller.verdict.kind != "valid":
         raise Refused(Fault(command.name, None, _NO_KEY))
 
 
-def _fit(caller: Caller, command: Command) -> None:
+def _fit(caller: Caller, command: AnyCommand) -> None:
     """The letter becomes evidence, for opponents to see; raises `Refused`."""
     if reason := key_changes.unfit(caller.letter):
         message = Phrase(

@@ -24,20 +24,21 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.requests import Resign, SendPress
     from pbem.store.matches import SeatRow
 
 __all__ = ["HANDLERS"]
 
 
-def press(desk: Desk, caller: Caller, command: Command) -> Reply:
+def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""
     seated = seated_at(desk, caller, command)
     if seated.match.phase in ("declined", "withdrawn"):
         raise Refused(Fault("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase])))
-    text = (command.block or "").strip()
+    text = command.request.text.strip()
     if not text:
         raise Refused(Fault("press", None, Phrase("the message is empty")))
-    by, everybody = seated.match.name(seated.seat), command.arguments.get("public", False)
+    by, everybody = seated.match.name(seated.seat), command.request.public
     readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(desk, seated, row, by)]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
@@ -59,12 +60,12 @@ def _is_passed_on(desk: Desk, seated: SeatContext, row: SeatRow, by: str) -> boo
     return begun or row.accepted or desk.people.played_together(row.player, by)
 
 
-def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
+def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
     """`resign`: the game is given up, or the whole match."""
     seated = seated_at(desk, caller, command)
     match = seated.match
-    whole, game = command.arguments.get("whole", False), command.arguments.get("game")
-    if not whole and match.phase in RUNNING and game != match.game:
+    whole = command.request.whole
+    if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
     if match.terms.sealed:
@@ -72,7 +73,7 @@ def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
     others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
-    resigned.resign(step, seated.seat, said, caller.signed, whole_match=whole)
+    resigned.resign(step, seated.seat, said, caller.signed)
     if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
         desk.archive.matches.keep_text(seated.row.number, caller.signed.hash, caller.signed.pasted)
     by, level = match.name(seated.seat), caller.signed.level

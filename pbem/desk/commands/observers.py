@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.requests import Observe, ShowStandings, Unobserve
 
 __all__ = ["HANDLERS"]
 
@@ -27,7 +28,7 @@ _RANKED = 50
 """How many players of a game the standings show."""
 
 
-def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
+def observe(desk: Desk, caller: Caller, command: Command[Observe]) -> Reply:
     """`observe`: the caller observes a public match from now on."""
     name = command.match or ""
     loaded = desk.archive.load(int(name.removeprefix("m") or 0))
@@ -45,7 +46,7 @@ def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("observe", facts)
 
 
-def unobserve(desk: Desk, caller: Caller, command: Command) -> Reply:
+def unobserve(desk: Desk, caller: Caller, command: Command[Unobserve]) -> Reply:
     """`unobserve`: the caller no longer observes it."""
     name = command.match or ""
     if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.known_player.name):
@@ -53,7 +54,7 @@ def unobserve(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("unobserve", {"name": name})
 
 
-def standings(desk: Desk, _caller: Caller, _command: Command) -> Reply:
+def standings(desk: Desk, _caller: Caller, _command: Command[ShowStandings]) -> Reply:
     """`standings`: the best rated players of each game that was played, among people and with programs."""
     tables = [
         {"title": rules(game).title, "pool": pool, "rows": rows}

@@ -19,26 +19,28 @@ from pbem.match.documents import Opening
 from pbem.match.state import not_played
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Submission
+    from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
 
 __all__ = ["HANDLERS"]
 
 
-def _open_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
+def _open_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
     """The caller's seat in a match whose setups and orders the server sees; raises `Refused`."""
     seated = seated_at(desk, caller, command)
     submissions.refuse_secrets(seated.match, command.name)
     return seated
 
 
-def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
+def setup(desk: Desk, caller: Caller, command: Command[SubmitSetup]) -> Reply:
     """`setup`: the secret setup of the next game, committed to."""
     seated = _open_at(desk, caller, command)
     step = seated.step(caller.now)
@@ -73,16 +75,15 @@ def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
     return match.rules.setup(match.options, seated.seat, text).text == submission.text
 
 
-def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
+def orders(desk: Desk, caller: Caller, command: Command[SubmitOrders]) -> Reply:
     """`orders`: all orders of this turn; orders for a later turn, and default orders, are stored."""
     seated = _open_at(desk, caller, command)
     turn = seated.match.turn
     if _untouched(seated, command):
-        given = command.arguments.get("turn", 0)
         allowed = seated.match.rules.empty_orders
-        asked = {"turn": given, "allowed": allowed, "consent": False}
+        asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False}
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
-    if command.arguments.get("default") or command.arguments["turn"] > turn:
+    if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
         return advance_orders.store(seated, command, caller)
     step = seated.step(caller.now)
     submission = submissions.order(
@@ -103,19 +104,19 @@ def _unused(seated: SeatContext, submission: Submission) -> tuple[Phrase, ...]:
     return match.rules.unused(match.position, seat, match.rules.order(match.position, seat, submission.text))
 
 
-def _untouched(seated: SeatContext, command: Command) -> bool:
+def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
     """Whether a form came back empty although something is due: a player who means that says `final`."""
-    match, given = seated.match, command.arguments
-    if (command.block or "").strip() or given.get("final") or match.phase != "playing" or match.position is None:
+    match, request = seated.match, command.request
+    if request.text.strip() or request.final or match.phase != "playing" or match.position is None:
         return False
-    return given.get("turn") != match.turn or match.position.due.get(seated.seat, 0) is None
+    return command.form.turn != match.turn or match.position.due.get(seated.seat, 0) is None
 
 
-def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
+def clear(desk: Desk, caller: Caller, command: Command[Clear]) -> Reply:
     """`clear`: withdraws the orders for this turn, the setup, or orders stored for later."""
     seated = seated_at(desk, caller, command)
-    given = command.arguments.get("turn")
-    if command.arguments.get("default") or (given or 0) > seated.match.turn:
+    given = command.form.turn
+    if given == DEFAULT or (given or 0) > seated.match.turn:
         return advance_orders.withdraw(seated, command, caller)
     if given is not None and given != seated.match.turn:
         raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not being played")))
@@ -131,19 +132,17 @@ def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("clear", facts | {"withdrawn": submission.text} | seated.facts(), attachments, seated)
 
 
-def preview(desk: Desk, caller: Caller, command: Command) -> Reply:
+def preview(desk: Desk, caller: Caller, command: Command[Preview]) -> Reply:
     """`preview`: orders are judged, and not stored."""
     seated = _open_at(desk, caller, command)
     match = seated.match
     if match.position is None or match.phase != "playing":
         raise Refused(Fault("preview", None, not_played(match)))
-    if command.arguments["turn"] != match.turn:
+    if command.form.turn != match.turn:
         raise Refused(
-            Fault(
-                "preview", f"turn {command.arguments['turn']}", Phrase("turn {turn} is being played", turn=match.turn)
-            )
+            Fault("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
         )
-    orders = match.rules.order(match.position, seated.seat, command.block or "")
+    orders = match.rules.order(match.position, seated.seat, command.request.text)
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
 
 

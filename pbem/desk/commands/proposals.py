@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
+    from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
     from pbem.store.players import PlayerRow
 
 __all__ = ["HANDLERS", "welcome"]
@@ -61,11 +62,11 @@ def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
 # Proposing.
 
 
-def new(desk: Desk, caller: Caller, command: Command) -> Reply:
+def new(desk: Desk, caller: Caller, command: Command[Propose]) -> Reply:
     """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list."""
     demand_leisure(desk, caller.known_player.name)
-    game, lines = command.arguments["rules"], dict(command.options)
-    names, free, faults = _wanted(desk, caller.known_player.name, command.arguments.get("players", ()))
+    game, lines = command.request.rules, dict(command.request.options)
+    names, free, faults = _wanted(desk, caller.known_player.name, command.request.players)
     unasked = {fault.token for fault in faults}
     more, wrong = _more_seats(game, len(names), lines.pop("seats", None))
     free |= dict.fromkeys(more)
@@ -197,9 +198,9 @@ def _standings(desk: Desk, match: Match, seat: int) -> list[object]:
 # The open list.
 
 
-def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
+def list_matches(desk: Desk, caller: Caller, command: Command[ListMatches]) -> Reply:
     """`list`: the open proposals, or the caller's own matches."""
-    if command.arguments.get("which") == "open" or caller.player is None:
+    if command.request.which == "open" or caller.player is None:
         matches, items = _open_matches(desk, caller.player.name if caller.player else None)
         return Reply("list_open", {"matches": matches}, items=items)
     name = caller.player.name
@@ -256,7 +257,7 @@ def _is_blocked(desk: Desk, match: Match, player: str) -> bool:
     return any(desk.people.blocks(name, player) for name in match.names)
 
 
-def join(desk: Desk, caller: Caller, command: Command) -> Reply:
+def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
     """`join`: a seat in a match of the open list is taken."""
     name = command.match or ""
     number = int(name.removeprefix("m") or 0)
@@ -298,7 +299,7 @@ def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tel
 # Agreeing.
 
 
-def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
+def accept(desk: Desk, caller: Caller, command: Command[Accept]) -> Reply:
     """`accept`: a player agrees to a proposed match; with the last agreement it begins."""
     seated = seated_at(desk, caller, command)
     match = seated.match
@@ -310,7 +311,7 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
                 Phrase("this match is {phase}; there is nothing to accept", phase=PHASES[match.phase]),
             )
         )
-    given = command.arguments.get("hash")
+    given = command.request.hash
     if given is None:
         raise Refused(
             Fault("accept", None, Phrase("repeat the hash of the agreed rules: `accept {id} <hash>`", id=match.id))
@@ -358,17 +359,17 @@ def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
     seated.commit(step)
 
 
-def decline(desk: Desk, caller: Caller, command: Command) -> Reply:
+def decline(desk: Desk, caller: Caller, command: Command[Decline]) -> Reply:
     """`decline`: a proposed match is turned down."""
     return _give_up(desk, caller, command, "declined")
 
 
-def withdraw(desk: Desk, caller: Caller, command: Command) -> Reply:
+def withdraw(desk: Desk, caller: Caller, command: Command[Withdraw]) -> Reply:
     """`withdraw`: a proposal is taken back."""
     return _give_up(desk, caller, command, "withdrawn")
 
 
-def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
+def _give_up(desk: Desk, caller: Caller, command: AnyCommand, phase: str) -> Reply:
     seated = seated_at(desk, caller, command)
     match, number = seated.match, seated.row.number
     if match.phase not in ("proposed", "open"):

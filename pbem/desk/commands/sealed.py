@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.letters.draft import Enclosed
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import AnyCommand, Command
     from pbem.match.signed import Signed
+    from pbem.requests import Reveal, Seal, Sections, TakeSteps
 
 __all__ = ["HANDLERS", "demand_text"]
 
@@ -43,43 +44,43 @@ _UNLIKE = Phrase(
 )
 
 
-def seal(desk: Desk, caller: Caller, command: Command) -> Reply:
+def seal(desk: Desk, caller: Caller, command: Command[Seal]) -> Reply:
     """`seal`: a player commits to a setup by a hash; the game begins with the last commitment."""
     seated, signed = _signed_at(desk, caller, command)
     step = seated.step(caller.now)
     submission = committed(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
-    _keep(seated, command, signed)
+    _keep(seated, command.request, signed)
     seated.submit(step, submission)
-    (commitment,) = (words[0] for name, words, _ in command.sections if name == "commitment")
+    (commitment,) = (words[0] for name, words, _ in command.request.sections if name == "commitment")
     facts = {"commitment": commitment, "rev": submission.rev}
     return Reply("seal", facts | seated.facts(), _files(seated), seated)
 
 
-def take(desk: Desk, caller: Caller, command: Command) -> Reply:
+def take(desk: Desk, caller: Caller, command: Command[TakeSteps]) -> Reply:
     """`step`: a seat sends what it owes in a turn, and the other seat is told at once."""
     seated, signed = _signed_at(desk, caller, command)
     step = seated.step(caller.now)
     told = taken(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
-    _keep(seated, command, signed)
+    _keep(seated, command.request, signed)
     progress.advance(step)
     seated.commit(step)
     facts, files = desk.match_letters.steps(seated.match, seated.seat, told)
     return Reply("step", facts | seated.facts(), [*files, *_files(seated)], seated)
 
 
-def reveal(desk: Desk, caller: Caller, command: Command) -> Reply:
+def reveal(desk: Desk, caller: Caller, command: Command[Reveal]) -> Reply:
     """`reveal`: once the game is over, a seat reveals its setup and its orders, and everything is judged."""
     seated, signed = _signed_at(desk, caller, command)
     step = seated.step(caller.now)
     laid_open(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
-    _keep(seated, command, signed)
+    _keep(seated, command.request, signed)
     game = seated.match.game
     progress.advance(step)
     seated.commit(step)
     return Reply("reveal", {"game": game} | seated.facts(), _files(seated), seated)
 
 
-def _signed_at(desk: Desk, caller: Caller, command: Command) -> tuple[SeatContext, Signed]:
+def _signed_at(desk: Desk, caller: Caller, command: AnyCommand) -> tuple[SeatContext, Signed]:
     """The caller's seat in a sealed match, and the letter, if the others can check it, too; raises `Refused`."""
     seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
@@ -88,7 +89,7 @@ def _signed_at(desk: Desk, caller: Caller, command: Command) -> tuple[SeatContex
     return seated, caller.signed
 
 
-def demand_text(caller: Caller, command: Command, seated: SeatContext) -> None:
+def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> None:
     """Refuse a letter whose words the other player's program would not find signed as the server does.
 
     A program that cannot read what its opponent signed does not answer, and loses by the clock. The sandbox read it
@@ -104,11 +105,11 @@ def demand_text(caller: Caller, command: Command, seated: SeatContext) -> None:
         raise Refused(Fault(command.name, None, _UNLIKE))
 
 
-def _keep(seated: SeatContext, command: Command, signed: Signed) -> None:
+def _keep(seated: SeatContext, request: Sections, signed: Signed) -> None:
     """Keep what was signed, for the others, and the note that its player sends along."""
     matches, number = seated.desk.archive.matches, seated.row.number
     matches.keep_text(number, signed.hash, signed.pasted)
-    for name, _, text in command.sections:
+    for name, _, text in request.sections:
         if name == "note":
             matches.keep_note(number, seated.match.game, seated.seat, text)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.requests import Substitute
 
 __all__ = ["HANDLERS"]
 
@@ -36,7 +37,7 @@ _WILL_YOU = Phrase("[pbem {match}] {title}: will you take {leaver}'s seat?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 
 
-def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
+def substitute(desk: Desk, caller: Caller, command: Command[Substitute]) -> Reply:
     """`substitute`: a seat is to change hands, or somebody takes it."""
     number = int((command.match or "").removeprefix("m") or 0)
     loaded = desk.archive.load(number)
@@ -53,21 +54,21 @@ def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
 # The players.
 
 
-def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> Reply:
+def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
     """A player names somebody for a seat, agrees to a name, or withdraws a nomination."""
-    match, given = seated.match, command.arguments
-    name, seat = given["name"], match.seat_of(given["leaver"])
+    match, given = seated.match, command.request
+    name, seat = given.name, match.seat_of(given.leaver)
     if seat is None:
         raise Refused(
-            Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
+            Fault("substitute", given.leaver, Phrase("{name} has no seat in this match", name=given.leaver))
         )
     if name != nominated.NOBODY:
         _judge(desk, seated, name, match.name(seated.seat))
-    facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
+    facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
     before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = Step(match, desk.world(caller.now))
     said = placed(caller, command, match, seated.seat)
-    nominated.substitute(step, seated.seat, seat, name, said, caller.signed)
+    nominated.substitute(step, seated.seat, seat, said, caller.signed)
     seated.commit(step)
     asked = not before and nominated.agreed(seated.match, seat, caller.now)
     if asked:
@@ -120,32 +121,32 @@ def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
     }
 
 
-def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> Reply:
+def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
     """The nominated player takes the seat, or declines it."""
     match, seat, name, now = seated.match, seated.seat, caller.known_player.name, caller.now
-    given, left = command.arguments, seated.match.name(seated.seat)
+    given, left = command.request, seated.match.name(seated.seat)
     facts = {"name": name, "leaver": left, "hash": match.rules_hash}
-    if (given["name"], given["leaver"]) == (nominated.NOBODY, left):
+    if (given.name, given.leaver) == (nominated.NOBODY, left):
         for row in seated.row.seats:
             if row.player != left or not desk.players.unreachable(left):
                 seated.write_to(
                     row.seat, "seat_declined", Phrase("{name} declines the seat", name=name), now, **facts
                 )
         return Reply("substitute", facts | {"state": "declined", "m": _stranger(desk, seated, name)})
-    if (given["name"], given["leaver"]) != (name, left):
+    if (given.name, given.leaver) != (name, left):
         raise Refused(
             Fault("substitute", None, Phrase("you were asked to take {left}'s seat, and nothing else", left=left))
         )
-    if given.get("hash", match.rules_hash) != match.rules_hash:
+    if given.hash not in {None, match.rules_hash}:
         raise Refused(
             Fault(
                 "substitute",
-                given["hash"],
+                given.hash,
                 Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash),
             )
         )
     signed = caller.verdict.kind == "valid"
-    if "hash" not in given or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
+    if given.hash is None or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
         return Reply("substitute_form", facts | {"m": _stranger(desk, seated, name)}, outcome="asked")
     demand_leisure(desk, name)
     place = (seated.row.number, match.game, match.turn)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.requests import Claim, Extend, TakeVacation
 
 __all__ = ["HANDLERS"]
 
@@ -32,13 +33,13 @@ _AHEAD = 366
 """How many days ahead a vacation may be announced."""
 
 
-def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
+def vacation(desk: Desk, caller: Caller, command: Command[TakeVacation]) -> Reply:
     """`vacation`: the player's clocks stand for these days, or run again."""
     player, now = caller.known_player.name, caller.now
     zone = desk.time.zone(player)
     today = on_a_day(now, zone)
     said = None
-    if command.arguments.get("off"):
+    if command.request.off:
         if not desk.players.vacations(player, to_db(now)):
             raise Refused(Fault("vacation", "off", Phrase("you have no present or future vacation")))
         desk.players.call_off(player, to_db(now), today.isoformat())
@@ -71,9 +72,9 @@ def _deadlines(desk: Desk, player: str) -> dict[str, Phrase]:
     return found
 
 
-def _days(desk: Desk, player: str, command: Command, today: date) -> tuple[date, date]:
+def _days(desk: Desk, player: str, command: Command[TakeVacation], today: date) -> tuple[date, date]:
     """The days of a vacation, if they overlap no other and are within each year's budget."""
-    given = command.arguments["first"], command.arguments["last"]
+    given = command.request.first, command.request.last
     try:
         first, last = map(date.fromisoformat, given)
     except ValueError:
@@ -128,18 +129,18 @@ def _taken(desk: Desk, player: str, *more: tuple[date, date]) -> dict[int, int]:
     return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
 
 
-def extend(desk: Desk, caller: Caller, command: Command) -> Reply:
+def extend(desk: Desk, caller: Caller, command: Command[Extend]) -> Reply:
     """`extend`: a gift of time to the opponents."""
     seated = seated_at(desk, caller, command)
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)
-    to = extended.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
+    to = extended.extend(step, seated.seat, said, caller.signed)
     seated.commit(step)
-    facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
+    facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.request.seconds)}
     return Reply("extend", facts | seated.facts(), at=seated)
 
 
-def claim(desk: Desk, caller: Caller, command: Command) -> Reply:
+def claim(desk: Desk, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
     seated = seated_at(desk, caller, command)
     step = seated.step(caller.now)

@@ -6,100 +6,54 @@ and options), `transit` (resolution), `knowledge` (what is shown). Implements ru
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from pbem.games import Fault, faults
+from pbem.games import Fault, Game, beyond, faults
 from pbem.games.dueling_masters import knowledge, notation, transit
 from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import State
+from pbem.games.dueling_masters.view import View
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from pbem import games
-    from pbem.games import Report, Result
-    from pbem.games.dueling_masters.view import View
+    from pbem.games import Report
 
 __all__ = ["RULES", "DuelingMasters", "Options", "Orders", "Setup", "State"]
 
 
-class DuelingMasters:
+class DuelingMasters(Game[Options, Setup, Orders, State, View]):
     """The rules of Dueling Masters of Space-Time; stateless."""
 
-    name: str = "dueling-masters"
-    title: str = "Dueling Masters of Space-Time"
-    editions: tuple[int, ...] = (1,)
-    seats: tuple[int, ...] = (2,)
-    empty_orders: bool = False
+    name = "dueling-masters"
+    title = "Dueling Masters of Space-Time"
+    editions = (1,)
+    seats = (2,)
+    empty_orders = False
 
-    def options(self, raw: Mapping[str, object], seats: int) -> Options:
-        """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""
-        return notation.options(raw, seats)
+    options = staticmethod(notation.options)
+    setup = staticmethod(notation.read_setup)
+    begin = staticmethod(transit.begin)
+    meant = staticmethod(notation.meant)
+    show = staticmethod(knowledge.show)
+    view = staticmethod(knowledge.view)
+    recalled = staticmethod(knowledge.recalled)
 
-    def setup(self, options: games.Options, seat: int, text: str) -> Setup:
-        """Parse and judge one setup, by pieces or by kinds; raises `Refused` with all faults."""
-        return notation.read_setup(cast("Options", options), seat, text)
-
-    def begin(self, options: games.Options, setups: Sequence[games.Setup]) -> State:
-        """The position before turn 1."""
-        one, two = cast("Sequence[Setup]", setups)
-        return transit.begin(cast("Options", options), (one, two))
-
-    def order(self, state: games.State, seat: int, text: str) -> Orders:
+    def order(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's order; raises `Refused` with all faults."""
-        position = cast("State", state)
-        return notation.read_orders(position.options, position.sides[seat - 1].standing, text)
+        return notation.read_orders(state.options, state.sides[seat - 1], text)
 
-    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """What is wrong with one seat's order for a later turn, wherever the pieces will stand then."""
-        position = cast("State", state)
         found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
         if turn and transit.moves(turn) != seat:
             found.append(Fault("8", f"turn {turn}", Phrase("players move in turn, and that turn is your opponent's")))
-        if turn > position.options.max_turns:
-            found.append(
-                Fault(
-                    "28",
-                    f"turn {turn}",
-                    Phrase("the game has at most {max_turns} turns", max_turns=position.options.max_turns),
-                )
-            )
-        return tuple(found)
+        return (*found, *beyond(state.options.max_turns, turn, "28"))
 
-    def meant(self, text: str) -> str:
-        """What a text was probably meant to say, in capitals, dashes and commas."""
-        return notation.meant(text)
-
-    def unused(self, state: games.State, seat: int, orders: games.Orders) -> tuple[Phrase, ...]:
-        """Nothing: a turn is one move."""
-        del state, seat, orders
-        return ()
-
-    def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
+    def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on the judged order of the seat that moves."""
-        position = cast("State", state)
-        return transit.resolve(position, cast("Orders", orders[position.seat]))
-
-    def without(self, state: games.State, seat: int, edition: int) -> None:
-        """None: the other player has won."""
-
-    def show(self, report: Report, seat: int | None) -> Report | None:
-        """What a seat (None: the public) may read of a report: all but the destinations of the other side."""
-        return knowledge.show(report, seat)
-
-    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-        """All that a seat (None: the public) knows of the position."""
-        return knowledge.view(cast("State", state), seat, turns)
-
-    def recalled(self, view: Mapping[str, object], seat: int) -> State:
-        """The position with this seat's pieces as its view shows them, and none of the other's."""
-        return knowledge.recalled(cast("View", view), seat)
-
-    def carry(self, options: games.Options, result: Result) -> Options:
-        """The next game of a continued match is played under the same options: nothing is carried over."""
-        del result
-        return cast("Options", options)
+        return transit.resolve(state, orders[state.seat])
 
 
 RULES: Final = DuelingMasters()

@@ -10,8 +10,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from pbem.games.masks import members, union
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 ROWS: Final = "ABCDEFGHIJ"
 NAMES: Final = tuple(f"{row}{column}" for row in ROWS for column in range(1, 11))
@@ -48,12 +50,8 @@ def pieces(homes: int) -> tuple[str, ...]:
     return FIGHTERS + (("H",) if homes == 1 else tuple(f"H{number}" for number in range(1, homes + 1)))
 
 
-def squares(mask: int) -> Iterator[int]:
-    """The squares of a mask in their order."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
+squares: Final = members
+"""The squares of a mask in their order."""
 
 
 def names(mask: int) -> list[str]:
@@ -119,9 +117,7 @@ def reach(kind: str, square: int, asteroids: int, homes: int) -> int:
     """All squares that a fighter can reach by legal moves without rams, its own included."""
     found = new = 1 << square
     while new:
-        ends = 0
-        for start in squares(new):
-            ends |= destinations(kind, start, asteroids, homes)
+        ends = union([destinations(kind, start, asteroids, homes) for start in squares(new)])
         new = ends & ~asteroids & ~found
         found |= new
     return found

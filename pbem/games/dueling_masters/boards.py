@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games.dueling_masters.board import ROWS
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.dueling_masters.view import Known, Own, View
 
-ROWS: Final = "ABCDEFGHIJ"
 COLUMNS: Final = tuple(str(column) for column in range(1, 11))
 
 

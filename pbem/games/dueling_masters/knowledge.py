@@ -13,11 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
-from pbem.games.audience import EVERYBODY, Audience, audience, cut
+from pbem.games.audience import Audience, audience, cut, everybody
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
-from pbem.games.memory import remember, remembered
+from pbem.games.masks import mask_of
+from pbem.games.memory import Picture, copies, followed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,29 +29,14 @@ if TYPE_CHECKING:
     from pbem.games.dueling_masters.view import Able, Heard, Known, Own, View
 
 SHOWN: Final[Shown] = {
-    "check": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "piece": EVERYBODY,
-        "from": EVERYBODY,
-        "to": frozenset({Audience.OWNER}),
-    },
+    "check": {**everybody("seat", "kind", "piece", "from"), "to": frozenset({Audience.OWNER})},
     "collision": {
-        "kind": EVERYBODY,
-        "square": EVERYBODY,
-        "pieces": {"1": EVERYBODY, "2": EVERYBODY},
-        "destroyed": {"1": EVERYBODY, "2": EVERYBODY},
+        **everybody("kind", "square"),
+        "pieces": everybody("1", "2"),
+        "destroyed": everybody("1", "2"),
     },
-    "departure": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "piece": EVERYBODY,
-        "square": EVERYBODY,
-    },
-    "pass": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-    },
+    "departure": everybody("seat", "kind", "piece", "square"),
+    "pass": everybody("seat", "kind"),
 }
 """Who may read what of each kind of report (ruling 33). What is not in this table is not sent to anybody."""
 
@@ -60,7 +46,7 @@ def show(report: Report, seat: int | None) -> Report | None:
     return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
 
 
-class _Picture:
+class _Picture(Picture):
     """What reports have told of one seat's pieces."""
 
     def __init__(self) -> None:
@@ -70,12 +56,6 @@ class _Picture:
         """The turn in which the asteroid of a square was destroyed."""
         self.empty: dict[str, int] = {}
         """The last turn in which a check proved a square empty of this seat's pieces."""
-
-    def copy(self) -> _Picture:
-        """A copy of the picture, to be changed."""
-        made = _Picture()
-        made.pieces, made.asteroids, made.empty = dict(self.pieces), dict(self.asteroids), dict(self.empty)
-        return made
 
     def heard(self, piece: str, what: Literal["in transit", "resting", "destroyed"], square: str, turn: int) -> None:
         if piece == ASTEROID:
@@ -100,24 +80,19 @@ def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
     return {square: turns[square] for square in sorted(turns, key=SQUARES.__getitem__)}
 
 
-def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
-    done, known = remembered(turns)
-    pictures = _copies(known or {1: _Picture(), 2: _Picture()})
-    for turn, reports in enumerate(turns[done:], start=done + 1):
-        checks = [report for report in reports if report["kind"] == "check"]
-        collisions = [report for report in reports if report["kind"] == "collision"]
-        _meet(pictures, checks, collisions, turn)
-        for check in checks:
-            _follow(pictures, check, reports, turn)
-        for report in reports:
-            if report["kind"] == "departure":
-                pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
-    remember(turns, done, _copies(pictures))
-    return pictures
+def _begun() -> dict[int, _Picture]:
+    return {1: _Picture(), 2: _Picture()}
 
 
-def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
-    return {seat: picture.copy() for seat, picture in pictures.items()}
+def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], turn: int) -> None:
+    checks = [report for report in reports if report["kind"] == "check"]
+    collisions = [report for report in reports if report["kind"] == "collision"]
+    _meet(pictures, checks, collisions, turn)
+    for check in checks:
+        _arrive(pictures, check, reports, turn)
+    for report in reports:
+        if report["kind"] == "departure":
+            pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
 
 
 def _meet(
@@ -136,7 +111,7 @@ def _meet(
                 picture.heard(piece, "resting", report["square"], turn)
 
 
-def _follow(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
+def _arrive(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
     """Where a checked transit ended, if that can be known, and which squares it proved empty on its way."""
     seat, piece, start = check["seat"], check["piece"], check["from"]
     met = [
@@ -178,7 +153,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
     `entitled` (null for the public, and when it is not one's move): `{piece, square, to, rams}` for each piece
     that can move, `to` and `rams` being its legal destinations.
     """
-    pictures = _pictures(turns)
+    pictures = followed(turns, _begun, copies, _follow)
     side = None if seat is None else state.sides[seat - 1]
     over = state.result is not None
     options = state.options
@@ -206,7 +181,7 @@ def recalled(view: View, seat: int) -> State:
         slot = options.pieces.index(piece["piece"])
         squares[slot] = SQUARES[piece["square"]]
         starts[slot] = SQUARES[piece["from"]] if piece["from"] else -1
-    asteroids = sum(1 << SQUARES[square] for square in own["asteroids"])
+    asteroids = mask_of(SQUARES[square] for square in own["asteroids"])
     nowhere = (-1,) * len(options.pieces)
     own_side = Side(Setup("", asteroids, tuple(squares)), asteroids, tuple(squares), tuple(starts))
     other = Side(Setup("", 0, nowhere), 0, nowhere, nowhere)
@@ -231,11 +206,8 @@ def _own(named: Sequence[str], side: Side, picture: _Picture) -> Own:
 
 def _entitled(state: State, side: Side) -> list[Able]:
     found: list[Able] = []
-    mobile = state.options.mobile_home
-    standing = side.standing
     for slot, piece in enumerate(state.options.pieces):
-        ends = standing.destinations(state.options.pieces, slot, mobile_home=mobile)
-        if ends:
+        if ends := side.destinations(state.options, slot):
             rams = ends & side.asteroids
             square = NAMES[side.squares[slot]]
             found.append({"piece": piece, "square": square, "to": names(ends & ~rams), "rams": names(rams)})

@@ -1,6 +1,6 @@
 """Text of setups and orders to what they mean, and back to canonical text; the agreed options.
 
-Here live the words of the notation and the faults in them. Where a piece stands comes in as a `Standing`. Implements
+Here live the words of the notation and the faults in them. Where a piece stands comes in as a `Side`. Implements
 rulings 1-11, 25 and 34-37 of Dueling Masters, rules/dueling-masters.md "Setup notation" and "Options".
 
 Canonical setups are in kinds alone, one a line, asteroids in the order of squares; canonical orders are `Z2 A1-C3`.
@@ -9,9 +9,7 @@ Canonical setups are in kinds alone, one a line, asteroids in the order of squar
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
 from pbem.games.dueling_masters.board import (
@@ -23,15 +21,18 @@ from pbem.games.dueling_masters.board import (
     NAMES,
     PATHS,
     SQUARES,
-    destinations,
     names,
     pieces,
 )
+from pbem.games.options import Readers, read_options
 from pbem.games.slips import plain
+from pbem.games.text import WORDS, Text, without_comments
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from pbem.games.dueling_masters.transit import Side
 
 SEATS: Final = 2
 MAX_TURNS: Final = 400
@@ -40,8 +41,7 @@ _MOST_TURNS: Final = 9999  # turns of two who can but pass are played at once: s
 # Options
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the players agreed on for one game."""
 
     homes: int = 1
@@ -56,9 +56,7 @@ class Options:
     @property
     def changed(self) -> dict[str, object]:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
-        default = Options()
-        values = {name: getattr(self, name) for name in _READERS}
-        return {name: value for name, value in values.items() if value != getattr(default, name)}
+        return {name: value for name, value in self._asdict().items() if value != self._field_defaults[name]}
 
     @property
     def pieces(self) -> tuple[str, ...]:
@@ -68,18 +66,8 @@ class Options:
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
-    faults = []
-    if type(seats) is not int or seats != SEATS:
-        faults.append(Fault("seats", None, Phrase("Dueling Masters is a game for two")))
-    agreed: dict[str, Any] = {}
-    for name, value in raw.items():
-        if name not in _READERS:
-            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
-            continue
-        try:
-            agreed[name] = _READERS[name](value)
-        except ValueError as error:
-            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    otherwise = Phrase("Dueling Masters is a game for two")
+    agreed, faults = read_options(raw, _READERS, seats, (SEATS,), otherwise)
     if faults:
         raise Refused(*faults)
     return Options(**agreed)
@@ -103,7 +91,7 @@ def _max_turns(value: object) -> int:
     return value
 
 
-_READERS: Final[Mapping[str, Callable[[object], object]]] = {
+_READERS: Final[Readers] = {
     "homes": _homes,
     "mobile_home": _mobile_home,
     "max_turns": _max_turns,
@@ -112,8 +100,7 @@ _READERS: Final[Mapping[str, Callable[[object], object]]] = {
 # Setups
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """One seat's judged setup: the mask of its asteroids, and the square of each piece by slot."""
 
     text: str
@@ -121,33 +108,25 @@ class Setup:
     squares: tuple[int, ...]
 
 
-_COMMENT: Final = re.compile(r"#[^\n\r]*")
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
-_WORDS: Final = re.compile(r"[^\s,;]+")
 _NUMBERED: Final = re.compile(r"([WBXYZH])([1-9][0-9]{0,2})")
 _KINDS: Final = frozenset("*WBXYZH")
 
-Placed = tuple[int, Fault]
-"""A fault and where it stands in the text; what is missing stands behind everything."""
 
-
-def read_setup(agreed: Options, seat: int, text: str) -> Setup:
+def read_setup(options: Options, seat: int, text: str) -> Setup:
     """Judge a setup; raises `Refused` with all faults."""
-    return _Reading(agreed, seat, text).setup()
+    return _Reading(options, seat, text).setup()
 
 
 class _Reading:
     """The reading of one setup: what is placed so far, and the faults found."""
 
-    __slots__ = ("asteroids", "faults", "line_ends", "names", "placed", "seat", "slots", "squares", "taken", "text")
+    __slots__ = ("asteroids", "names", "placed", "read", "seat", "slots", "squares", "taken")
 
     def __init__(self, agreed: Options, seat: int, text: str) -> None:
-        self.text = _COMMENT.sub(lambda found: " " * len(found[0]), text)
+        self.read = Text(without_comments(text))
         self.seat = seat
         self.names = agreed.pieces
         self.slots = _slots(self.names)
-        self.line_ends = [end.end() for end in _LINE_END.finditer(self.text)]
-        self.faults: list[Placed] = []
         self.placed: set[str] = set()
         self.squares = [-1] * len(self.names)
         self.asteroids = 0
@@ -158,41 +137,32 @@ class _Reading:
         piece = ""
         left: list[int] | None = None  # slots that wait for a square; None when it does not matter any more
         whole = True
-        for found in _WORDS.finditer(self.text):
+        for found in WORDS.finditer(self.read.text):
             word, at = found[0], found.start()
-            if word in _KINDS or (word in self.slots and self._begins_line(at)):
+            if word in _KINDS or (word in self.slots and not self.read.before(at).strip(" \t,;")):
                 piece, left = word, self._claim(word, at)
             elif word in SQUARES and piece:
                 self._put(word, at, piece, left)
             elif word in SQUARES:
-                self._blame("34", word, Phrase("{word} comes before the first piece", word=word), at)
+                self.read.blame("34", word, Phrase("{word} comes before the first piece", word=word), at)
             else:
                 rule, message = self._why_no_word(word)
-                self._blame(rule, word, message, at)
+                self.read.blame(rule, word, message, at)
                 piece, left, whole = word, None, False
         if whole:
-            self.faults.extend(self._missing())
-        if self.faults:
-            raise Refused(*(fault for _, fault in sorted(self.faults, key=lambda placed: placed[0])))
+            self._blame_what_is_missing()
+        self.read.refuse_faults()
         return setup_of(self.names, self.asteroids, tuple(self.squares))
-
-    def _blame(self, rule: str, token: str | None, message: Phrase, at: int) -> None:
-        self.faults.append((at, Fault(rule, token, message, bisect_right(self.line_ends, at) + 1)))
 
     def _claim(self, word: str, at: int) -> list[int] | None:
         """The slots that a piece or kind asks squares for; None for what is there already."""
         slots = list(self.slots.get(word, ()))
         for slot in slots:
             if self.names[slot] in self.placed:
-                self._blame("34", word, Phrase("{name} is placed twice", name=self.names[slot]), at)
+                self.read.blame("34", word, Phrase("{name} is placed twice", name=self.names[slot]), at)
                 return None
         self.placed.update(self.names[slot] for slot in slots)
         return slots
-
-    def _begins_line(self, at: int) -> bool:
-        place = bisect_right(self.line_ends, at)
-        start = self.line_ends[place - 1] if place else 0
-        return not self.text[start:at].strip(" \t,;")
 
     def _why_no_word(self, word: str) -> tuple[str, Phrase]:
         if word in self.slots:
@@ -206,38 +176,31 @@ class _Reading:
         bit = 1 << square
         alone = piece[0] in (ASTEROID, HOME)
         if not bit & HALVES[self.seat - 1]:
-            self._blame("2", word, Phrase("{word} is not in your half", word=word), at)
+            self.read.blame("2", word, Phrase("{word} is not in your half", word=word), at)
         elif bit & self.taken[0 if alone else 1]:
-            self._blame("3", word, Phrase("{word}: asteroids and home planets must stand alone", word=word), at)
+            self.read.blame("3", word, Phrase("{word}: asteroids and home planets must stand alone", word=word), at)
         self.taken[0] |= bit
         self.taken[1] |= bit if alone else 0
         if piece == ASTEROID:
             self.asteroids |= bit
             if self.asteroids.bit_count() == ASTEROIDS + 1:
-                self._blame(
-                    "2",
-                    word,
-                    Phrase("{word}: there are only {asteroids} asteroids", word=word, asteroids=ASTEROIDS),
-                    at,
-                )
+                message = Phrase("{word}: there are only {asteroids} asteroids", word=word, asteroids=ASTEROIDS)
+                self.read.blame("2", word, message, at)
         elif left:
             self.squares[left.pop(0)] = square
         elif left is not None:
-            self._blame("2", word, Phrase("{word} is one square too many for {piece}", word=word, piece=piece), at)
+            self.read.blame(
+                "2", word, Phrase("{word} is one square too many for {piece}", word=word, piece=piece), at
+            )
 
-    def _missing(self) -> Iterator[Placed]:
-        behind = len(self.text) + 1
+    def _blame_what_is_missing(self) -> None:
         count = self.asteroids.bit_count()
         if count < ASTEROIDS:
-            yield (
-                behind,
-                Fault(
-                    "2", None, Phrase("place {asteroids} asteroids, not {count}", asteroids=ASTEROIDS, count=count)
-                ),
-            )
+            message = Phrase("place {asteroids} asteroids, not {count}", asteroids=ASTEROIDS, count=count)
+            self.read.blame("2", None, message)
         for name, square in zip(self.names, self.squares, strict=True):
             if square < 0:
-                yield behind, Fault("2", None, Phrase("{name} is not placed", name=name))
+                self.read.blame("2", None, Phrase("{name} is not placed", name=name))
 
 
 def _slots(names_: tuple[str, ...]) -> dict[str, list[int]]:
@@ -280,38 +243,17 @@ class Orders(NamedTuple):
 PASS: Final = Orders("")
 
 
-class Standing(NamedTuple):
-    """Where one side's pieces stand at the start of a turn."""
-
-    asteroids: int
-    squares: tuple[int, ...]
-    """By slot: where a piece rests or, in transit, its destination; -1 when it is destroyed."""
-    homes: int
-
-    def destinations(self, names_: tuple[str, ...], slot: int, *, mobile_home: bool) -> int:
-        """The legal destinations of a piece, rams included."""
-        square = self.squares[slot]
-        if square < 0 or (slot >= FIRST_HOME and not mobile_home):
-            return 0
-        return destinations(names_[slot][0], square, self.asteroids, self.homes)
-
-    def can_move(self, agreed: Options) -> bool:
-        """Whether there is any legal move."""
-        named, mobile = agreed.pieces, agreed.mobile_home
-        return any(self.destinations(named, slot, mobile_home=mobile) for slot in range(len(named)))
-
-
 _ORDER: Final = re.compile(r"(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))")
 _NEARLY: Final = re.compile(r"\s*+([A-Z][1-9]?):?\s++([A-J](?:10|[1-9]))(?:\s*+-)?+\s*+([A-J](?:10|[1-9]))\s*+")
 _EDGES: Final = " \t\r\n\f\v,;"
 _SLOTS: Final = {homes: {word: slots[0] for word, slots in _slots(pieces(homes)).items()} for homes in (1, 3)}
 
 
-def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
+def read_orders(agreed: Options, side: Side, text: str) -> Orders:
     """Judge the order of one turn; raises `Refused` with all faults."""
-    order = (_COMMENT.sub(" ", text) if "#" in text else text).strip(_EDGES)
+    order = without_comments(text, " ").strip(_EDGES)
     if not order:
-        if standing.can_move(agreed):
+        if side.can_move(agreed):
             raise Refused(Fault("25", None, Phrase("a player with a legal move may not pass")))
         return PASS
     found = _ORDER.fullmatch(order)
@@ -324,7 +266,7 @@ def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
         raise Refused(Fault("4", order, Phrase("asteroids do not move")))
     if slot < 0 or len(word) < len(named[slot]):
         raise Refused(Fault("36", order, Phrase("there is no piece `{word}`", word=word)))
-    faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, standing, slot, start, end))
+    faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, side, slot, start, end))
     if faults:
         raise Refused(*faults)
     return Orders(f"{named[slot]} {start}-{end}", slot, SQUARES[end])
@@ -338,15 +280,15 @@ def meant(text: str) -> str:
 
 
 def _why_no_order(order: str) -> tuple[str, str, Phrase]:
-    words = len(_WORDS.findall(order))
+    words = len(WORDS.findall(order))
     if words > 2 and _ORDER.match(order):
         return "8", order, Phrase("a turn is one order")
     return "37", order, Phrase("`{order}` is not an order; write for example Z2 A1-C3", order=order)
 
 
-def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str) -> Iterator[tuple[str, Phrase]]:
+def _faults(agreed: Options, side: Side, slot: int, start: str, end: str) -> Iterator[tuple[str, Phrase]]:
     name = agreed.pieces[slot]
-    stands = standing.squares[slot]
+    stands = side.squares[slot]
     if stands < 0:
         yield "10", Phrase("{name} is destroyed", name=name)
         return
@@ -360,9 +302,9 @@ def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str
         yield "4", Phrase("{name} does not move from {start} to {end}", name=name, start=start, end=end)
         return
     for square in path:
-        if standing.homes >> square & 1:
+        if side.homes >> square & 1:
             yield "5", Phrase("{square}: no move passes over or ends on your own home planet", square=NAMES[square])
-        if standing.asteroids >> square & 1:
+        if side.asteroids >> square & 1:
             if square != path[-1]:
                 yield "6", Phrase("{square}: no move passes over your own asteroid", square=NAMES[square])
             elif slot >= FIRST_HOME:

@@ -11,39 +11,36 @@ in the turn in which it first held. Two passes in a row end the game at once: no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused, Result, Told
 from pbem.games.dueling_masters import knowledge, notation, transit
 from pbem.games.dueling_masters.board import (
     ASTEROID,
     ASTEROIDS,
-    BEATS,
     FIRST_HOME,
     HALVES,
     NAMES,
     PATHS,
     SQUARES,
 )
-from pbem.games.dueling_masters.notation import PASS, Orders, Setup
-from pbem.games.dueling_masters.transit import Field, Side, State, depart, moves
-from pbem.games.sealed import Paper, first_belied
+from pbem.games.dueling_masters.notation import PASS, Options, Orders, Setup
+from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, Side, State, check, collision, depart, moves
+from pbem.games.masks import mask_of
+from pbem.games.sealed import Answering, Paper, misplaced, orders_of
 from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pbem import games
     from pbem.games import Report
-    from pbem.games.dueling_masters.notation import Options
     from pbem.games.dueling_masters.view import View
-    from pbem.games.sealed import Falsehood, Step
+    from pbem.games.sealed import Step
 
 __all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
 
 _UNTOLD: Final = -1
-_AN_ASTEROID: Final = -1
 
 # The table
 
@@ -66,6 +63,27 @@ class Pieces(NamedTuple):
     def homes(self) -> int:
         """How many home planets are left."""
         return len(self.squares) - FIRST_HOME - (self.destroyed >> FIRST_HOME).bit_count()
+
+    def resting(self, slot: int, square: int) -> Pieces:
+        """The same once a piece is known to rest on a square."""
+        return self._replace(squares=self._placed(slot, square), transit=self.transit & ~(1 << slot))
+
+    def leaving(self, slot: int, square: int) -> Pieces:
+        """The same once a piece has departed from a square."""
+        return self._replace(squares=self._placed(slot, square), transit=self.transit | 1 << slot)
+
+    def losing(self, slot: int, square: int) -> Pieces:
+        """The same without a piece, or the asteroid of a square."""
+        if slot == AN_ASTEROID:
+            return self._replace(asteroids=self.asteroids | 1 << square)
+        return self._replace(destroyed=self.destroyed | 1 << slot, transit=self.transit & ~(1 << slot))
+
+    def looked_along(self, path: Iterable[int]) -> Pieces:
+        """The same once these squares were checked."""
+        return self._replace(checked=self.checked | mask_of(path))
+
+    def _placed(self, slot: int, square: int) -> tuple[int, ...]:
+        return (*self.squares[:slot], square, *self.squares[slot + 1 :])
 
 
 class Transit(NamedTuple):
@@ -152,7 +170,7 @@ def _may_stand(table: Table, seat: int, slot: int, square: int) -> bool:
     """Whether what everybody knows lets a piece, or an asteroid, count as standing on a square."""
     pieces = table.pieces[seat - 1]
     unheard = (HALVES[seat - 1] & ~pieces.checked) >> square & 1
-    if slot == _AN_ASTEROID:
+    if slot == AN_ASTEROID:
         return bool(unheard) and pieces.asteroids.bit_count() < ASTEROIDS
     if pieces.destroyed >> slot & 1:
         return False
@@ -186,7 +204,7 @@ def _met(options: Options, line: str) -> Met:
     if not pairs:
         raise ValueError(line)
     return tuple(
-        (SQUARES[square], _AN_ASTEROID if piece == ASTEROID else options.pieces.index(piece))
+        (SQUARES[square], AN_ASTEROID if piece == ASTEROID else options.pieces.index(piece))
         for square, piece in pairs
     )
 
@@ -194,7 +212,7 @@ def _met(options: Options, line: str) -> Met:
 def _met_text(options: Options, checked: Transit, met: Met) -> str:
     named = options.pieces
     said = [
-        word for square, slot in met for word in (NAMES[square], ASTEROID if slot == _AN_ASTEROID else named[slot])
+        word for square, slot in met for word in (NAMES[square], ASTEROID if slot == AN_ASTEROID else named[slot])
     ]
     return " ".join(["check", named[checked.slot], *(said or ["none"])])
 
@@ -231,23 +249,22 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     """Judge whether each transit is answered, and nothing contradicts what was told; raises `Refused`."""
     named = table.options.pieces
     asked = table.asked
-    faults = []
-    found: list[tuple[str, Transit, Met]] = []
-    for place, line in enumerate(lines):
-        what = f"check {named[asked[place].slot]}" if place < len(asked) else "end"
-        if not f"{line} ".startswith(f"{what} "):
-            raise Refused(Fault("sealed", line, Phrase("a line about {what} is due here", what=what)))
-        try:
-            found.append((line, asked[place], _met(table.options, line)))
-        except (ValueError, LookupError):
-            faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
-    for checked in asked[len(lines) :]:
-        what = f"check {named[checked.slot]}"
-        faults.append(Fault("sealed", None, Phrase("a line about {what} is due here", what=what)))
+    wanted = [f"check {named[checked.slot]}" for checked in asked]
+    faults = misplaced(lines, wanted, "end", lambda line: _is_answer(table.options, line))
     if not faults:
+        found = [(line, checked, _met(table.options, line)) for line, checked in zip(lines, asked, strict=True)]
         faults = list(_contradictions(table, seat, found))
     if faults:
         raise Refused(*faults)
+
+
+def _is_answer(options: Options, line: str) -> bool:
+    """Whether a line can be read."""
+    try:
+        _met(options, line)
+    except (ValueError, LookupError):
+        return False
+    return line.startswith("check ")
 
 
 def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met]]) -> Iterator[Fault]:
@@ -267,12 +284,12 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
                 slot
                 for slot in here
                 if not _may_stand(table, seat, slot, square)
-                or (slot != _AN_ASTEROID and places.setdefault(slot, square) != square)
+                or (slot != AN_ASTEROID and places.setdefault(slot, square) != square)
             ]
             if missing or odd or told.setdefault(square, here) != here:
                 what = NAMES[square]
                 yield Fault("15", line, Phrase("{cell}: something else was told of it before", cell=what))
-    asteroids = sum(_AN_ASTEROID in here for here in told.values())
+    asteroids = sum(AN_ASTEROID in here for here in told.values())
     if asteroids > ASTEROIDS - table.pieces[seat - 1].asteroids.bit_count():
         yield Fault(
             "2", None, Phrase("{word}: there are only {asteroids} asteroids", word=ASTEROID, asteroids=ASTEROIDS)
@@ -294,7 +311,7 @@ def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
     pieces, queue = table.pieces[seat - 1], list(table.queue)
     found = tuple(_met(table.options, line) for line in lines)
     for square, slot in (each for met in found for each in met):
-        in_transit = slot != _AN_ASTEROID and pieces.transit >> slot & 1
+        in_transit = slot != AN_ASTEROID and pieces.transit >> slot & 1
         if in_transit and all((seat, slot) != checked[:2] for checked in queue):
             queue.append(Transit(seat, slot, pieces.squares[slot], square))
     return table._replace(queue=tuple(queue), met=(*table.met, *found))
@@ -303,22 +320,25 @@ def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
 def _finished(table: Table) -> Table:
     """The table of the next turn: all collisions are judged, survivors rest, and the piece departs or does not."""
     options, seat = table.options, moves(table.turn)
-    reports = Told(_check_report(options, checked) for checked in table.queue)
-    told = [_Told(pieces) for pieces in table.pieces]
-    for collision in table.collisions:
-        reports.append(_collision_report(options, *collision))
-        _judge(options, told, *collision)
+    reports = Told(check(options.pieces, *checked) for checked in table.queue)
+    told = list(table.pieces)
+    for square, *slots in table.collisions:
+        report = collision(options.pieces, square, *slots)
+        reports.append(report)
+        for side, (slot, lost) in enumerate(zip(slots, report["destroyed"].values(), strict=True)):
+            # What stood still rests there (rulings 19-21); no asteroid survives.
+            told[side] = told[side].losing(slot, square) if lost else told[side].resting(slot, square)
     for checked in table.queue:  # where it rests is its destination, whatever it met on the way
-        told[checked.seat - 1].rest(checked.slot, checked.end)
-        told[2 - checked.seat].checked |= sum(1 << square for square in checked.path(options.pieces))
+        own, other = checked.seat - 1, 2 - checked.seat
+        told[own] = told[own].resting(checked.slot, checked.end)
+        told[other] = told[other].looked_along(checked.path(options.pieces))
     if table.departing is None:
         reports.append({"seat": seat, "kind": "pass"})
-    elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(side.pieces().homes for side in told):
+    elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(pieces.homes for pieces in told):
         slot, square = table.departing
-        told[seat - 1].leave(slot, square)
-        report = {"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]}
-        reports.append(report)
-    one, two = (side.pieces() for side in told)
+        told[seat - 1] = told[seat - 1].leaving(slot, square)
+        reports.append({"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]})
+    one, two = told
     played = table.played.and_(reports)
     result = _result(options, table.turn, (one, two))
     if not result and [turn[0]["kind"] for turn in played[-2:]] == ["pass", "pass"]:
@@ -326,74 +346,12 @@ def _finished(table: Table) -> Table:
     return Table(options, (one, two), table.turn + (result is None), played=played, result=result)
 
 
-class _Told:
-    """What is told about a side while a turn is finished."""
-
-    def __init__(self, pieces: Pieces) -> None:
-        self.squares = list(pieces.squares)
-        self.transit, self.destroyed = pieces.transit, pieces.destroyed
-        self.asteroids, self.checked = pieces.asteroids, pieces.checked
-
-    def rest(self, slot: int, square: int) -> None:
-        self.squares[slot] = square
-        self.transit &= ~(1 << slot)
-
-    def leave(self, slot: int, square: int) -> None:
-        self.squares[slot] = square
-        self.transit |= 1 << slot
-
-    def lose(self, slot: int, square: int) -> None:
-        if slot == _AN_ASTEROID:
-            self.asteroids |= 1 << square
-        else:
-            self.destroyed |= 1 << slot
-            self.transit &= ~(1 << slot)
-
-    def pieces(self) -> Pieces:
-        return Pieces(tuple(self.squares), self.transit, self.destroyed, self.asteroids, self.checked)
-
-
-def _name(options: Options, slot: int) -> str:
-    return ASTEROID if slot == _AN_ASTEROID else options.pieces[slot]
-
-
-def _judge(options: Options, told: list[_Told], square: int, *slots: int) -> None:
-    """What one collision leaves on the board; what stood still rests there (rulings 19-21)."""
-    one, two = (_name(options, slot)[0] for slot in slots)
-    for side, slot, lost in zip(told, slots, BEATS[one, two], strict=True):
-        if lost:
-            side.lose(slot, square)
-        else:  # no asteroid survives
-            side.rest(slot, square)
-
-
-def _check_report(options: Options, checked: Transit) -> Report:
-    return {
-        "seat": checked.seat,
-        "kind": "check",
-        "piece": options.pieces[checked.slot],
-        "from": NAMES[checked.start],
-        "to": NAMES[checked.end],
-    }
-
-
-def _collision_report(options: Options, square: int, *slots: int) -> Report:
-    one, two = (_name(options, slot) for slot in slots)
-    lost = BEATS[one[0], two[0]]
-    return {
-        "kind": "collision",
-        "square": NAMES[square],
-        "pieces": {"1": one, "2": two},
-        "destroyed": {"1": lost[0], "2": lost[1]},
-    }
-
-
 def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Result | None:
     """Planets, reach as far as it is known, and max_turns, in this order (rulings 26-29)."""
     one, two = pieces
     scores = one.homes, two.homes
     if not all(scores):
-        return Result(1 if scores[0] else 2 if scores[1] else 0, scores)
+        return Result.of(scores)
     fighters = (1 << FIRST_HOME) - 1
     none_left = not options.mobile_home and not fighters & ~(one.destroyed & two.destroyed)
     return Result(0, scores) if none_left or turn >= options.max_turns else None
@@ -413,12 +371,11 @@ class Own(NamedTuple):
 
     def ordered(self, orders: Mapping[int, str]) -> Own:
         """The same with the turn's order, if it is the player's and known, or a forced pass; raises `Refused`."""
-        standing = self.side.standing
         if moves(self.turn) != self.seat:
             return self
         if self.turn in orders:
-            judged = notation.read_orders(self.options, standing, orders[self.turn])
-        elif standing.can_move(self.options):
+            judged = notation.read_orders(self.options, self.side, orders[self.turn])
+        elif self.side.can_move(self.options):
             return self
         else:
             judged = PASS
@@ -427,10 +384,7 @@ class Own(NamedTuple):
     @property
     def orders(self) -> Orders:
         """The order of the turn; raises `Refused` if it is not known."""
-        found = self.given.get(self.turn)
-        if found is None:
-            raise Refused(Fault("8", None, Phrase("the orders of turn {turn} are missing", turn=self.turn)))
-        return found
+        return orders_of(self.given, self.turn, "8")
 
     @property
     def departure(self) -> str:
@@ -444,7 +398,7 @@ class Own(NamedTuple):
         found: list[tuple[int, int]] = []
         for square in checked.path(self.options.pieces):
             if side.asteroids >> square & 1:
-                found.append((square, _AN_ASTEROID))
+                found.append((square, AN_ASTEROID))
             found += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
         return tuple(found)
 
@@ -455,17 +409,13 @@ class Own(NamedTuple):
         for report in reports:
             if report["kind"] == "collision" and report["destroyed"][seat]:
                 piece = report["pieces"][seat]
-                slot = _AN_ASTEROID if piece == ASTEROID else named.index(piece)
+                slot = AN_ASTEROID if piece == ASTEROID else named.index(piece)
                 field.destroy(slot, SQUARES[report["square"]])
             elif report.get("seat") == self.seat and report["kind"] == "check":
                 field.starts[named.index(report["piece"])] = -1
             elif report.get("seat") == self.seat and report["kind"] == "departure":
                 depart(report["piece"], field, self.orders, [])
         return self._replace(turn=self.turn if over else self.turn + 1, side=field.side())
-
-
-def _begun(options: Options, seat: int, setup: Setup) -> Own:
-    return Own(options, seat, 1, transit.begin(options, (setup, setup)).sides[0])
 
 
 def _nobody(pieces: Pieces) -> Side:
@@ -476,102 +426,73 @@ def _nobody(pieces: Pieces) -> Side:
     return Side(Setup("", 0, where), 0, where, (-1,) * len(where))
 
 
-class SealedDuelingMasters:
+class SealedDuelingMasters(Answering[Options, Table, Own]):
     """The rules of Dueling Masters as played sealed; stateless."""
 
     papers: Mapping[str, Paper] = {
         "departs": Paper("departs", ("after", "orders")),
         "answers": Paper("answers", ("to",), to=("departs", "answers")),
     }
-    reveals: bool = True
+    reveals = True
 
-    def begin(self, options: games.Options) -> Table:
+    def begin(self, options: Options) -> Table:
         """The table before turn 1."""
-        agreed = cast("Options", options)
-        untold = Pieces((_UNTOLD,) * len(agreed.pieces))
-        return Table(agreed, (untold, untold))
+        untold = Pieces((_UNTOLD,) * len(options.pieces))
+        return Table(options, (untold, untold))
 
-    def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
+    def begun(self, options: Options, seat: int, setup: str) -> Own:
+        """The player's own side as the game begins; raises `Refused`."""
+        judged = notation.read_setup(options, seat, setup)
+        return Own(options, seat, 1, transit.begin(options, (judged, judged)).sides[0])
+
+    def ruling(self, step: Step, _honest: tuple[str, ...]) -> str:
+        """What stands on a path was told falsely, or what departs."""
+        return "15" if step.step == "answers" else "9"
+
+    def owed(self, table: Table, seat: int) -> tuple[str, ...]:
         """The steps that a seat owes: answers on the path of the other's piece, and its own departure."""
-        position = cast("Table", table)
-        if position.result or _due(position) != seat:
+        if table.result or _due(table) != seat:
             return ()
-        if not position.asked:
+        if not table.asked:
             return ("departs",)
-        ends = position.turn >= position.options.max_turns
-        return ("answers",) if ends or moves(position.turn) == seat else ("answers", "departs")
+        ends = table.turn >= table.options.max_turns
+        return ("answers",) if ends or moves(table.turn) == seat else ("answers", "departs")
 
-    def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
+    def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
         """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
-        position, lines = cast("Table", table), _lines(step, text)
+        lines = _lines(step, text)
         if step == "departs":
-            _judge_departure(position, seat, lines[0])
+            _judge_departure(table, seat, lines[0])
         else:
-            _judge_answers(position, seat, lines)
+            _judge_answers(table, seat, lines)
         return tuple(lines)
 
-    def enter(self, table: games.State, seat: int, step: str, lines: Iterable[str]) -> Table:
+    def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""
-        position = cast("Table", table)
-        position = _looked(position, seat, lines) if step == "answers" else _announced(position, seat, *lines)
-        return position if position.asked else _finished(position)
+        table = _looked(table, seat, lines) if step == "answers" else _announced(table, seat, *lines)
+        return table if table.asked else _finished(table)
 
-    def view(self, table: games.State, seat: int | None) -> View:
+    def view(self, table: Table, seat: int | None) -> View:
         """What everybody knows of both sides."""
         del seat
-        position = cast("Table", table)
-        one, two = (_nobody(pieces) for pieces in position.pieces)
-        state = State(position.options, position.turn, (one, two), position.result)
-        return knowledge.view(state, None, position.played)
-
-    def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
-        """One's own side at the start of the turn that is due; raises `Refused`."""
-        agreed, position = cast("Options", options), cast("Table", table)
-        own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
-        for number, reports in enumerate(position.played, start=1):
-            last = number == len(position.played)
-            own = own.ordered(orders).after(reports, over=last and position.result is not None)
-        return own if position.result else own.ordered(orders)
-
-    def asks(self, own: Own, table: games.State) -> bool:
-        """Whether the player has to decide on an order."""
-        return own.turn not in own.given and self.owed(table, own.seat)[:1] == ("departs",)
+        one, two = (_nobody(pieces) for pieces in table.pieces)
+        return knowledge.view(State(table.options, table.turn, (one, two), table.result), None, table.played)
 
     def order(self, own: Own, text: str) -> str:
         """The canonical text of an order for the turn; raises `Refused` with all faults."""
-        return notation.read_orders(own.options, own.side.standing, text).text
+        return notation.read_orders(own.options, own.side, text).text
 
-    def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
+    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
-        position = cast("Table", table)
         if step == "departs":
             return (own.departure,)
-        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in position.asked)
+        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in table.asked)
 
-    def orders(self, own: Own, turn: int) -> str:
-        """The canonical text of the order of a turn; raises KeyError."""
-        return own.given[turn].text
-
-    def own_view(self, own: Own, table: games.State) -> View:
+    def own_view(self, own: Own, table: Table) -> View:
         """Everything that this player knows, as in the refereed game."""
-        position = cast("Table", table)
-        other = _nobody(position.pieces[2 - own.seat])
+        other = _nobody(table.pieces[2 - own.seat])
         sides = (own.side, other) if own.seat == 1 else (other, own.side)
-        return knowledge.view(State(own.options, own.turn, sides, position.result), own.seat, position.played)
-
-    def first_false(
-        self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
-    ) -> Falsehood | None:
-        """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat."""
-        agreed = cast("Options", options)
-        return first_belied(
-            self,
-            lambda: _begun(agreed, seat, notation.read_setup(agreed, seat, setup)),
-            self.begin(options),
-            orders,
-            steps,
-            lambda step, _honest: "15" if step.step == "answers" else "9",
-        )
+        return knowledge.view(State(own.options, own.turn, sides, table.result), own.seat, table.played)
 
 
 def _announced(table: Table, seat: int, line: str) -> Table:

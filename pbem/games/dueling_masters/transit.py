@@ -10,16 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Result
-from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, reach
-from pbem.games.dueling_masters.notation import PASS, Standing
+from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, destinations, reach
+from pbem.games.dueling_masters.notation import PASS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pbem.games import Report
     from pbem.games.dueling_masters.notation import Options, Orders, Setup
 
 _RESTING = -1
 _DESTROYED = -1
-_AN_ASTEROID = -1
+AN_ASTEROID = -1
+"""In the place of a slot: the asteroid of a square."""
 
 
 class Side(NamedTuple):
@@ -47,10 +50,16 @@ class Side(NamedTuple):
         homes = self.squares[FIRST_HOME:]
         return len(homes) - homes.count(_DESTROYED)
 
-    @property
-    def standing(self) -> Standing:
-        """What orders are judged by."""
-        return Standing(self.asteroids, self.squares, self.homes)
+    def destinations(self, options: Options, slot: int) -> int:
+        """The legal destinations of a piece, rams included."""
+        square = self.squares[slot]
+        if square < 0 or (slot >= FIRST_HOME and not options.mobile_home):
+            return 0
+        return destinations(options.pieces[slot][0], square, self.asteroids, self.homes)
+
+    def can_move(self, options: Options) -> bool:
+        """Whether there is any legal move."""
+        return any(self.destinations(options, slot) for slot in range(len(self.squares)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,7 @@ class State:
         if self.result:
             return {}
         seat = self.seat
-        return {seat: None if self.sides[seat - 1].standing.can_move(self.options) else PASS}
+        return {seat: None if self.sides[seat - 1].can_move(self.options) else PASS}
 
     @property
     def remaining(self) -> tuple[int, int]:
@@ -91,7 +100,7 @@ def moves(turn: int) -> int:
     return 2 - turn % 2
 
 
-def begin(options: Options, setups: tuple[Setup, Setup]) -> State:
+def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     resting = (_RESTING,) * len(options.pieces)
     one, two = (Side(setup, setup.asteroids, setup.squares, resting) for setup in setups)
@@ -121,7 +130,7 @@ class Field:
 
     def destroy(self, slot: int, square: int) -> None:
         """Take a piece off the board, or the asteroid of a square."""
-        if slot == _AN_ASTEROID:
+        if slot == AN_ASTEROID:
             self.asteroids &= ~(1 << square)
         else:
             self.squares[slot] = _DESTROYED
@@ -152,7 +161,7 @@ def depart(name: str, own: Field, orders: Orders, reports: list[Report]) -> None
     reports.append({"seat": own.seat, "kind": "departure", "piece": name, "square": NAMES[own.squares[slot]]})
     if own.asteroids >> to & 1:
         own.destroy(slot, to)
-        own.destroy(_AN_ASTEROID, to)
+        own.destroy(AN_ASTEROID, to)
     else:
         own.starts[slot] = own.squares[slot]
         own.squares[slot] = to
@@ -187,12 +196,11 @@ class _Check:
         """Look along one transit, square by square, and put the transits met at the end of the queue."""
         own, other = self.fields[seat - 1], self.fields[2 - seat]
         start, end, name = own.starts[slot], own.squares[slot], self.names[slot]
-        report = {"seat": seat, "kind": "check", "piece": name, "from": NAMES[start], "to": NAMES[end]}
-        self.reports.append(report)
+        self.reports.append(check(self.names, seat, slot, start, end))
         squares = other.squares
         for square in PATHS[name[0]][start, end]:
             if other.asteroids >> square & 1:
-                self._meet(seat, square, slot, _AN_ASTEROID)
+                self._meet(seat, square, slot, AN_ASTEROID)
             if square not in squares:
                 continue
             for piece, stands in enumerate(squares):
@@ -206,24 +214,34 @@ class _Check:
 
     def _judge(self, square: int, *slots: int) -> list[tuple[int, int, int]]:
         """Report one collision: seat, slot and square of what it destroys."""
-        one, two = (ASTEROID if slot == _AN_ASTEROID else self.names[slot] for slot in slots)
-        lost = BEATS[one[0], two[0]]
-        self.reports.append(
-            {
-                "kind": "collision",
-                "square": NAMES[square],
-                "pieces": {"1": one, "2": two},
-                "destroyed": {"1": lost[0], "2": lost[1]},
-            }
-        )
+        report = collision(self.names, square, *slots)
+        self.reports.append(report)
+        lost = report["destroyed"].values()
         return [(seat, slot, square) for seat, slot, gone in zip((1, 2), slots, lost, strict=True) if gone]
+
+
+def check(names: Sequence[str], seat: int, slot: int, start: int, end: int) -> Report:
+    """The report that a transit is checked."""
+    return {"seat": seat, "kind": "check", "piece": names[slot], "from": NAMES[start], "to": NAMES[end]}
+
+
+def collision(names: Sequence[str], square: int, *slots: int) -> Report:
+    """The report of two pieces that meet, by slot, that of seat 1 first; strength decides (ruling 19)."""
+    one, two = (ASTEROID if slot == AN_ASTEROID else names[slot] for slot in slots)
+    lost = BEATS[one[0], two[0]]
+    return {
+        "kind": "collision",
+        "square": NAMES[square],
+        "pieces": {"1": one, "2": two},
+        "destroyed": {"1": lost[0], "2": lost[1]},
+    }
 
 
 def _result(options: Options, turn: int, sides: tuple[Side, Side]) -> Result | None:
     """Planets, reach, max_turns, in this order (rulings 26-29)."""
     scores = sides[0].score, sides[1].score
     if not all(scores):
-        return Result(1 if scores[0] else 2 if scores[1] else 0, scores)
+        return Result.of(scores)
     if not options.mobile_home and not _anybody_reaches(options.pieces, sides):
         return Result(0, scores)
     return Result(0, scores) if turn >= options.max_turns else None

@@ -60,10 +60,14 @@ class Position(NamedTuple):
     """Both sides, the words above and below their boards in a text, and the home planets that are left."""
 
     title: Phrase
-    panels: Sequence[Panel]
     signs: Sequence[Phrase]
     sides: Sequence[Pieces]
     homes: Line
+
+    @property
+    def panels(self) -> list[Panel]:
+        """The boards, side by side."""
+        return [panel for side in self.sides for panel in side.board.panels]
 
 
 OWN_SIGNS: Final = (
@@ -93,12 +97,8 @@ def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | Non
     left, right = (names[board.seat] for board in drawn)
     both = Phrase("Left {left}'s pieces, right {right}'s, as both know them", left=left, right=right)
     title = Phrase("Left your pieces, right {name}'s as you know them", name=right) if view["own"] else both
-    scores = [
-        Phrase("{name} {score}", name=names[seat], score=score) for seat, score in enumerate(view["scores"], start=1)
-    ]
     signs = OWN_SIGNS if view["own"] else PUBLIC_SIGNS
-    panels = [panel for board in drawn for panel in board.panels]
-    return Position(title, panels, signs, sides, Line(HOMES, scores))
+    return Position(title, signs, sides, _homes(view, names))
 
 
 def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards: Sequence[Board]) -> Position:
@@ -110,12 +110,12 @@ def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards
         mine = board.seat == seat
         sides.append(_own(own, board, TITLE if mine else Phrase("{name}'s pieces", name=names[board.seat])))
     title = Phrase("Left your pieces, right {name}'s, as they were", name=names[3 - seat])
-    homes = [
-        Phrase("{name} {score}", name=names[owner], score=score)
-        for owner, score in enumerate(views[seat]["scores"], start=1)
-    ]
-    panels = [panel for board in boards for panel in board.panels]
-    return Position(title, panels, TRUE_SIGNS, sides, Line(HOMES, homes))
+    return Position(title, TRUE_SIGNS, sides, _homes(views[seat], names))
+
+
+def _homes(view: View, names: Mapping[int, str]) -> Line:
+    scores = enumerate(view["scores"], start=1)
+    return Line(HOMES, [Phrase("{name} {score}", name=names[seat], score=score) for seat, score in scores])
 
 
 def _own(own: Own, board: Board, title: Phrase) -> Pieces:
@@ -235,9 +235,8 @@ def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
         if pieces:
             whole = reduce(lambda first, last: Phrase("{first}, {last}", first=first, last=last), pieces)
             loss = Phrase("{name} lost {piece}", name=names[owner], piece=whole)
-            told = Phrase(
-                "{one}; {two}", one=told, two=Phrase("you lost {piece}", piece=whole) if owner == seat else loss
-            )
+            loss = Phrase("you lost {piece}", piece=whole) if owner == seat else loss
+            told = Phrase("{one}; {two}", one=told, two=loss)
     return told
 
 
@@ -261,9 +260,9 @@ def _moved(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
 
 def _piece(owner: int, piece: str, seat: int | None, names: Mapping[int, str]) -> Phrase:
     what = Phrase("asteroid") if piece == ASTEROID else piece
-    return (
-        Phrase("your {what}", what=what) if owner == seat else Phrase("{name}'s {what}", name=names[owner], what=what)
-    )
+    if owner == seat:
+        return Phrase("your {what}", what=what)
+    return Phrase("{name}'s {what}", name=names[owner], what=what)
 
 
 def _check(report: Report, seat: int | None, names: Mapping[int, str]) -> Phrase:

@@ -87,13 +87,8 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
 def _result(options: Options, left: Iterable[int], last: bool) -> Result | None:
     """How the game is over after an action (rulings 23, 24 and 26), or None."""
     found = scores(options.seats, left)
-    standing = [seat for seat, ships in enumerate(found, start=1) if ships]
-    if len(standing) < 2:
-        return Result(standing[0] if standing else 0, found)
-    if not last:
-        return None
-    best = [seat for seat in standing if found[seat - 1] == max(found)]
-    return Result(best[0] if len(best) == 1 else 0, found)
+    standing = len(found) - found.count(0)
+    return Result.of(found) if last or standing < 2 else None
 
 
 class _Space:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused
+from pbem.games import Refused
+from pbem.games.options import Readers, read_options
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 SEATS: Final = (2, 3, 4)
 LETTERS: Final = "ABCDEFGHIJKL"
@@ -26,11 +27,11 @@ FACINGS: Final = "NESW"
 MOST_SHIELDS: Final = 3
 """One for each action; at the end of a turn all are gone."""
 
-_COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
+COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
 _STEPS: Final = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _BOARD: Final = re.compile(r"([1-9][0-9]?)x([1-9][0-9]?)")
 _SMALLEST: Final = 5
-_LARGEST: Final = len(_COLUMNS)
+_LARGEST: Final = len(COLUMNS)
 _SIZE: Final = (9, 9)
 _MOST_TURNS: Final = 200
 
@@ -58,7 +59,7 @@ class Board(NamedTuple):
 def board(columns: int, rows: int) -> Board:
     """The board of a size."""
     places = [(column, row) for column in range(columns) for row in range(rows)]
-    names = tuple(f"{_COLUMNS[column]}{row + 1}" for column, row in places)
+    names = tuple(f"{COLUMNS[column]}{row + 1}" for column, row in places)
     squares = {name: square for square, name in enumerate(names)}
 
     def next_square(column: int, row: int) -> int:
@@ -118,22 +119,11 @@ class Options(NamedTuple):
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
-    faults = []
-    if type(seats) is not int or seats not in SEATS:
-        faults.append(Fault("seats", None, Phrase("Shoot 'em up Spaceships is a game for two, three or four")))
-    agreed: dict[str, Any] = {}
-    for name, value in raw.items():
-        if name not in _READERS:
-            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
-            continue
-        field, read = _READERS[name]
-        try:
-            agreed[field] = read(value)
-        except ValueError as error:
-            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    otherwise = Phrase("Shoot 'em up Spaceships is a game for two, three or four")
+    agreed, faults = read_options(raw, _READERS, seats, SEATS, otherwise)
     if faults:
         raise Refused(*faults)
-    return Options(seats, **agreed)
+    return Options(seats, agreed.get("board", _SIZE), agreed.get("max_turns", _MOST_TURNS))
 
 
 def _size(value: object) -> tuple[int, int]:
@@ -150,7 +140,4 @@ def _max_turns(value: object) -> int:
     return value
 
 
-_READERS: Final[Mapping[str, tuple[str, Callable[[object], object]]]] = {
-    "board": ("size", _size),
-    "max_turns": ("max_turns", _max_turns),
-}
+_READERS: Final[Readers] = {"board": _size, "max_turns": _max_turns}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games.shoot_em_up.board import COLUMNS, LETTERS, SHIPS
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.games.shoot_em_up.view import View
 
 ARROWS: Final[Mapping[str, str]] = {"N": "^", "E": ">", "S": "v", "W": "<"}
-SHIPS: Final = "ABCDEFGHIJKL"
-COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 def boards(view: View) -> list[Board]:
@@ -81,7 +80,7 @@ def _squares(report: Report) -> Iterable[str]:
 
 
 def _ship(letter: str, facing: str, *, fresh: bool = False) -> Square:
-    return Square(letter + ARROWS[facing], f"seat {SHIPS.index(letter) // 3 + 1}", fresh)
+    return Square(letter + ARROWS[facing], f"seat {LETTERS.index(letter) // SHIPS + 1}", fresh)
 
 
 def _panel(name: str, columns: Sequence[str], rows: Sequence[str], squares: Mapping[str, Square]) -> Panel:

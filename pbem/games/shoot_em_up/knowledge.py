@@ -10,33 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
-from pbem.games.audience import ANY, EVERYBODY, audience, cut
-from pbem.games.memory import remember, remembered
+from pbem.games.audience import ANY, audience, cut, everybody
+from pbem.games.memory import followed
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS, Options, Ship
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Shown
     from pbem.games.shoot_em_up.view import Destroyed, View
 
 SHOWN: Final[Shown] = {
-    "hit": {
-        "action": EVERYBODY,
-        "kind": EVERYBODY,
-        "ship": EVERYBODY,
-        "where": EVERYBODY,
-        "by": EVERYBODY,
-        "shields": EVERYBODY,
-        "destroyed": EVERYBODY,
-    },
-    "state": {
-        "action": EVERYBODY,
-        "kind": EVERYBODY,
-        "ships": {ANY: EVERYBODY},
-    },
+    "hit": everybody("action", "kind", "ship", "where", "by", "shields", "destroyed"),
+    "state": {**everybody("action", "kind"), "ships": everybody(ANY)},
 }
 """Who may read what of each kind of report. What is not in this table is not sent to anybody.
 
@@ -81,7 +69,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
             }
             for ship in state.ships
         ],
-        "destroyed": list(_destroyed(turns)),
+        "destroyed": followed(turns, list, list.copy, _add_ends),
         "last": {"turn": len(turns), "orders": orders} if orders else None,
         "entitled": None if seat is None or state.result else own,
     }
@@ -102,28 +90,16 @@ def recalled(view: View) -> State:
     return State(options, view["turn"], ships, last, Result(0, tuple(view["scores"])) if view["over"] else None)
 
 
-def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[Destroyed]:
-    done, known = remembered(turns)
-    ends: list[tuple[int, Report]] = [
-        *(known or ()),
-        *(
-            (turn, hit)
-            for turn, reports in enumerate(turns[done:], start=done + 1)
-            for hit in reports
-            if _is_end(hit)
-        ),
-    ]
-    remember(turns, done, tuple(ends))
-    for turn, report in ends:
-        yield {
-            "ship": report["ship"],
-            "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
-            "turn": turn,
-            "action": report["action"],
-            "where": report["where"],
-            "by": list(report["by"]),
-        }
+def _add_ends(ends: list[Destroyed], reports: Sequence[Report], turn: int) -> None:
+    ends += [_end(report, turn) for report in reports if report["kind"] == "hit" and report["destroyed"]]
 
 
-def _is_end(report: Report) -> bool:
-    return report["kind"] == "hit" and bool(report["destroyed"])
+def _end(report: Report, turn: int) -> Destroyed:
+    return {
+        "ship": report["ship"],
+        "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
+        "turn": turn,
+        "action": report["action"],
+        "where": report["where"],
+        "by": list(report["by"]),
+    }

@@ -12,17 +12,15 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS, Ship
 from pbem.games.slips import plain
+from pbem.games.text import Text
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Sequence
 
     from pbem.games.shoot_em_up.board import Board, Options
-
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 # Possessive white space (\s*+): a line full of blanks costs its length, not the square of it.
 _PLACED: Final = re.compile(r"([A-L])\s++([a-z][1-9][0-9]?)\s++([NESW])")
@@ -53,14 +51,6 @@ class Orders(NamedTuple):
     """Each ship's place in the alphabet and its three actions, in the order of letters."""
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers from 1."""
-    for number, line in enumerate(_LINE_END.split(text), start=1):
-        stripped = line.strip()
-        if stripped:
-            yield number, stripped
-
-
 def letters_of(seat: int) -> range:
     """The ships of a seat, as places in the alphabet."""
     return range((seat - 1) * SHIPS, seat * SHIPS)
@@ -78,59 +68,45 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
     """Judge a setup; raises `Refused` with all faults, the first written first."""
     board = options.board
     own = letters_of(seat)
-    faults = []
+    read = Text(text)
     named: set[int] = set()
     placed: dict[int, Ship] = {}
     taken: dict[int, int] = {}
-    for number, line in _lines(text):
+    for at, line in read.lines():
         found = _PLACED.fullmatch(line)
         if not found:
-            faults.append(
-                Fault(
-                    "4",
-                    line,
-                    Phrase("write a ship, a square and a facing, such as `A c1 N`, on a line of its own"),
-                    number,
-                )
-            )
+            message = Phrase("write a ship, a square and a facing, such as `A c1 N`, on a line of its own")
+            read.blame("4", line, message, at)
             named.update(_meant(line, own))
             continue
         ship, square = _LETTER[found[1]], board.squares.get(found[2], -1)
         if ship not in own:
-            faults.append(
-                Fault(
-                    "3",
-                    line,
-                    Phrase("{ship} is not your ship: you have {ships}", ship=found[1], ships=_listed(own)),
-                    number,
-                )
-            )
+            message = Phrase("{ship} is not your ship: you have {ships}", ship=found[1], ships=_listed(own))
+            read.blame("3", line, message, at)
             continue
         if ship in named:
-            faults.append(Fault("4", line, Phrase("{ship} has a line already", ship=found[1]), number))
+            read.blame("4", line, Phrase("{ship} has a line already", ship=found[1]), at)
             continue
         named.add(ship)
         if square not in board.homes[seat - 1]:
-            faults.append(Fault(*_not_at_home(board, seat, line, found[2]), number))
+            read.blame(*_not_at_home(board, seat, line, found[2]), at)
         elif square in taken:
-            faults.append(
-                Fault(
-                    "5",
-                    line,
-                    Phrase("{ship} starts on {square} already", ship=LETTERS[taken[square]], square=found[2]),
-                    number,
-                )
-            )
+            message = Phrase("{ship} starts on {square} already", ship=LETTERS[taken[square]], square=found[2])
+            read.blame("5", line, message, at)
         taken.setdefault(square, ship)
         placed[ship] = Ship(ship, square, FACINGS.index(found[3]))
-    faults.extend(
-        Fault("4", None, Phrase("{ship} has no line", ship=LETTERS[ship])) for ship in own if ship not in named
-    )
-    if faults:
-        raise Refused(*faults)
+    _refuse(read, "4", own, named)
     ships = tuple(placed[ship] for ship in own)
     lines = (f"{LETTERS[ship.letter]} {board.names[ship.square]} {FACINGS[ship.facing]}" for ship in ships)
     return Setup("\n".join(lines), ships)
+
+
+def _refuse(read: Text, rule: str, ships: Sequence[int], named: Container[int]) -> None:
+    """Raise `Refused` if there are any faults, ships without a line among them."""
+    for ship in ships:
+        if ship not in named:
+            read.blame(rule, None, Phrase("{ship} has no line", ship=LETTERS[ship]))
+    read.refuse_faults()
 
 
 def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, str, Phrase]:
@@ -152,32 +128,33 @@ def read_orders(ships: Sequence[Ship], seat: int, text: str) -> Orders:
     """Judge the orders of one turn against the ships left; raises `Refused` with all faults."""
     own = letters_of(seat)
     living = [ship.letter for ship in ships if ship.letter in own]
-    given = _read(living, text)
-    if given is None:
-        raise Refused(*_faults(living, seat, text))
+    lines = text.split("\n")
+    given = dict(filter(None, map(_USUAL.get, lines)))
+    if len(lines) != len(living) or given.keys() != {*living}:
+        given = _read_lines(living, seat, text)
     actions = tuple([(ship, given[ship]) for ship in living])
     return Orders("\n".join([f"{LETTERS[ship]}: {three}" for ship, three in actions]), actions)
 
 
-def _read(living: Sequence[int], text: str) -> dict[int, str] | None:
-    """Each living ship's actions, or None when anything is wrong."""
+def _read_lines(living: Sequence[int], seat: int, text: str) -> dict[int, str]:
+    """Each living ship's actions, however they are written; raises `Refused` with all faults."""
+    read = Text(text)
     given: dict[int, str] = {}
-    for written in _LINE_END.split(text) if "\r" in text else text.split("\n"):
-        line = written.strip()
-        found = _USUAL.get(line) or _ordered(line)
-        if found:
-            ship, actions = found
-            if ship in given or ship not in living:
-                return None
-            given[ship] = actions
-        elif line:
-            return None
-    return given if len(given) == len(living) else None
-
-
-def _ordered(line: str) -> tuple[int, str] | None:
-    found = _ORDERED.fullmatch(line)
-    return (_LETTER[found[1]], found[2]) if found else None
+    for at, line in read.lines():
+        found = _ORDERED.fullmatch(line)
+        if not found:
+            message = Phrase("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own")
+            read.blame("7", line, message, at)
+            given.update(dict.fromkeys(_meant(line, living), ""))
+            continue
+        ship = _LETTER[found[1]]
+        if ship not in living:
+            read.blame("8", line, _why_not(ship, seat), at)
+        elif ship in given:
+            read.blame("8", line, Phrase("{ship} has a line already", ship=LETTERS[ship]), at)
+        given.setdefault(ship, found[2])
+    _refuse(read, "8", living, given)
+    return given
 
 
 _NEARLY_ORDERED: Final = re.compile(r"([a-l])[\s:.=-]*" + r"\s*".join([r"([lrfms])"] * 3) + r"(?!\S)\s*", re.I)
@@ -200,41 +177,6 @@ def _order_meant(found: re.Match[str]) -> str:
 
 def _place_meant(found: re.Match[str]) -> str:
     return f"{found[1].upper()} {found[2].lower()} {found[3].upper()}"
-
-
-def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
-    """All faults of orders, the first written first."""
-    faults = []
-    named: set[int] = set()
-    for number, line in _lines(text):
-        found = _ORDERED.fullmatch(line)
-        if not found:
-            faults.append(
-                Fault(
-                    "7",
-                    line,
-                    Phrase("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own"),
-                    number,
-                )
-            )
-            named.update(_meant(line, living))
-        elif _LETTER[found[1]] not in living:
-            faults.append(
-                Fault(
-                    "8",
-                    line,
-                    _why_not(_LETTER[found[1]], seat),
-                    number,
-                )
-            )
-        elif _LETTER[found[1]] in named:
-            faults.append(Fault("8", line, Phrase("{ship} has a line already", ship=found[1]), number))
-        else:
-            named.add(_LETTER[found[1]])
-    faults.extend(
-        Fault("8", None, Phrase("{ship} has no line", ship=LETTERS[ship])) for ship in living if ship not in named
-    )
-    return faults
 
 
 def _why_not(ship: int, seat: int) -> Phrase:

@@ -10,23 +10,22 @@ letter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused, Told
-from pbem.games.sealed import COMMIT, Falsehood, Paper
+from pbem.games import Told
+from pbem.games.sealed import COMMIT, Paper, SealedGame, orders_of
 from pbem.games.shoot_em_up import action, knowledge, notation
 from pbem.games.shoot_em_up.action import State
+from pbem.games.shoot_em_up.board import Options
+from pbem.games.shoot_em_up.notation import Orders, Setup
 from pbem.grown import Grown
-from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pbem import games
     from pbem.games import Result
-    from pbem.games.sealed import Step
-    from pbem.games.shoot_em_up.board import Options, Ship
-    from pbem.games.shoot_em_up.notation import Orders, Setup
+    from pbem.games.sealed import Falsehood, Step
+    from pbem.games.shoot_em_up.board import Ship
     from pbem.games.shoot_em_up.view import View
 
 __all__ = ["SEALED", "Own", "SealedShootEmUp", "Table"]
@@ -128,87 +127,73 @@ def _lines(step: str, text: str) -> str:
     return "\n".join(" ".join(words[place : place + each]) for place in range(0, len(words), each))
 
 
-class SealedShootEmUp:
+def _read(table: Table, seat: int, step: str, text: str) -> Setup | Orders:
+    """What a step opens; raises `Refused`."""
+    if step == "setup":
+        return notation.read_setup(table.options, seat, text)
+    return notation.read_orders(table.position.ships, seat, text)
+
+
+class SealedShootEmUp(SealedGame[Options, Table, Own]):
     """The rules of Shoot 'em up Spaceships as played sealed; stateless."""
 
     papers: Mapping[str, Paper] = {
         "setup": Paper("setup", ("rules", "salt")),
         "open": Paper("orders", ("setup", "salt")),
     }
-    reveals: bool = False
+    reveals = False
 
-    def begin(self, options: games.Options) -> Table:
+    owed = staticmethod(_owed)
+
+    def begin(self, options: Options) -> Table:
         """The table before any setup is opened: turn 0."""
-        return Table(cast("Options", options), {})
+        return Table(options, {})
 
-    def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
-        """The steps that a seat owes now: setup in turn 0, then commit and open, or open alone."""
-        return _owed(cast("Table", table), seat)
-
-    def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
+    def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
         """The canonical lines of a step; raises `Refused` with all faults, as a referee finds them."""
-        position = cast("Table", table)
         if step == COMMIT:
             return ()
-        lines = _lines(step, text)
-        if step == "setup":
-            return tuple(notation.read_setup(position.options, seat, lines).text.split("\n"))
-        return tuple(notation.read_orders(position.position.ships, seat, lines).text.split("\n"))
+        return tuple(_read(table, seat, step, _lines(step, text)).text.split("\n"))
 
-    def enter(self, table: games.State, seat: int, step: str, lines: Iterable[str]) -> Table:
+    def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""
-        position, text = cast("Table", table), "\n".join(lines)
         if step == COMMIT:
-            return position._replace(committed=position.committed | {seat})
-        if step == "setup":
-            setup = notation.read_setup(position.options, seat, text)
-            return _finished(position._replace(setups={**position.setups, seat: setup}))
-        orders = notation.read_orders(position.position.ships, seat, text)
-        return _finished(position._replace(opened={**position.opened, seat: orders}))
+            return table._replace(committed=table.committed | {seat})
+        read = _read(table, seat, step, "\n".join(lines))
+        if isinstance(read, Setup):
+            return _finished(table._replace(setups={**table.setups, seat: read}))
+        return _finished(table._replace(opened={**table.opened, seat: read}))
 
-    def view(self, table: games.State, seat: int | None) -> View:
+    def view(self, table: Table, seat: int | None) -> View:
         """What everybody knows; for a seat also which of its ships need orders."""
-        position = cast("Table", table)
-        return knowledge.view(position.position, seat, position.played)
+        return knowledge.view(table.position, seat, table.played)
 
-    def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
+    def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> Own:
         """One's own setup and orders; raises `Refused`."""
-        position = cast("Table", table)
-        written = notation.read_setup(cast("Options", options), seat, setup)
+        written = notation.read_setup(options, seat, setup)
         given = {}
-        if position.state and position.turn in orders and not position.result:
-            given[position.turn] = notation.read_orders(position.state.ships, seat, orders[position.turn])
-        return Own(seat, written, position.position.ships, given)
-
-    def asks(self, own: Own, table: games.State) -> bool:
-        """Whether the player has to decide on orders."""
-        position = cast("Table", table)
-        return position.turn not in own.given and _owed(position, own.seat)[:1] in ((COMMIT,), ("open",))
+        if table.state and table.turn in orders and not table.result:
+            given[table.turn] = notation.read_orders(table.state.ships, seat, orders[table.turn])
+        return Own(seat, written, table.position.ships, given)
 
     def order(self, own: Own, text: str) -> str:
         """The canonical text of orders for the turn; raises `Refused` with all faults."""
         return notation.read_orders(own.ships, own.seat, text).text
 
-    def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
+    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step; raises `Refused` if orders are missing."""
         if step == COMMIT:
             return ()
         if step == "setup":
             return tuple(own.written.text.split("\n"))
-        if table.turn not in own.given:
-            raise Refused(Fault("8", None, Phrase("the orders of turn {turn} are missing", turn=table.turn)))
-        return tuple(own.given[table.turn].text.split("\n"))
+        return tuple(orders_of(own.given, table.turn, "8").text.split("\n"))
 
-    def orders(self, own: Own, turn: int) -> str:
-        """The canonical text of the orders of the turn that is due; raises KeyError."""
-        return own.given[turn].text
-
-    def own_view(self, own: Own, table: games.State) -> View:
+    def own_view(self, own: Own, table: Table) -> View:
         """Everything that this player knows, which is what everybody knows."""
         return self.view(table, own.seat)
 
     def first_false(
-        self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+        self, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
     ) -> Falsehood | None:
         """None: what is opened was committed to, and nothing else is told."""
 

@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games.shoot_em_up.boards import COLUMNS, SHIPS, happened, marked
+from pbem.games.shoot_em_up.board import LETTERS
+from pbem.games.shoot_em_up.board import board as board_of
 from pbem.games.shoot_em_up.boards import boards as boards_of
+from pbem.games.shoot_em_up.boards import happened, marked
 from pbem.games.shoot_em_up.notation import EDGES
 from pbem.games.squares import Line, Square
 from pbem.phrase import Phrase
@@ -73,9 +75,8 @@ def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | Non
     (board,) = boards or boards_of(view)
     tints = {square.tint for square in board.told}
     whose = {seat: Phrase("you") if seat == view["seat"] else name for seat, name in names.items()}
-    key = [
-        (Square(SHIPS[seat * 3 - 3], f"seat {seat}"), name) for seat, name in whose.items() if f"seat {seat}" in tints
-    ]
+    seats = [(seat, name, f"seat {seat}") for seat, name in whose.items()]
+    key = [(Square(LETTERS[seat * 3 - 3], tint), name) for seat, name, tint in seats if tint in tints]
     if "hit" in tints:
         key.append((Square("*", "hit"), Phrase("destroyed there last turn")))
     last = view["last"]
@@ -190,7 +191,7 @@ def summary(reports: Sequence[Report], seat: int | None) -> Phrase:
         return Phrase("Nobody was hit")
     if seat is None:
         return Phrase("Lost: {ships}", ships=" ".join(lost)) if lost else Phrase("No ship was lost")
-    own = set(SHIPS[seat * 3 - 3 : seat * 3])
+    own = set(LETTERS[seat * 3 - 3 : seat * 3])
     struck = [report for report in hits if report["ship"] not in own and own.intersection(report["by"])]
     count = len({report["ship"] for report in struck})
     sunk = [report["ship"] for report in struck if report["destroyed"]]
@@ -215,12 +216,10 @@ def _and(words: Iterable[str]) -> str:
 
 
 def _named(letter: str, seat: int | None, names: Mapping[int, str]) -> Phrase:
-    owner = SHIPS.index(letter) // 3 + 1
-    return (
-        Phrase("your {what}", what=letter)
-        if owner == seat
-        else Phrase("{name}'s {what}", name=names[owner], what=letter)
-    )
+    owner = LETTERS.index(letter) // 3 + 1
+    if owner == seat:
+        return Phrase("your {what}", what=letter)
+    return Phrase("{name}'s {what}", name=names[owner], what=letter)
 
 
 # Orders.
@@ -277,7 +276,7 @@ def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
 
 def _sheet_row(turn: int, given: Sequence[str]) -> str:
     ordered = {line[0]: line[3:] for line in given if line}
-    return "\t".join([f"{turn:2}", *(f"{ship} {ordered.get(ship, '_____')}" for ship in SHIPS)])
+    return "\t".join([f"{turn:2}", *(f"{ship} {ordered.get(ship, '_____')}" for ship in LETTERS)])
 
 
 class Zone(NamedTuple):
@@ -291,14 +290,11 @@ class Zone(NamedTuple):
 
 def zone(options: Mapping[str, object], seat: int) -> Zone:
     """What these options (those that differ from the default) demand of a seat's setup."""
-    size = str(options.get("board", "9x9")).split("x")
-    columns, rows = int(size[0]), int(size[1])
-    if seat in {1, 2}:
-        squares = [f"{column}{1 if seat == 1 else rows}" for column in COLUMNS[1 : columns - 1]]
-    else:
-        squares = [f"{'a' if seat == 3 else COLUMNS[columns - 1]}{row}" for row in range(2, rows)]
-    ships = SHIPS[seat * 3 - 3 : seat * 3]
+    columns, rows = map(int, str(options.get("board", "9x9")).split("x"))
+    board = board_of(columns, rows)
+    squares = [board.names[square] for square in sorted(board.homes[seat - 1])]
+    ships = LETTERS[seat * 3 - 3 : seat * 3]
     lines = [f"{ship} {square} {'NSEW'[seat - 1]}" for ship, square in zip(ships, squares, strict=False)]
     named = Phrase("{first} and {last}", first=", ".join(ships[:2]), last=ships[2])
-    board = marked((columns, rows), dict.fromkeys(squares, "#"))
-    return Zone(named, EDGES[seat - 1], board, "\n".join(lines))
+    zone = marked((columns, rows), dict.fromkeys(squares, "#"))
+    return Zone(named, EDGES[seat - 1], zone, "\n".join(lines))

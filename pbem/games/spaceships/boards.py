@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games.spaceships.space import COLOURS
+from pbem.games.spaceships.space import LETTERS as ROWS
+from pbem.games.spaceships.space import NUMBERS as COLUMNS
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:
@@ -16,9 +19,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.spaceships.view import Known, OwnSpace, View
 
-COLOURS: Final = "ROYGB"
-ROWS: Final = "vwxyz"
-COLUMNS: Final = "12345"
 LETTERS: Final[Mapping[str, str]] = {
     "DS": "D",
     "KC": "K",

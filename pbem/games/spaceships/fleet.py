@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, cast
 
 from pbem.games import Fault, Refused
+from pbem.games.masks import union
+from pbem.games.options import Readers, read_options
 from pbem.games.spaceships.ships import TYPES
 from pbem.games.spaceships.space import NAMES, cells, names
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from pbem.games.spaceships.ships import Ship
 
@@ -34,6 +36,16 @@ MOST_COST: Final = 3 * len(NAMES)
 STANDARD_FLEETS: Final = tuple(
     Counter(("DS", "KC", four, "MD", scout)) for four, scout in product(("FS", "PC"), ("LS", "HS"))
 )
+
+
+def cost_of(ships: Counter[str]) -> int:
+    """The cost of ships, counted by type."""
+    return sum(TYPES[code].cost * number for code, number in ships.items())
+
+
+def most_of(allowed: Allowed | None, code: str, number: int) -> int:
+    """How many ships of one type a restriction allows, of a given number."""
+    return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
 class Agreed(TypedDict, total=False):
@@ -66,6 +78,10 @@ class Options(NamedTuple):
         found = _COST_FLEET.fullmatch(self.fleet)
         return int(found[1]) if found else None
 
+    def whole_cost(self, seat: int) -> int:
+        """The cost of all ships of a seat."""
+        return (cost_of(STANDARD_FLEETS[0]) if self.cost is None else self.cost) + self.additional[seat - 1]
+
     @property
     def unrestricted(self) -> Options:
         """The same without restrictions of types."""
@@ -74,34 +90,18 @@ class Options(NamedTuple):
     @property
     def changed(self) -> Agreed:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
-        changed: Agreed = {}
-        if self.fleet != "standard":
-            changed["fleet"] = self.fleet
-        if self.first != "alternate":
-            changed["first"] = self.first
-        if any(self.additional):
-            changed["additional"] = list(self.additional)
-        if self.allowed is not None:
-            changed["allowed"] = dict(self.allowed)
-        if self.additional_allowed is not None:
-            changed["additional_allowed"] = dict(self.additional_allowed)
-        return changed
+        written: Mapping[str, type] = {"additional": list, "allowed": dict, "additional_allowed": dict}
+        changed = {
+            name: written.get(name, str)(value)
+            for name, value in self._asdict().items()
+            if value != self._field_defaults[name]
+        }
+        return cast("Agreed", changed)
 
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
-    faults = []
-    if type(seats) is not int or seats != SEATS:
-        faults.append(Fault("seats", None, Phrase("Spaceships is a game for two")))
-    agreed: dict[str, Any] = {}
-    for name, value in raw.items():
-        if name not in _READERS:
-            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
-            continue
-        try:
-            agreed[name] = _READERS[name](value)
-        except ValueError as error:
-            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    agreed, faults = read_options(raw, _READERS, seats, (SEATS,), Phrase("Spaceships is a game for two"))
     if agreed.get("allowed") is not None and agreed.get("fleet", "standard") == "standard":
         faults.append(Fault("allowed", "allowed", Phrase("the option allowed works only with a cost fleet")))
     if faults:
@@ -142,7 +142,7 @@ def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0  # bool is an int to Python, not to the players
 
 
-_READERS: Final[Mapping[str, Callable[[object], object]]] = {
+_READERS: Final[Readers] = {
     "fleet": _fleet,
     "first": _first,
     "additional": _additional,
@@ -169,7 +169,7 @@ def _least_cells(most: int, allowed: Allowed | None) -> list[int | None]:
     """For each cost up to this, the fewest cells of allowed ships that cost it; None if there are none."""
     least: list[int | None] = [0, *([None] * most)]
     for code, ship in TYPES.items():
-        for _ in range(_most(allowed, code, min(len(NAMES), most // ship.cost))):
+        for _ in range(most_of(allowed, code, min(len(NAMES), most // ship.cost))):
             before = least
             with_one = [None] * ship.cost + [None if had is None else had + ship.size for had in before]
             least = [_fewer(one, other) for one, other in zip(before, with_one, strict=False)]
@@ -188,16 +188,12 @@ def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:
     extra = agreed.additional[seat - 1]
     if agreed.cost is None:
         return any(_adds(ships - base, extra, agreed) for base in STANDARD_FLEETS if base <= ships)
-    return _cost(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
-
-
-def _cost(ships: Counter[str]) -> int:
-    return sum(TYPES[code].cost * number for code, number in ships.items())
+    return cost_of(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
 
 
 def _adds(rest: Counter[str], extra: int, agreed: Options) -> bool:
-    return _cost(rest) == extra and all(
-        number <= _most(agreed.additional_allowed, code, number) for code, number in rest.items()
+    return cost_of(rest) == extra and all(
+        number <= most_of(agreed.additional_allowed, code, number) for code, number in rest.items()
     )
 
 
@@ -205,23 +201,11 @@ def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
     """Whether some base fleet of the right cost leaves only allowed additional ships."""
     reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
     for code, number in ships.items():
-        least = number - _most(agreed.additional_allowed, code, number)
-        most = _most(agreed.allowed, code, number)
+        least = number - most_of(agreed.additional_allowed, code, number)
+        most = most_of(agreed.allowed, code, number)
         costs = (TYPES[code].cost * base for base in range(least, most + 1))
-        reached = _any_of(reached << cost for cost in costs)
+        reached = union(reached << cost for cost in costs)
     return bool(reached >> wanted & 1)
-
-
-def _any_of(masks: Iterable[int]) -> int:
-    found = 0
-    for mask in masks:
-        found |= mask
-    return found
-
-
-def _most(allowed: Allowed | None, code: str, number: int) -> int:
-    """How many ships of one type a restriction allows, of a given number."""
-    return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
 class Setup(NamedTuple):

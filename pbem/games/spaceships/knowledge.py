@@ -9,45 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
-from pbem.games.audience import EVERYBODY, audience, cut
-from pbem.games.memory import remember, remembered
+from pbem.games.audience import audience, cut, everybody
+from pbem.games.memory import Picture, copies, followed
 from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
-from pbem.games.spaceships.turn import Side, State, entitle, first_to_report, launch_cells
+from pbem.games.spaceships.turn import NOBODY, Side, State, entitle, first_to_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Fields, Shown
-    from pbem.games.spaceships.view import Beam, Entitled, Known, OwnCells, OwnSpace, ShipCells, Strikes, View
+    from pbem.games.spaceships.view import Entitled, Known, OwnCells, OwnSpace, ShipCells, View
 
-_STRIKE: Final[Fields] = {
-    "seat": EVERYBODY,
-    "kind": EVERYBODY,
-    "cell": EVERYBODY,
-    "result": EVERYBODY,
-    "explosions": EVERYBODY,
-    "destroyed": {"ship": EVERYBODY, "cells": EVERYBODY},
-    "flashcube": {"cell": EVERYBODY, "ship": EVERYBODY, "destroyed": EVERYBODY},
+_LOSS: Final[Fields] = {
+    "destroyed": everybody("ship", "cells"),
+    "flashcube": everybody("cell", "ship", "destroyed"),
 }
+_STRIKE: Final[Fields] = {**everybody("seat", "kind", "cell", "result", "explosions"), **_LOSS}
 SHOWN: Final[Shown] = {
     "beam": _STRIKE,
     "strike": _STRIKE,
-    "scan": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "cell": EVERYBODY,
-        "result": EVERYBODY,
-    },
-    "kamikaze death": {
-        "seat": EVERYBODY,
-        "kind": EVERYBODY,
-        "cell": EVERYBODY,
-        "destroyed": {"ship": EVERYBODY, "cells": EVERYBODY},
-        "flashcube": {"cell": EVERYBODY, "ship": EVERYBODY, "destroyed": EVERYBODY},
-    },
+    "scan": everybody("seat", "kind", "cell", "result"),
+    "kamikaze death": {**everybody("seat", "kind", "cell"), **_LOSS},
 }
 """Who may read what of each kind of report. What is not in this table is not sent to anybody.
 
@@ -63,7 +48,7 @@ def show(report: Report, seat: int | None) -> Report | None:
 _SEATS: Final = range(1, SEATS + 1)
 
 
-class _Picture:
+class _Picture(Picture):
     """What reports have told of one seat's space."""
 
     def __init__(self) -> None:
@@ -75,14 +60,6 @@ class _Picture:
         self.struck: set[str] = set()
         self.learned: set[str] = set()
         """Struck and learned: in the last turn played."""
-
-    def copy(self) -> _Picture:
-        """A copy of the picture, to be changed."""
-        made = _Picture()
-        made.cells, made.named = dict(self.cells), dict(self.named)
-        made.ships = list(self.ships)
-        made.misses, made.struck, made.learned = set(self.misses), set(self.struck), set(self.learned)
-        return made
 
     def forget_what_is_fresh(self) -> None:
         self.struck.clear()
@@ -144,36 +121,31 @@ def _sorted(wanted: Iterable[str]) -> list[str]:
     return sorted(wanted, key=CELLS.__getitem__)
 
 
-def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
-    done, known = remembered(turns)
-    pictures = _copies(known or {1: _Picture(), 2: _Picture()})
-    for reports in turns[done:]:
-        for picture in pictures.values():
-            picture.forget_what_is_fresh()
-        for report in reports:
-            own, other = pictures[report["seat"]], pictures[3 - report["seat"]]
-            kind = report["kind"]
-            if kind == "kamikaze death":
-                own.died_at(report)
-                own, other = other, own  # the opponent gives the flashcube data
-            elif kind == "scan":
-                other.scanned_at(report)
-            else:
-                other.struck_at(report)
-            if "destroyed" in report:
-                other.lost(report["destroyed"])
-                own.flashed(report.get("flashcube", ()))
-    remember(turns, done, _copies(pictures))
-    return pictures
+def _begun() -> dict[int, _Picture]:
+    return {1: _Picture(), 2: _Picture()}
 
 
-def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
-    return {seat: picture.copy() for seat, picture in pictures.items()}
+def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int) -> None:
+    for picture in pictures.values():
+        picture.forget_what_is_fresh()
+    for report in reports:
+        own, other = pictures[report["seat"]], pictures[3 - report["seat"]]
+        kind = report["kind"]
+        if kind == "kamikaze death":
+            own.died_at(report)
+            own, other = other, own  # the opponent gives the flashcube data
+        elif kind == "scan":
+            other.scanned_at(report)
+        else:
+            other.struck_at(report)
+        if "destroyed" in report:
+            other.lost(report["destroyed"])
+            own.flashed(report.get("flashcube", ()))
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
-    pictures = _pictures(turns)
+    pictures = followed(turns, _begun, copies, _follow)
     side = None if seat is None else state.sides[seat - 1]
     return {
         "turn": state.turn,
@@ -199,9 +171,7 @@ def recalled(view: View, seat: int) -> State:
     own_side = Side(
         setup, destroyed, fired, burnt_out, entitle(setup, setup.cells & ~destroyed, fired, burnt_out, scans)
     )
-    nothing = setup_of(())
-    other = Side(nothing, 0, 0, 0, entitle(nothing, 0, 0, 0, 0))
-    sides = (own_side, other) if seat == 1 else (other, own_side)
+    sides = (own_side, NOBODY) if seat == 1 else (NOBODY, own_side)
     result = Result(0, (sides[0].score, sides[1].score)) if view["over"] else None
     return State(Options(), view["turn"], sides, result)
 
@@ -222,28 +192,19 @@ def _own(side: Side, picture: _Picture) -> OwnSpace:
 
 
 def _entitled(side: Side) -> Entitled:
-    conventional: list[Strikes] = []
-    missiles: list[ShipCells] = []
-    kamikazes: list[ShipCells] = []
-    entitled = side.entitled
-    for ship in side.setup.ships:
-        given = strikes(ship.code, ship.mask & ~side.destroyed)
-        missile_cells, kamikaze_cells = launch_cells(ship, entitled)
-        if given:
-            conventional.append({"ship": ship.name, "strikes": given})
-        if missile_cells:
-            missiles.append({"ship": ship.name, "cells": missile_cells})
-        if kamikaze_cells:
-            kamikazes.append({"ship": ship.name, "cells": kamikaze_cells})
-    beams: list[Beam] = [
-        {"ship": side.setup.ships[place].name, "directions": able.bit_count()}
-        for place, able in entitled.beams
-        if able
-    ]
+    ships, entitled = side.setup.ships, side.entitled
+    given = {ship.name: strikes(ship.code, ship.mask & ~side.destroyed) for ship in ships}
     return {
-        "conventional": conventional,
-        "missiles": missiles,
-        "kamikazes": kamikazes,
-        "beams": beams,
+        "conventional": [{"ship": name, "strikes": number} for name, number in given.items() if number],
+        "missiles": _cells_of(ships, entitled.missiles),
+        "kamikazes": _cells_of(ships, entitled.kamikazes),
+        "beams": [
+            {"ship": ships[place].name, "directions": able.bit_count()} for place, able in entitled.beams if able
+        ],
         "scans": entitled.scans,
     }
+
+
+def _cells_of(ships: Iterable[Ship], mask: int) -> list[ShipCells]:
+    """The ships that have any of these cells, each with those it has."""
+    return [{"ship": ship.name, "cells": names(ship.mask & mask)} for ship in ships if ship.mask & mask]

@@ -10,15 +10,15 @@ part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused
 from pbem.games.slips import plain
-from pbem.games.spaceships.fleet import Setup, is_agreed, setup_of
+from pbem.games.spaceships.fleet import Setup, cost_of, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
+from pbem.games.text import WORDS, Text, without_comments
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 _CELL: Final = "[ROYGB][v-z][1-5]"
 _END: Final = r"(?=[\s,;]|\Z)"
 _WORD: Final = r"[^\s,;]+"
-
-_COMMENT: Final = re.compile(r"#[^\n\r]*")
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")
-_WORDS: Final = re.compile(_WORD)
 
 # Possessive white space (\s*+): a letter full of blanks costs its length, not the square of it.
 _ORDER: Final = re.compile(
@@ -64,7 +60,7 @@ _CASED: Final = re.compile(r"([roygb]?)([v-z]?)", re.I)
 
 def meant(text: str) -> str:
     """What a text was probably meant to say: plain dashes, and each word in the capitals of the notation."""
-    return _WORDS.sub(_word_meant, plain(text))
+    return WORDS.sub(_word_meant, plain(text))
 
 
 def _word_meant(written: re.Match[str]) -> str:
@@ -87,82 +83,43 @@ def is_ship(word: str) -> bool:
     return _SHIP_WORD.fullmatch(word) is not None
 
 
-def _without_comments(text: str) -> str:
-    return _COMMENT.sub("", text) if "#" in text else text
-
-
-Placed = tuple[int, Fault]
-"""A fault and where it stands in the text; what is missing stands behind everything."""
-
-
-class Text:
-    """What a player wrote, without comments; knows the line of each place."""
-
-    def __init__(self, text: str) -> None:
-        self.text = _without_comments(text)
-        self._line_ends: list[int] | None = None
-
-    def fault(self, rule: str, token: str | None, message: Phrase, at: int | None = None) -> Placed:
-        """A fault at a place of the text, or at its end."""
-        if at is None:
-            return len(self.text) + 1, Fault(rule, token, message)
-        if self._line_ends is None:
-            self._line_ends = [end.end() for end in _LINE_END.finditer(self.text)]
-        return at, Fault(rule, token, message, bisect_right(self._line_ends, at) + 1)
-
-
-def _refuse(faults: list[Placed]) -> Refused:
-    """All faults, the first written first."""
-    return Refused(*(fault for _, fault in sorted(faults, key=lambda placed: placed[0])))
-
-
 # Setups
 
 
+@dataclass(slots=True)
 class _Named:
     """A ship as a text names it."""
 
-    def __init__(self, token: str, code: str, number: int | None, at: int, *, broken: bool = False) -> None:
-        self.token = token
-        self.code = code
-        self.number = number
-        self.at = at
-        self.mask = 0
-        self.broken = broken
-        """Whether something in its cells could not be read, so that its shape says nothing."""
-
-
-class _Draft:
-    """The readable parts of a setup's text."""
-
-    def __init__(self) -> None:
-        self.ships: list[_Named] = []
-        self.faults: list[Placed] = []
-        self.whole = True
-        """Whether every ship could be read, so that the fleet can be judged."""
+    token: str
+    code: str
+    number: int | None
+    at: int
+    mask: int = 0
+    broken: bool = False
+    """Whether something in its cells could not be read, so that its shape says nothing."""
 
 
 def read_setup(options: Options, seat: int, text: str) -> Setup:
     """Judge a setup in either form; raises `Refused` with all faults."""
-    read = Text(text)
-    draft = _read_grids(read) if _is_grids(read) else _read_list(read)
-    faults = draft.faults
-    faults.extend(_numbering(read, draft.ships))
-    faults.extend(_shapes(read, draft.ships))
-    if draft.whole and not is_agreed(options, seat, [ship.code for ship in draft.ships]):
-        faults.append(_not_agreed(read, options, seat, draft.ships))
-    if faults:
-        raise _refuse(faults)
-    return setup_of(tuple(_in_fleet_order(draft.ships)))
+    read = Text(without_comments(text))
+    ships, whole = _read_grids(read) if _is_grids(read) else _read_list(read)
+    _judge_numbers(read, ships)
+    _judge_shapes(read, ships)
+    if whole and not is_agreed(options, seat, [ship.code for ship in ships]):
+        read.blame(*_why_not_agreed(options, seat, ships))
+    read.refuse_faults()
+    return setup_of(tuple(_in_fleet_order(ships)))
 
 
 def _is_grids(read: Text) -> bool:
-    words = _WORDS.findall(read.text)
+    words = WORDS.findall(read.text)
     return (_EMPTY in words or len(words) == len(CELLS)) and not any(map(_CELL_WORD.fullmatch, words))
 
 
-def _read_list(read: Text) -> _Draft:
-    draft = _Draft()
+def _read_list(read: Text) -> tuple[list[_Named], bool]:
+    """The ships of a list, and whether each could be read, so that the fleet can be judged."""
+    ships: list[_Named] = []
+    whole = True
     taken = 0
     ship: _Named | None = None
     for found in _SETUP.finditer(read.text):
@@ -170,132 +127,107 @@ def _read_list(read: Text) -> _Draft:
         token, at = found[0], found.start()
         if code:
             ship = _Named(token, code, int(number) if number else None, at)
-            draft.ships.append(ship)
+            ships.append(ship)
         elif unknown and _LIKE_A_SHIP.fullmatch(unknown):
-            draft.faults.append(read.fault("10", token, Phrase("no ship is called `{token}`", token=token), at))
-            draft.whole = False
-            ship = _Named(token, "", None, at, broken=True)
+            read.blame("10", token, Phrase("no ship is called `{token}`", token=token), at)
+            whole = False
+            ship = _Named(token, "", None, at)
         elif unknown:
-            draft.faults.append(
-                read.fault("10", token, Phrase("`{token}` is neither a ship nor a cell", token=token), at)
-            )
+            read.blame("10", token, Phrase("`{token}` is neither a ship nor a cell", token=token), at)
             if ship:
                 ship.broken = True
         elif ship is None:
-            draft.faults.append(
-                read.fault("10", token, Phrase("{token} comes before the first ship", token=token), at)
-            )
-            ship = _Named(token, "", None, at, broken=True)
+            read.blame("10", token, Phrase("{token} comes before the first ship", token=token), at)
+            ship = _Named(token, "", None, at)
         else:
             cells = box(first, last) if last else 1 << CELLS[first]
             if cells & taken:
-                draft.faults.append(
-                    read.fault("10", token, Phrase("{token}: a cell is named twice", token=token), at)
-                )
+                read.blame("10", token, Phrase("{token}: a cell is named twice", token=token), at)
             taken |= cells
             ship.mask |= cells
-    return draft
+    return ships, whole
 
 
-def _read_grids(read: Text) -> _Draft:
-    draft = _Draft()
+def _read_grids(read: Text) -> tuple[list[_Named], bool]:
+    """The ships of grids, and whether all of it could be read."""
     ships: dict[str, _Named] = {}
+    whole = True
     cell = 0
     rows = 0
-    for line in re.finditer(r"[^\n\r]+", read.text):
-        words = list(_WORDS.finditer(read.text, *line.span()))
+    for at, line in read.lines():
+        words = list(WORDS.finditer(read.text, at, at + len(line)))
         rows += len(words) // 5
         if len(words) % 5:
-            row = line[0].strip()
-            draft.faults.append(read.fault("12", row, Phrase("a row of a grid has five words"), line.start()))
-            draft.whole = False
+            read.blame("12", line, Phrase("a row of a grid has five words"), at)
+            whole = False
         for word in words:
-            _put(read, draft, ships, word, 1 << cell if cell < len(CELLS) else 0)
+            token = word[0]
+            if found := _SHIP_WORD.fullmatch(token):
+                ship = _Named(token, found[1], int(found[2]) if found[2] else None, word.start())
+                ships.setdefault(token, ship).mask |= 1 << cell if cell < len(CELLS) else 0
+            elif token != _EMPTY:
+                read.blame("12", token, Phrase("`{token}` is neither `.` nor a ship", token=token), word.start())
+                whole = False
             cell += 1
-    draft.ships.extend(ships.values())
-    if draft.whole and rows != 25:
-        draft.faults.append(read.fault("12", None, Phrase("five grids have 25 rows, not {rows}", rows=rows)))
-        draft.whole = False
-    if not draft.whole:  # cells cannot be trusted when rows are not what they should be
-        for ship in draft.ships:
-            ship.broken = True
-    return draft
+    if whole and rows != 25:
+        read.blame("12", None, Phrase("five grids have 25 rows, not {rows}", rows=rows))
+        whole = False
+    for ship in ships.values():  # cells cannot be trusted when rows are not what they should be
+        ship.broken = not whole
+    return list(ships.values()), whole
 
 
-def _put(read: Text, draft: _Draft, ships: dict[str, _Named], word: re.Match[str], cell: int) -> None:
-    token, at = word[0], word.start()
-    found = _SHIP_WORD.fullmatch(token)
-    if found:
-        number = int(found[2]) if found[2] else None
-        ships.setdefault(token, _Named(token, found[1], number, at)).mask |= cell
-    elif token != _EMPTY:
-        draft.faults.append(read.fault("12", token, Phrase("`{token}` is neither `.` nor a ship", token=token), at))
-        draft.whole = False
-
-
-def _numbering(read: Text, ships: list[_Named]) -> Iterator[Placed]:
+def _judge_numbers(read: Text, ships: list[_Named]) -> None:
     """Ruling 6: 1, 2, ... when there are several of a type."""
     several = Counter(ship.code for ship in ships)
     seen = set()
     for ship in ships:
-        code, number, most = ship.code, ship.number, several[ship.code]
+        token, code, number, most = ship.token, ship.code, ship.number, several[ship.code]
+        message = None
         if number is None and most > 1:
-            yield read.fault(
-                "6",
-                ship.token,
-                Phrase("there are {most} {code}: number them from {code}1", most=most, code=code),
-                ship.at,
-            )
+            message = Phrase("there are {most} {code}: number them from {code}1", most=most, code=code)
         elif number is not None and number > most:
-            yield read.fault(
-                "6",
-                ship.token,
-                Phrase("{token}: the numbers of {code} go up to {most}", token=ship.token, code=code, most=most),
-                ship.at,
-            )
+            message = Phrase("{token}: the numbers of {code} go up to {most}", token=token, code=code, most=most)
         elif number is not None and (code, number) in seen:
-            yield read.fault("6", ship.token, Phrase("there are two {token}", token=ship.token), ship.at)
+            message = Phrase("there are two {token}", token=token)
+        if message:
+            read.blame("6", token, message, ship.at)
         seen.add((code, number))
 
 
-def _shapes(read: Text, ships: list[_Named]) -> Iterator[Placed]:
+def _judge_shapes(read: Text, ships: list[_Named]) -> None:
     for ship in ships:
         if ship.broken or fits(ship.code, ship.mask):
             continue
-        kind, count = TYPES[ship.code], ship.mask.bit_count()
-        if count != kind.size:
+        token, title, size = ship.token, TYPES[ship.code].title, TYPES[ship.code].size
+        if (count := ship.mask.bit_count()) != size:
             message = Phrase(
-                "{token} has {count} cells; a {kind} has {size}",
-                token=ship.token,
-                count=count,
-                kind=kind.title,
-                size=kind.size,
+                "{token} has {count} cells; a {kind} has {size}", token=token, count=count, kind=title, size=size
             )
+            read.blame("4", token, message, ship.at)
         else:
-            message = Phrase(
-                "the cells of {token} do not have the shape of a {kind}", token=ship.token, kind=kind.title
-            )
-        yield read.fault("5" if ship.code == "DS" and count == kind.size else "4", ship.token, message, ship.at)
+            message = Phrase("the cells of {token} do not have the shape of a {kind}", token=token, kind=title)
+            read.blame("5" if ship.code == "DS" else "4", token, message, ship.at)
 
 
-def _not_agreed(read: Text, options: Options, seat: int, ships: list[_Named]) -> Placed:
+def _why_not_agreed(options: Options, seat: int, ships: list[_Named]) -> tuple[str, None, Phrase]:
     free = options.unrestricted
     if options != free and is_agreed(free, seat, [ship.code for ship in ships]):
-        return read.fault("9", None, Phrase("there are more ships of a type than agreed"))
+        return "9", None, Phrase("there are more ships of a type than agreed")
     extra = options.additional[seat - 1]
     base = Phrase("the standard fleet")
     if options.cost is not None:
         base = Phrase("a fleet of cost {cost}", cost=options.cost)
-    total = sum(TYPES[ship.code].cost for ship in ships)
-    if extra:
-        message = Phrase(
-            "these ships cost {total}; they are not {base} and additional ships of cost {extra}",
-            total=total,
-            base=base,
-            extra=extra,
-        )
-        return read.fault("8", None, message)
-    return read.fault("7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base))
+    total = cost_of(Counter(ship.code for ship in ships))
+    if not extra:
+        return "7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base)
+    message = Phrase(
+        "these ships cost {total}; they are not {base} and additional ships of cost {extra}",
+        total=total,
+        base=base,
+        extra=extra,
+    )
+    return "8", None, message
 
 
 def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
@@ -363,27 +295,11 @@ def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
 class _Reading:
     """The reading of one text of orders: what is claimed so far, and the faults found."""
 
-    __slots__ = (
-        "beams",
-        "burning",
-        "entitled",
-        "faults",
-        "fired",
-        "firing",
-        "launches",
-        "launching",
-        "scans",
-        "setup",
-        "strikes",
-        "text",
-        "words",
-    )
-
     def __init__(self, setup: Setup, entitled: Entitled, text: str) -> None:
         self.setup = setup
         self.entitled = entitled
         self.text = text
-        self.words: list[str] = _ORDER.findall(_without_comments(text))
+        self.words: list[str] = _ORDER.findall(without_comments(text))
         """The orders, as written until they are read, then in canonical text."""
         self.faults: list[tuple[int, str, Phrase]] = []
         """By the place of an order among all, with the rule that it breaks."""
@@ -418,23 +334,20 @@ class _Reading:
             places = [place for place, word in enumerate(words) if word in _SCANS]
             self._blame(places[allowed.scans], "18", _scans(allowed.scans))
         if self.faults:
-            raise self._refusal()
+            self._refuse()
         text = " ".join(words)
         return Orders(text, tuple(self.beams), tuple(strikes), tuple(self.scans), tuple(self.launches), self.fired)
 
     def _blame(self, place: int, rule: str, message: Phrase) -> None:
         self.faults.append((place, rule, message))
 
-    def _refusal(self) -> Refused:
-        """All faults where the player wrote them."""
-        read = Text(self.text)
+    def _refuse(self) -> None:
+        """Raise `Refused` with all faults where the player wrote them."""
+        read = Text(without_comments(self.text))
         written = list(_ORDER.finditer(read.text))
-        return _refuse(
-            [
-                read.fault(rule, written[place][0], message, written[place].start())
-                for place, rule, message in self.faults
-            ]
-        )
+        for place, rule, message in self.faults:
+            read.blame(rule, written[place][0], message, written[place].start())
+        read.refuse_faults()
 
     # The other kinds of orders, and scans with a blank in them: the canonical text, or None for what is no order.
 
@@ -452,20 +365,8 @@ class _Reading:
             return None
         self.strikes.append(CELLS[cell])
         matching = fitting & self.entitled.missiles
-        if not part:
-            self._blame(
-                place,
-                "37",
-                Phrase("which missile? Name at least one of its letters and digits, even if only one is left"),
-            )
-        elif not matching:
-            self._blame(place, "37", Phrase("you have no unfired missile at {part}", part=part))
-        elif matching & (matching - 1):
-            self._blame(
-                place,
-                "37",
-                Phrase("{count} of your unfired missiles match {part}", count=matching.bit_count(), part=part),
-            )
+        if (count := matching.bit_count()) != 1:
+            self._blame(place, "37", _why_no_missile(part, count))
         else:
             ship = self.setup.owner[matching.bit_length() - 1]
             if self.firing >> ship & 1:
@@ -508,11 +409,8 @@ class _Reading:
         first, last, name = found.groups()
         line = LINES.get(first + last)
         if line is None:
-            self._blame(
-                place,
-                "3",
-                Phrase("{first} and {last} are not the ends of a line of three cells", first=first, last=last),
-            )
+            ends = Phrase("{first} and {last} are not the ends of a line of three cells", first=first, last=last)
+            self._blame(place, "3", ends)
             return word
         targets, direction = line
         able = [ship for ship, directions in self.entitled.beams if directions >> direction & 1]
@@ -545,6 +443,14 @@ _READERS: Final[Mapping[str, Callable[[_Reading, int, str], str | None]]] = {
 """By the letter that an order begins with, what reads it."""
 
 
+def _why_no_missile(part: str, count: int) -> Phrase:
+    if not part:
+        return Phrase("which missile? Name at least one of its letters and digits, even if only one is left")
+    if not count:
+        return Phrase("you have no unfired missile at {part}", part=part)
+    return Phrase("{count} of your unfired missiles match {part}", count=count, part=part)
+
+
 def _why_no_beam(able: list[int], name: str | None) -> tuple[str, Phrase]:
     if able:
         return "38", Phrase("{count} of your death stars could fire along this line: name one", count=len(able))
@@ -564,8 +470,6 @@ def _strikes(number: int) -> Phrase:
 def _scans(number: int) -> Phrase:
     if not number:
         return Phrase("you have no scan this turn")
-    return (
-        Phrase("that is one too many: you have one scan this turn")
-        if number == 1
-        else Phrase("that is one too many: you have {number} scans this turn", number=number)
-    )
+    if number == 1:
+        return Phrase("that is one too many: you have one scan this turn")
+    return Phrase("that is one too many: you have {number} scans this turn", number=number)

@@ -9,26 +9,24 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused, Result, Told
-from pbem.games.sealed import COMMIT, Paper, first_belied
+from pbem.games.sealed import COMMIT, Answering, Paper, misplaced, orders_of
 from pbem.games.spaceships import knowledge, notation, turn
-from pbem.games.spaceships.fleet import Setup, setup_of
+from pbem.games.spaceships.fleet import Options
 from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.space import CELLS, LINES, NAMES, cells, mask_of, names
 from pbem.games.spaceships.told import Line, Space, Telling, entitlement, flash_text, read_flash, read_line
-from pbem.games.spaceships.turn import Side, State, first_to_report
+from pbem.games.spaceships.turn import NOBODY, Side, State, first_to_report
 from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pbem import games
     from pbem.games import Report
-    from pbem.games.sealed import Falsehood, Step
-    from pbem.games.spaceships.fleet import Options
+    from pbem.games.sealed import Step
     from pbem.games.spaceships.view import View
 
 __all__ = ["SEALED", "Own", "SealedSpaceships", "Table"]
@@ -235,21 +233,12 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     """Judge whether the answers are complete, and agree with what was told; raises `Refused`."""
     told, flashed = _asked(table, seat)
     wanted = [f"{kind} {NAMES[cell]}" for kind, cell in told + flashed]
-    faults = []
-    for place, line in enumerate(lines):
-        start = wanted[place] if place < len(wanted) else "over"
-        if f"{line} ".startswith(f"{start} "):
-            if not _is_answer(line, started=seat in table.answered):
-                faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
-        else:
-            raise Refused(Fault("sealed", line, Phrase("a line about {what} is due here", what=start)))
-    faults += [Fault("sealed", None, Phrase("a line about {what} is due here", what=s)) for s in wanted[len(lines) :]]
+    started = seat in table.answered
+    faults = misplaced(lines, wanted, "over", lambda line: _is_answer(line, started=started))
     if len(lines) > len(wanted) + 1:
         faults.append(Fault("sealed", lines[-1], Phrase("this is no line of an answer")))
     if not faults:
-        answered = (
-            table if seat in table.answered else table._replace(answered={**table.answered, seat: tuple(lines)})
-        )
+        answered = table if started else table._replace(answered={**table.answered, seat: tuple(lines)})
         faults = _entered(answered, seat, _answers(lines).flashes).faults
     if faults:
         raise Refused(*faults)
@@ -311,13 +300,12 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
 def _merged(first: int, answers: Mapping[int, Answers], flashes: Mapping[int, Iterable[Report]]) -> Told:
     """The reports of a turn from both sides' answers and flashcube data, in the order of ruling 21."""
     given = {seat: iter(found) for seat, found in flashes.items()}
-    told: dict[int, dict[bool, list[Report]]] = {1: {True: [], False: []}, 2: {True: [], False: []}}
+    told = Told()
     for owner, answered in answers.items():
         for line in answered.lines:
-            died = line.kind == "death"
-            seat = owner if died else 3 - owner
-            told[seat][died].append(_report(seat, line, given[3 - owner]))
-    return Told(report for seat in (first, 3 - first) for died in (False, True) for report in told[seat][died])
+            told.append(_report(owner if line.kind == "death" else 3 - owner, line, given[3 - owner]))
+    told.sort(key=lambda report: (report["seat"] != first, report["kind"] == "kamikaze death"))
+    return told
 
 
 def _report(seat: int, line: Line, flashes: Iterator[Report]) -> Report:
@@ -339,10 +327,6 @@ _REPORTED: Final = {"death": "kamikaze death", "duplicate": "duplicate hit"}
 
 # The owner's side
 
-_NOTHING: Final = setup_of(())
-_NOBODY: Final = Side(_NOTHING, 0, 0, 0, turn.entitle(_NOTHING, 0, 0, 0, 0))
-"""In the place of the other side, of which its opponent knows no secret."""
-
 
 class Own(NamedTuple):
     """The player's own side at the start of a turn, and the player's orders of the turns up to it."""
@@ -363,15 +347,12 @@ class Own(NamedTuple):
     @property
     def orders(self) -> Orders:
         """The orders of the turn; raises `Refused` if they are not known."""
-        found = self.given.get(self.turn)
-        if found is None:
-            raise Refused(Fault("39", None, Phrase("the orders of turn {turn} are missing", turn=self.turn)))
-        return found
+        return orders_of(self.given, self.turn, "39")
 
     def resolved(self, other: Orders) -> tuple[list[Report], Side]:
         """The turn's effect on the player's space: the reports on it, without flashcubes, and the side after it."""
         seat = self.seat
-        sides = (self.side, _NOBODY) if seat == 1 else (_NOBODY, self.side)
+        sides = (self.side, NOBODY) if seat == 1 else (NOBODY, self.side)
         orders = {seat: self.orders, 3 - seat: other._replace(launches=())}
         state, reports = turn.resolve(State(self.options, self.turn, sides), orders)
         about = [report for report in reports if report["seat"] != seat or report["kind"] == "kamikaze death"]
@@ -399,10 +380,6 @@ def _reported(reports: Iterable[Report]) -> Orders:
     targets = iter(found["beam"])
     beams = tuple((line, 0) for line in zip(targets, targets, targets, strict=True))
     return Orders("", beams, tuple(found["strike"]), tuple(found["scan"]), tuple(found["kamikaze death"]), 0)
-
-
-def _begun(options: Options, seat: int, setup: Setup) -> Own:
-    return Own(options, seat, 1, turn.begin(options, (setup, setup)).sides[0])
 
 
 def _answered(own: Own, table: Table) -> tuple[str, ...]:
@@ -462,7 +439,7 @@ def _exploded(line: str) -> str:
     return line.partition(" explodes ")[2].partition(" destroyed ")[0]
 
 
-class SealedSpaceships:
+class SealedSpaceships(Answering[Options, Table, Own]):
     """The rules of Spaceships as played sealed; stateless."""
 
     papers: Mapping[str, Paper] = {
@@ -470,98 +447,71 @@ class SealedSpaceships:
         "answers": Paper("answers", ("to", "own"), to=("open",)),
         "flash": Paper("flash", ("to",), to=("answers",)),
     }
-    reveals: bool = True
+    reveals = True
 
-    def begin(self, options: games.Options) -> Table:
+    owed = staticmethod(_owed)
+
+    def begin(self, options: Options) -> Table:
         """The table before turn 1, in which seat 1 commits."""
-        return Table(cast("Options", options))
+        return Table(options)
 
-    def owed(self, table: games.State, seat: int) -> tuple[str, ...]:
-        """The steps that a seat owes: one seat commits, opens and answers; the other opens first and answers."""
-        return _owed(cast("Table", table), seat)
+    def begun(self, options: Options, seat: int, setup: str) -> Own:
+        """The player's own side as the game begins; raises `Refused`."""
+        judged = notation.read_setup(options, seat, setup)
+        return Own(options, seat, 1, turn.begin(options, (judged, judged)).sides[0])
 
-    def judge(self, table: games.State, seat: int, step: str, text: str) -> tuple[str, ...]:
+    def ruling(self, step: Step, honest: tuple[str, ...]) -> str:
+        """The ruling broken by the first line that differs from an honest owner's."""
+        return _ruling(step.step, honest, step.lines)
+
+    def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
         """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
-        position, lines = cast("Table", table), _lines(text)
+        lines = _lines(text)
         if step == "open":
-            _judge_open(position, seat, lines)
+            _judge_open(table, seat, lines)
         elif step != COMMIT:
-            _judge_answers(position, seat, lines)
+            _judge_answers(table, seat, lines)
         return tuple(lines)
 
-    def enter(self, table: games.State, seat: int, step: str, lines: Iterable[str]) -> Table:
+    def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""
-        position, told = cast("Table", table), tuple(lines)
+        told = tuple(lines)
         if step == COMMIT:
-            return position._replace(committed=True)
+            return table._replace(committed=True)
         if step == "open":
-            return position._replace(opened={**position.opened, seat: told})
+            return table._replace(opened={**table.opened, seat: told})
         if step == "flash":
-            return _finished(position, told)
-        position = position._replace(answered={**position.answered, seat: told})
-        if seat == position.commits or _answers(told).lost:
-            return position
-        return _finished(position)
+            return _finished(table, told)
+        table = table._replace(answered={**table.answered, seat: told})
+        if seat == table.commits or _answers(told).lost:
+            return table
+        return _finished(table)
 
-    def view(self, table: games.State, seat: int | None) -> View:
+    def view(self, table: Table, seat: int | None) -> View:
         """What everybody knows about both spaces."""
         del seat
-        position = cast("Table", table)
-        nobody = State(position.options, position.turn, (_NOBODY, _NOBODY), position.result)
-        return knowledge.view(nobody, None, position.played)
-
-    def own(self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], table: Any) -> Own:
-        """The player's own side at the start of the turn that is due; raises `Refused`."""
-        agreed, position = cast("Options", options), cast("Table", table)
-        own = _begun(agreed, seat, notation.read_setup(agreed, seat, setup))
-        for number, reports in enumerate(position.played, start=1):
-            last = number == len(position.played)
-            own = own.ordered(orders).after(reports, over=last and position.result is not None)
-        return own if position.result else own.ordered(orders)
-
-    def asks(self, own: Own, table: games.State) -> bool:
-        """Whether the player has to decide on orders."""
-        return own.turn not in own.given and _owed(cast("Table", table), own.seat)[:1] in ((COMMIT,), ("open",))
+        nobody = State(table.options, table.turn, (NOBODY, NOBODY), table.result)
+        return knowledge.view(nobody, None, table.played)
 
     def order(self, own: Own, text: str) -> str:
         """The canonical text of orders for the turn; raises `Refused` with all faults."""
         return notation.read_orders(own.side.setup, own.side.entitled, text).text
 
-    def lines(self, own: Own, table: games.State, step: str) -> tuple[str, ...]:
+    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
-        position = cast("Table", table)
         if step == "open":
             return _visible(own.orders)
         if step == "answers":
-            return _answered(own, position)
+            return _answered(own, table)
         if step == "flash":
-            _, after = own.resolved(_opened(position.opened[3 - own.seat]))
-            return tuple(_flashes(own, position, after))
+            _, after = own.resolved(_opened(table.opened[3 - own.seat]))
+            return tuple(_flashes(own, table, after))
         return ()
 
-    def orders(self, own: Own, turn: int) -> str:
-        """The canonical text of the orders of a turn; raises KeyError."""
-        return own.given[turn].text
-
-    def own_view(self, own: Own, table: games.State) -> View:
+    def own_view(self, own: Own, table: Table) -> View:
         """Everything that this player knows, as in the refereed game."""
-        position = cast("Table", table)
-        sides = (own.side, _NOBODY) if own.seat == 1 else (_NOBODY, own.side)
-        return knowledge.view(State(own.options, own.turn, sides, position.result), own.seat, position.played)
-
-    def first_false(
-        self, options: games.Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
-    ) -> Falsehood | None:
-        """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat."""
-        agreed = cast("Options", options)
-        return first_belied(
-            self,
-            lambda: _begun(agreed, seat, notation.read_setup(agreed, seat, setup)),
-            self.begin(options),
-            orders,
-            steps,
-            lambda step, honest: _ruling(step.step, honest, step.lines),
-        )
+        sides = (own.side, NOBODY) if own.seat == 1 else (NOBODY, own.side)
+        return knowledge.view(State(own.options, own.turn, sides, table.result), own.seat, table.played)
 
 
 SEALED: Final = SealedSpaceships()

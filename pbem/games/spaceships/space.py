@@ -10,8 +10,11 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from pbem.games import masks
+from pbem.games.masks import members
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 COLOURS: Final = "ROYGB"
 LETTERS: Final = "vwxyz"
@@ -57,12 +60,8 @@ def _adjacent() -> tuple[int, ...]:
     return tuple(beside)
 
 
-def cells(mask: int) -> Iterator[int]:
-    """The cells of a set, in coordinate order."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
+cells: Final = members
+"""The cells of a set, in coordinate order."""
 
 
 def names(mask: int) -> list[str]:
@@ -70,12 +69,9 @@ def names(mask: int) -> list[str]:
     return [NAMES[cell] for cell in cells(mask)]
 
 
-def mask_of(wanted: list[str]) -> int:
+def mask_of(wanted: Iterable[str]) -> int:
     """The set of the cells named."""
-    mask = 0
-    for name in wanted:
-        mask |= 1 << CELLS[name]
-    return mask
+    return masks.mask_of(CELLS[name] for name in wanted)
 
 
 ADJACENT: Final = _adjacent()

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault
-from pbem.games.spaceships.fleet import STANDARD_FLEETS
+from pbem.games.spaceships.fleet import STANDARD_FLEETS, cost_of, most_of
 from pbem.games.spaceships.notation import is_ship
 from pbem.games.spaceships.ships import TYPES, fits
 from pbem.games.spaceships.space import ADJACENT, CELLS, NAMES, cells, extents, mask_of, names
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.games import Report
-    from pbem.games.spaceships.fleet import Allowed, Options
+    from pbem.games.spaceships.fleet import Options
     from pbem.games.spaceships.notation import Orders
 
 
@@ -231,7 +231,7 @@ class Telling:
     def end(self, over: str, orders: Orders) -> None:
         """Enter whether the game is over (rulings 30 and 31), and look at the fleet as it was named."""
         self.line = over
-        left = _cost(self.options, self.seat) - sum(TYPES[ship[:2]].cost for ship in self.lost)
+        left = self.options.whole_cost(self.seat) - cost_of(Counter(ship[:2] for ship in self.lost))
         if (not left) != (over == "over fleet"):
             self._blame("30", Phrase("the game is over when no ship is left, and only then"))
         if over == "over idle" and (orders.beams or orders.strikes):
@@ -249,40 +249,23 @@ class Telling:
             self._blame("7", Phrase("no fleet has the ships that were named"))
 
 
-def _cost(options: Options, seat: int) -> int:
-    """The cost of a seat's whole fleet, which both have agreed on."""
-    base = options.cost
-    if base is None:
-        base = _price(STANDARD_FLEETS[0])
-    return base + options.additional[seat - 1]
-
-
 def _is_possible(options: Options, seat: int, codes: Counter[str]) -> bool:
     """Whether ships of these types may be part of an agreed fleet."""
     extra = options.additional[seat - 1]
     bases = STANDARD_FLEETS
     if options.cost is not None:  # whatever is allowed; the cost of all is looked at besides
-        bases = (Counter({code: _most(options.allowed, code) for code in TYPES}),)
-    return _price(codes) <= _cost(options, seat) and any(
-        _price(codes - base) <= extra
-        and all(number <= _most(options.additional_allowed, code) for code, number in (codes - base).items())
-        for base in bases
+        bases = (Counter({code: most_of(options.allowed, code, len(NAMES)) for code in TYPES}),)
+    return cost_of(codes) <= options.whole_cost(seat) and any(
+        cost_of(more) <= extra and all(n <= most_of(options.additional_allowed, code, n) for code, n in more.items())
+        for more in (codes - base for base in bases)
     )
-
-
-def _price(codes: Counter[str]) -> int:
-    return sum(TYPES[code].cost for code in codes.elements())
-
-
-def _most(allowed: Allowed | None, code: str) -> int:
-    return len(NAMES) if allowed is None else dict(allowed).get(code, 0)
 
 
 def entitlement(options: Options, seat: int, lost: Counter[str]) -> tuple[int, int]:
     """How many strikes of all kinds, and beams, a fleet without these ships may give at most (rulings 14-17)."""
     extra, dear = options.additional[seat - 1], TYPES["DS"].cost
     if options.cost is not None:
-        left = _cost(options, seat) - _price(lost)
+        left = options.whole_cost(seat) - cost_of(lost)
         return left, left // dear
     bases = [base - lost for base in STANDARD_FLEETS]
     most = max(sum(_MOST_STRIKES[code] * number for code, number in base.items()) for base in bases)

@@ -6,20 +6,20 @@ text of players. Implements rulings 13-34 of Spaceships, rules/spaceships.md "A 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Result
+from pbem.games.spaceships.fleet import setup_of
 from pbem.games.spaceships.notation import Entitled
 from pbem.games.spaceships.ships import lines_of_fire, pairs
 from pbem.games.spaceships.space import ADJACENT, NAMES, cells, names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.spaceships.fleet import Options, Setup
     from pbem.games.spaceships.notation import Orders
-    from pbem.games.spaceships.ships import Ship
 
 
 class Side(NamedTuple):
@@ -62,7 +62,7 @@ class State(NamedTuple):
         return self.sides[0].score, self.sides[1].score
 
 
-def begin(options: Options, setups: tuple[Setup, Setup]) -> State:
+def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     one, two = (Side(setup, 0, 0, 0, entitle(setup, setup.cells, 0, 0, 1)) for setup in setups)
     return State(options, 1, (one, two))
@@ -86,6 +86,10 @@ def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int
         elif not left & live and code != "LS":
             kamikazes |= left
     return Entitled(conventional, live, kamikazes, tuple(beams), scans if setup.scanners & undamaged else 0)
+
+
+NOBODY: Final = Side(setup_of(()), 0, 0, 0, Entitled(0, 0, 0, (), 0))
+"""In the place of the other side, of which its opponent knows no secret."""
 
 
 def first_to_report(options: Options, turn: int) -> int:
@@ -128,8 +132,7 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
     if not _is_over(sides, fields, orders):
         return State(options, number + 1, after), reports
     scores = one.undamaged.bit_count(), two.undamaged.bit_count()
-    winner = 0 if scores[0] == scores[1] else 1 if scores[0] > scores[1] else 2
-    return State(options, number, after, Result(winner, scores)), reports
+    return State(options, number, after, Result.of(scores)), reports
 
 
 _EMPTY = {
@@ -235,8 +238,3 @@ def gives_up(entitled: Entitled, orders: Orders) -> bool:
     """Whether a player who cannot strike orders nothing but scans (ruling 31)."""
     could_strike = entitled.conventional or entitled.missiles
     return not could_strike and not orders.beams and not orders.strikes
-
-
-def launch_cells(ship: Ship, entitled: Entitled) -> tuple[list[str], list[str]]:
-    """The cells of a ship that can be launched as missiles and as kamikazes, named."""
-    return names(ship.mask & entitled.missiles), names(ship.mask & entitled.kamikazes)

@@ -18,7 +18,7 @@ from pbem.games.squares import PLAIN, Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.spaceships.fleet import Agreed
@@ -432,33 +432,29 @@ def entitled(view: View) -> Entitled | None:
     due = view["entitled"]
     if not due:
         return None
-    able = [one for one in due["conventional"] if one["strikes"]]
-    strikes = sum(one["strikes"] for one in able)
-    kinds = []
-    if strikes:
-        what = Phrase("conventional strike") if strikes == 1 else Phrase("conventional strikes")
-        kinds.append(Due(strikes, what, [", ".join(f"{one['ship']} {one['strikes']}" for one in able)], "Gx3"))
-    if beams := due["beams"]:
-        named = f" ({beams[0]['ship']})" if len(beams) > 1 else ""
-        what = Phrase("beam") if len(beams) == 1 else Phrase("beams")
-        where = [
-            Phrase("{ship} in {count} of 13 directions", ship=one["ship"], count=one["directions"]) for one in beams
-        ]
-        kinds.append(Due(len(beams), what, where, f"bGx1Gx3{named}"))
-    if missiles := due["missiles"]:
-        what = Phrase("missile strike") if len(missiles) == 1 else Phrase("missile strikes")
-        kinds.append(Due(len(missiles), what, _from_cells(missiles), f"m{missiles[0]['cells'][0]} Gx3"))
-    if kamikazes := due["kamikazes"]:
-        what = Phrase("kamikaze strike") if len(kamikazes) == 1 else Phrase("kamikaze strikes")
-        kinds.append(Due(len(kamikazes), what, _from_cells(kamikazes), f"k{kamikazes[0]['cells'][0]} Gx3"))
-    if scans := due["scans"]:
-        kinds.append(Due(scans, Phrase("scan") if scans == 1 else Phrase("scans"), (), "sGx3"))
+    beams, missiles, kamikazes = due["beams"], due["missiles"], due["kamikazes"]
+    strikes = sum(one["strikes"] for one in due["conventional"])
+    named = f" ({beams[0]['ship']})" if len(beams) > 1 else ""
+    several = [f"{one['ship']} {one['strikes']}" for one in due["conventional"]]
+    where = [Phrase("{ship} in {count} of 13 directions", ship=one["ship"], count=one["directions"]) for one in beams]
+    kinds = (
+        _due(strikes, Phrase("conventional strike"), Phrase("conventional strikes"), [", ".join(several)], "Gx3"),
+        _due(len(beams), Phrase("beam"), Phrase("beams"), where, f"bGx1Gx3{named}"),
+        _launched(missiles, Phrase("missile strike"), Phrase("missile strikes"), "m"),
+        _launched(kamikazes, Phrase("kamikaze strike"), Phrase("kamikaze strikes"), "k"),
+        _due(due["scans"], Phrase("scan"), Phrase("scans"), (), "sGx3"),
+    )
     ends = not strikes and not missiles
-    return Entitled(kinds, ends and not kamikazes, ends and bool(kamikazes))
+    return Entitled([kind for kind in kinds if kind.number], ends and not kamikazes, ends and bool(kamikazes))
 
 
-def _from_cells(ships: Iterable[ShipCells]) -> list[Phrase]:
-    return [Phrase("{ship} from {cells}", ship=one["ship"], cells=_either(one["cells"])) for one in ships]
+def _due(number: int, one: Phrase, several: Phrase, parts: Sequence[str], example: str) -> Due:
+    return Due(number, one if number == 1 else several, parts, example)
+
+
+def _launched(ships: Sequence[ShipCells], one: Phrase, several: Phrase, word: str) -> Due:
+    parts = [Phrase("{ship} from {cells}", ship=ship["ship"], cells=_either(ship["cells"])) for ship in ships]
+    return _due(len(ships), one, several, parts, f"{word}{ships[0]['cells'][0]} Gx3" if ships else "")
 
 
 def _either(cells: Sequence[str]) -> str:

@@ -5,9 +5,17 @@ cursor that they share. No rules of games, no decisions: the desk decides whethe
 protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
-from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, Arguments, masked
-from pbem.mail.commands.reader import Command, Reading, asked_by_nothing, asked_by_subject, parse, without_effect
-from pbem.mail.commands.table import COMMANDS, CommandSpec
+from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, masked
+from pbem.mail.commands.reader import (
+    AnyCommand,
+    Command,
+    Reading,
+    asked_by_nothing,
+    asked_by_subject,
+    parse,
+    without_effect,
+)
+from pbem.mail.commands.table import COMMANDS, CommandSpec, row_of
 from pbem.mail.commands.words import clean
 
 __all__ = [
@@ -16,7 +24,7 @@ __all__ = [
     "NAME_THE_MATCH",
     "OF_ANY_PLACE",
     "SETTINGS",
-    "Arguments",
+    "AnyCommand",
     "Command",
     "CommandSpec",
     "Reading",
@@ -25,5 +33,6 @@ __all__ = [
     "clean",
     "masked",
     "parse",
+    "row_of",
     "without_effect",
 ]

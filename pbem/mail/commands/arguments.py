@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from pbem.i18n import LANGUAGES
 from pbem.phrase import Phrase, either
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,7 +56,7 @@ __all__ = [
     "WHAT_STANDS",
     "WHICH",
     "WORD",
-    "Arguments",
+    "Given",
     "Slot",
     "masked",
 ]
@@ -84,50 +85,8 @@ OF_ANY_PLACE = frozenset({"language", "timezone"})
 RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
 
-class Arguments(TypedDict, total=False):
-    """The arguments between the name of a command and its block; only those that were given."""
-
-    match: str
-    """As `m17`, lower case."""
-    turn: int
-    game: int
-    all: bool
-    whole: bool
-    """The whole match, not one game of it."""
-    final: bool
-    default: bool
-    """Orders for whichever turn is missed, in place of a turn's number."""
-    public: bool
-    """Press to observers, too."""
-    name: str
-    """A player's name, lower case."""
-    leaver: str
-    """The name of the player whose seat somebody is to take, lower case."""
-    rules: str
-    """Name of a game, lower case."""
-    topic: str
-    which: Literal["open", "mine"]
-    hash: str
-    """Lower case."""
-    players: tuple[str, ...]
-    setting: tuple[str, str]
-    """A name and a value of `SETTINGS`."""
-    time: int
-    """Seconds."""
-    word: str
-    """Of an agreement: `offer`, `accept` or `decline`."""
-    first: str
-    last: str
-    """Days, as `2026-12-20`."""
-    off: bool
-    key: str
-    """A public key line, the pieces that a mail program made of it joined."""
-    fingerprint: str
-    """Of a key, or the beginning of one, as written but for the blanks in it."""
-    code: str
-    """A recovery code, or what was given for one: lower case, without blanks and hyphens."""
-    address: str
-
+Given = dict[str, object]
+"""What the words between the name of a command and its block give, by the names in its request, `game` and `turn`."""
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
@@ -165,7 +124,7 @@ NAME_THE_MATCH = Phrase("name the match, such as {match}", match="m17")
 """What is said where a match is missing; a desk that knows the writer names one of the writer's own."""
 
 
-def _match(words: Words, given: Arguments) -> Phrase | None:
+def _match(words: Words, given: Given) -> Phrase | None:
     if not _MATCH.fullmatch(words.bare()):
         return NAME_THE_MATCH
     given["match"] = words.bare().lower()
@@ -173,7 +132,7 @@ def _match(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _match_or_none(words: Words, given: Arguments) -> Phrase | None:
+def _match_or_none(words: Words, given: Given) -> Phrase | None:
     return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
 
 
@@ -185,7 +144,7 @@ def _number(words: Words, keyword: str) -> int | None:
     return number
 
 
-def _turn(words: Words, given: Arguments) -> Phrase | None:
+def _turn(words: Words, given: Given) -> Phrase | None:
     number = _number(words, "turn")
     if number is None:
         return Phrase("name the turn, such as turn 5")
@@ -193,7 +152,7 @@ def _turn(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _step_turn(words: Words, given: Arguments) -> Phrase | None:
+def _step_turn(words: Words, given: Given) -> Phrase | None:
     if words.low() == "turn" and words.bare(1) == "0":  # in which setups are opened, where a game does that
         given["turn"] = 0
         words.at += 2
@@ -201,19 +160,19 @@ def _step_turn(words: Words, given: Arguments) -> Phrase | None:
     return _turn(words, given)
 
 
-def _turn_or_default(words: Words, given: Arguments) -> Phrase | None:
+def _turn_or_default(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "default":
-        given["default"] = True
+        given["turn"] = DEFAULT
         words.take()
         return None
     return _turn(words, given)
 
 
-def _what_stands(words: Words, given: Arguments) -> Phrase | None:
+def _what_stands(words: Words, given: Given) -> Phrase | None:
     return _turn_or_default(words, given) if words.bare().lower() in {"turn", "default"} else None
 
 
-def _whole(words: Words, given: Arguments) -> Phrase | None:
+def _whole(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "match":
         given["whole"] = True
         words.take()
@@ -221,7 +180,7 @@ def _whole(words: Words, given: Arguments) -> Phrase | None:
     return _game(words, given)
 
 
-def _turn_or_all(words: Words, given: Arguments) -> Phrase | None:
+def _turn_or_all(words: Words, given: Given) -> Phrase | None:
     at_all = 1 if words.low() == "turn" else 0
     if words.bare(at_all).lower() == "all":
         given["all"] = True
@@ -230,7 +189,7 @@ def _turn_or_all(words: Words, given: Arguments) -> Phrase | None:
     return _turn(words, given) if words.low() == "turn" else None
 
 
-def _game(words: Words, given: Arguments) -> Phrase | None:
+def _game(words: Words, given: Given) -> Phrase | None:
     if words.low() != "game":
         return None
     number = _number(words, "game")
@@ -240,14 +199,14 @@ def _game(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _final(words: Words, given: Arguments) -> Phrase | None:
+def _final(words: Words, given: Given) -> Phrase | None:
     if words.low() == "final":
         given["final"] = True
         words.take()
     return None
 
 
-def _setting(words: Words, given: Arguments) -> Phrase | None:
+def _setting(words: Words, given: Given) -> Phrase | None:
     name, value = words.low(), words.bare(1)
     if name not in ANY_WORD or not value:
         value = value.lower()
@@ -256,21 +215,21 @@ def _setting(words: Words, given: Arguments) -> Phrase | None:
                 "write {settings}",
                 settings=either(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name]),
             )
-    given["setting"] = (name, value)
+    given["name"], given["value"] = name, value
     words.at += 2
     return None
 
 
-def _time(words: Words, given: Arguments) -> Phrase | None:
+def _time(words: Words, given: Given) -> Phrase | None:
     found = _TIME.fullmatch(words.bare())
     if found is None:
         return Phrase("say how long, such as 3d or 12h")
-    given["time"] = int(found[1]) * {"m": 60, "h": 3600, "d": 86400}[found[2].lower()]
+    given["seconds"] = int(found[1]) * {"m": 60, "h": 3600, "d": 86400}[found[2].lower()]
     words.take()
     return None
 
 
-def _word(words: Words, given: Arguments) -> Phrase | None:
+def _word(words: Words, given: Given) -> Phrase | None:
     word = words.bare().lower()
     if word not in {"offer", "accept", "decline"}:
         return Phrase("say offer, accept or decline")
@@ -279,7 +238,7 @@ def _word(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _days(words: Words, given: Arguments) -> Phrase | None:
+def _days(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "off":
         given["off"] = True
         words.take()
@@ -292,7 +251,7 @@ def _days(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _public(words: Words, given: Arguments) -> Phrase | None:
+def _public(words: Words, given: Given) -> Phrase | None:
     # Alone on the line of the command: what a player writes to the opponent may begin with any word.
     if words.low() == "public" and words.same_line():
         words.take()
@@ -303,7 +262,7 @@ def _public(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _rules(words: Words, given: Arguments) -> Phrase | None:
+def _rules(words: Words, given: Given) -> Phrase | None:
     if not _NAME.fullmatch(words.bare()):
         return Phrase("name the game; `games` lists them all")
     given["rules"] = words.bare().lower()
@@ -311,11 +270,11 @@ def _rules(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _game_or_match(words: Words, given: Arguments) -> Phrase | None:
+def _game_or_match(words: Words, given: Given) -> Phrase | None:
     return _match(words, given) and _rules(words, given)
 
 
-def _name(words: Words, given: Arguments) -> Phrase | None:
+def _name(words: Words, given: Given) -> Phrase | None:
     if not _NAME.fullmatch(words.bare()) or words.bare().lower() in RESERVED:
         return Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _")
     given["name"] = words.bare().lower()
@@ -323,7 +282,7 @@ def _name(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _leaver(words: Words, given: Arguments) -> Phrase | None:
+def _leaver(words: Words, given: Given) -> Phrase | None:
     if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
         return Phrase("say for whom: `substitute {match} carl for bob`", match=given.get("match", "m17"))
     given["leaver"] = words.bare(1).lower()
@@ -331,7 +290,7 @@ def _leaver(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _which(words: Words, given: Arguments) -> Phrase | None:
+def _which(words: Words, given: Given) -> Phrase | None:
     which = _WHICH.get(words.bare().lower())
     if which is not None:
         given["which"] = which
@@ -339,14 +298,14 @@ def _which(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _hash(words: Words, given: Arguments) -> Phrase | None:
+def _hash(words: Words, given: Given) -> Phrase | None:
     if _HASH.fullmatch(words.bare()):
         given["hash"] = words.bare().lower()
         words.take()
     return None
 
 
-def _players(words: Words, given: Arguments) -> Phrase | None:
+def _players(words: Words, given: Given) -> Phrase | None:
     if words.low() != "with":
         return None
     words.take()
@@ -357,7 +316,7 @@ def _players(words: Words, given: Arguments) -> Phrase | None:
     return None if players else Phrase("after `with`, give the opponents' names or addresses")
 
 
-def _key(words: Words, given: Arguments) -> Phrase | None:
+def _key(words: Words, given: Given) -> Phrase | None:
     block = _KEY_BLOCK.match(words.text, words.start) or _MINISIGN_KEY.match(words.text, words.start)
     if block is not None:
         given["key"] = block[0]
@@ -401,7 +360,7 @@ def _is_whole(blob: str, strings: int) -> bool:
     return at == len(data)
 
 
-def _fingerprint(words: Words, given: Arguments) -> Phrase | None:
+def _fingerprint(words: Words, given: Given) -> Phrase | None:
     if not _FINGERPRINT.fullmatch(words.bare()) or words.bare().lower() in RESERVED:
         return Phrase("name the key by its fingerprint, or enough of its beginning; `whoami` lists your keys")
     parts = [words.bare()]
@@ -413,7 +372,7 @@ def _fingerprint(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _key_or_fingerprint(words: Words, given: Arguments) -> Phrase | None:
+def _key_or_fingerprint(words: Words, given: Given) -> Phrase | None:
     if _key(words, given) is None and "key" in given:
         return None
     if _WHOLE_FINGERPRINT.fullmatch(words.bare()) or (words.same_line() and _GROUP.fullmatch(words.bare())):
@@ -421,7 +380,7 @@ def _key_or_fingerprint(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _code(words: Words, given: Arguments) -> Phrase | None:
+def _code(words: Words, given: Given) -> Phrase | None:
     # Whatever stands there is taken for the code, however it was mistyped: it is not to be shown as a line ignored.
     code = ""
     while words.more and len(code) < _CODE_DIGITS and not _KEY_START.match(words.word()):
@@ -433,7 +392,7 @@ def _code(words: Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _address(words: Words, given: Arguments) -> Phrase | None:
+def _address(words: Words, given: Given) -> Phrase | None:
     address = words.bare().strip("<>")
     if not _MAILBOX.fullmatch(address):
         return Phrase("give the address, such as anna@mail.example")
@@ -446,7 +405,7 @@ class Slot(msgspec.Struct, frozen=True):
     """One argument of a command: how help writes it, and how it is read."""
 
     usage: str
-    read: Callable[[Words, Arguments], Phrase | None]
+    read: Callable[[Words, Given], Phrase | None]
     """Take the argument from the words; return None, or what is missing."""
     closed: bool = False
     """Whether it may be closed by an `end`, as a pasted block is."""

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 import msgspec
 
 from pbem.games import Fault
-from pbem.mail.commands.arguments import FIELDS, FINAL, Arguments, masked
+from pbem.mail.commands.arguments import FIELDS, FINAL, masked
 from pbem.mail.commands.sections import read as read_sections
 from pbem.mail.commands.table import COMMANDS
 from pbem.mail.commands.words import Words, clean
 from pbem.phrase import Phrase
+from pbem.requests import AnyForm, AnyRequest, InMatch, Requested_co, SignedForm
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from pbem.mail.commands.sections import Read
+    from pbem.mail.commands.arguments import Given
     from pbem.mail.commands.table import CommandSpec
 
-__all__ = ["Command", "Reading", "parse", "without_effect"]
+__all__ = ["AnyCommand", "Command", "Reading", "parse", "without_effect"]
 
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
@@ -50,7 +51,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 _SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
 
 
-class Command(msgspec.Struct, frozen=True):
+class Command(msgspec.Struct, Generic[Requested_co], frozen=True):
     """One command of a letter."""
 
     name: str
@@ -60,17 +61,14 @@ class Command(msgspec.Struct, frozen=True):
     """The words of the command itself, without the fields and the block that follow them."""
     line: int
     """1-based line of the text that was parsed."""
-    arguments: Arguments = msgspec.field(default_factory=Arguments)
+    form: SignedForm[Requested_co]
+    """What it asks for, and the place that it names."""
     fields: dict[str, str] = {}
-    """The header fields of a signed form: `server`, `player`, `prev`, `rev`, `challenge` and the rest of `FIELDS`."""
-    options: dict[str, str] = {}
-    """The `option: value` lines of `new`, names in lower case."""
+    """The header fields of a signed form as written: `server`, `player`, `prev`, `rev` and the rest of `FIELDS`."""
     block: str | None = None
     """The block's own text, line ends as written; None where the command has none or it is not closed."""
     unclosed: str = ""
     """Where the `end` of a setup, of orders or of a proposal is missing: the paragraph that might be their text."""
-    sections: tuple[tuple[str, tuple[str, ...], str], ...] = ()
-    """Of a letter of a sealed match, what `sections.read` found in its block."""
     block_line: int = 0
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
@@ -82,30 +80,30 @@ class Command(msgspec.Struct, frozen=True):
         """A value that is equal for commands that say the same, whatever their capitals, blanks and quotes."""
         if self.faults:
             return (self.name, " ".join(self.echo.lower().split()))
+        form: AnyForm = self.form
+        if "text" in form.request.__struct_fields__:
+            form = msgspec.structs.replace(form, request=msgspec.structs.replace(form.request, text=""))
         words = tuple((self.block or "").split())
-        read = (self.arguments, self.fields, self.options)
-        return (self.name, *(tuple(sorted(found.items())) for found in read), words)
+        return (self.name, msgspec.json.encode((form, self.fields), order="sorted"), words)
+
+    @property
+    def request(self) -> Requested_co:
+        """What it asks for."""
+        return self.form.request
 
     @property
     def match(self) -> str | None:
         """Name of the match, `m17`, if one was given."""
-        return self.arguments.get("match")
+        return self.request.match if isinstance(self.request, InMatch) else None
 
-    @property
-    def rev(self) -> int | None:
-        """The revision in the signed form, if there is one without fault."""
-        return self.number("rev")
 
-    def number(self, name: str) -> int | None:
-        """The number in a field of the signed form, if there is one without fault."""
-        value = self.fields.get(name, "")
-        return int(value) if _REV.fullmatch(value) else None
+AnyCommand = Command[AnyRequest]
 
 
 class Reading(msgspec.Struct, frozen=True):
     """The commands found in a letter, and what was ignored."""
 
-    commands: list[Command]
+    commands: list[AnyCommand]
     ignored: list[str]
     """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
     optout: bool = False
@@ -115,11 +113,11 @@ class Reading(msgspec.Struct, frozen=True):
     """The server and the player that a `stop` names."""
     short: str = ""
     """The first paragraph but its quotes, where no command stands in the letter, or one alone that names no match."""
-    meant: list[Command] | None = None
+    meant: list[AnyCommand] | None = None
     """Where the letter is one whose words count for nothing: those that might have had an effect."""
 
 
-def asked_by_subject(subject: str) -> list[Command]:
+def asked_by_subject(subject: str) -> list[AnyCommand]:
     """The command that a subject alone gives, if it does; so do these words alone in a text: `Help!`."""
     word = _alone(subject)
     spec = COMMANDS.get(word)
@@ -131,7 +129,7 @@ def _alone(text: str) -> str:
     return text.strip(" .!?").lower()
 
 
-def asked_by_nothing() -> Command:
+def asked_by_nothing() -> AnyCommand:
     """What a player whose letter has no command is told."""
     name = next(spec.name for spec in COMMANDS.values() if spec.by_nothing)
     return parse(name).commands[0]
@@ -141,7 +139,7 @@ def parse(text: str, most: int | None = None) -> Reading:
     """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, skipped, signature = _split(clean(text))
     words = Words(kept)
-    commands: list[Command] = []
+    commands: list[AnyCommand] = []
     unknown = 0
     optout = words.low() == "stop"
     while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) != most:
@@ -237,15 +235,13 @@ def _known(words: Words) -> CommandSpec | None:
     return spec if spec.begins(follows) else None
 
 
-def _command(words: Words, spec: CommandSpec) -> Command:
+def _command(words: Words, spec: CommandSpec) -> AnyCommand:
     start = words.start
     words.at += len(spec.name.split())
-    given: Arguments = {}
+    given: Given = {}
     wrong = _read_slots(words, spec, given)
     head = words.text[start : words.passed]
     fields = _read_fields(words, spec, given, wrong)
-    options: dict[str, str] = {}
-    sections: tuple[Read, ...] = ()
     block: str | None = None
     unclosed = ""
     block_line = words.line(words.start) if spec.block else 0
@@ -254,10 +250,7 @@ def _command(words: Words, spec: CommandSpec) -> Command:
         block = _take_block(words, spec, wrong)
         if block is None and spec.body in {"text", "options"}:
             unclosed = _PARAGRAPH_END.split(words.text[begins:], 1)[0].strip()
-        options = _read_block(spec, block, fields, wrong)
-        if spec.body == "sections" and block is not None:
-            sections, faults_there = read_sections(spec.name, block)
-            wrong += faults_there
+        given |= _read_block(spec, block, fields, wrong)
     elif wrong:
         words.take_line()
     elif words.low() == "end" and (fields or any(slot.closed for slot in spec.slots)):
@@ -275,19 +268,28 @@ def _command(words: Words, spec: CommandSpec) -> Command:
         echo,
         head,
         line,
-        given,
+        _form(spec, given, fields),
         fields,
-        options,
         block,
         unclosed,
-        sections,
         block_line,
         faults,
         sha256(" ".join(whole.split()).encode("utf-8", "replace")).hexdigest(),
     )
 
 
-def _read_slots(words: Words, spec: CommandSpec, given: Arguments) -> list[_Wrong]:
+def _form(spec: CommandSpec, given: Given, fields: dict[str, str]) -> AnyForm:
+    """What was given, as a request, with its place: a game or turn that the words name belongs to it, too."""
+    if spec.body == "fields":
+        given |= fields
+    holds = {name: value for name, value in given.items() if name in spec.request.__struct_fields__}
+    place: dict[str, object] = {name: fields.get(name) for name in ("server", "player", "prev")}
+    place |= {name: int(fields[name]) for name in ("rev", *NUMBERED) if _REV.fullmatch(fields.get(name, ""))}
+    place |= {name: given[name] for name in NUMBERED if name in given}
+    return msgspec.convert({"request": {"type": spec.request.__name__, **holds}, **place}, AnyForm)
+
+
+def _read_slots(words: Words, spec: CommandSpec, given: Given) -> list[_Wrong]:
     for slot in spec.slots:
         token = words.word() if words.same_line() else None
         missing = slot.read(words, given)
@@ -296,7 +298,7 @@ def _read_slots(words: Words, spec: CommandSpec, given: Arguments) -> list[_Wron
     return []
 
 
-def _read_fields(words: Words, spec: CommandSpec, given: Arguments, wrong: list[_Wrong]) -> dict[str, str]:
+def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wrong]) -> dict[str, str]:
     """Take the header fields of a signed form, in any order, `final` among them."""
     fields: dict[str, str] = {}
     if not spec.has_fields or (spec.body == "press" and not _opens_signed_press(words)):
@@ -368,12 +370,16 @@ def _press_end(words: Words) -> tuple[int, int] | None:
     return None if found is None else (start + found.start(1), start + found.end(1))
 
 
-def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wrong: list[_Wrong]) -> dict[str, str]:
-    """Check the form of a block's text; return the options of `new`."""
+def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wrong: list[_Wrong]) -> Given:
+    """What a block's text gives for the request; its faults are added."""
     if block is None:
         return {}
     if spec.body == "options":
-        return _read_options(block, wrong)
+        return {"options": _read_options(block, wrong)}
+    if spec.body == "sections":
+        sections, faults = read_sections(spec.name, block)
+        wrong += faults
+        return {"sections": sections}
     if spec.body == "press" and _SECRET.search(block):
         # An `end` was forgotten, and the next command's secrets would go to the opponent.
         wrong.append(
@@ -387,7 +393,7 @@ def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wr
         )
         if _COMMENT.sub("", block).strip():
             wrong.append((block.split()[0], Phrase("Only the lines of the form may be here.")))
-    return {}
+    return {"text": block}
 
 
 def _read_options(block: str, wrong: list[_Wrong]) -> dict[str, str]:

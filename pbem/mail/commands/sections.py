@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.phrase import Phrase, either
+from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["NOTE", "SECTIONS", "Read", "read", "written"]
-
-Read = tuple[str, tuple[str, ...], str]
-"""A section: its name, its arguments, and the text up to its `done`, line ends as they came; of a note its base64."""
+__all__ = ["NOTE", "SECTIONS", "read", "written"]
 
 NOTE = 4096
 """How many octets a note to oneself may have."""
@@ -66,7 +64,7 @@ _ARGUMENTS = {
 }
 
 
-def read(command: str, block: str) -> tuple[tuple[Read, ...], list[tuple[str | None, Phrase]]]:
+def read(command: str, block: str) -> tuple[tuple[Section, ...], list[tuple[str | None, Phrase]]]:
     """The sections of a command's block, in their order, and its faults: a token as written, and a sentence."""
     reader = _Reader(SECTIONS[command], block)
     found = tuple(reader.sections())
@@ -83,7 +81,7 @@ class _Reader:
         self.at = 0
         self.wrong: list[tuple[str | None, Phrase]] = []
 
-    def sections(self) -> Iterator[Read]:
+    def sections(self) -> Iterator[Section]:
         seen = set[tuple[str, ...]]()
         while self.at < len(self.words):
             name = self.words[self.at][0].lower()
@@ -95,14 +93,13 @@ class _Reader:
             section = self._note() if name == "note" else self._section(name, self.known[name])
             if section is None:
                 return
-            _, arguments, _ = section
-            one = (name, *arguments) if self.known[name].many else (name,)
+            one = (name, *section.words) if self.known[name].many else (name,)
             if one in seen:
                 self.wrong.append((" ".join(one), Phrase("`{name}` appears twice.", name=" ".join(one))))
             seen.add(one)
             yield section
 
-    def _section(self, name: str, holds: _Section) -> Read | None:
+    def _section(self, name: str, holds: _Section) -> Section | None:
         arguments = []
         for kind in holds.arguments:
             form, wanted = _ARGUMENTS[kind]
@@ -116,7 +113,7 @@ class _Reader:
             arguments.append(self.words[self.at][0].lower())
             self.at += 1
         text = self._lines(name) if holds.lines else ""
-        return None if text is None else (name, tuple(arguments), text)
+        return None if text is None else Section(name, tuple(arguments), text)
 
     def _lines(self, name: str) -> str | None:
         first = self.at
@@ -129,7 +126,7 @@ class _Reader:
         self.wrong.append((None, Phrase("the line `done` of `{name}` is missing", name=name)))
         return None
 
-    def _note(self) -> Read | None:
+    def _note(self) -> Section | None:
         joined = "".join(word[0] for word in self.words[self.at :])
         self.at = len(self.words)
         try:
@@ -140,10 +137,10 @@ class _Reader:
             self.wrong.append((joined[:20] or None, Phrase("`note` is the last section, and holds base64")))
         elif size > NOTE:
             self.wrong.append((None, Phrase("a note has at most {most} octets", most=NOTE)))
-        return ("note", (), joined)
+        return Section("note", (), joined)
 
 
-def written(sections: Iterable[Read]) -> str:
+def written(sections: Iterable[Section]) -> str:
     """A block with these sections, without its `end`, in lines that no mail program breaks."""
     lines = []
     for name, arguments, text in sections:

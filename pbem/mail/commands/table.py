@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from pbem import requests
 from pbem.mail.commands import arguments
 from pbem.mail.commands.arguments import SETTINGS, Slot
 from pbem.phrase import Phrase
@@ -18,10 +19,11 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.mail.commands.arguments import Arguments
+    from pbem.mail.commands.arguments import Given
     from pbem.mail.commands.words import Words
+    from pbem.requests import Request
 
-__all__ = ["COMMANDS", "CommandSpec"]
+__all__ = ["COMMANDS", "CommandSpec", "row_of"]
 
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "none": (),
@@ -33,13 +35,14 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
 """The header fields that a signed command of this place names."""
 
 
-def _topic(words: Words, given: Arguments) -> Phrase | None:
+def _topic(words: Words, given: Given) -> Phrase | None:
     # The one argument that must stand on the line of its command: any word could be a topic.
     if words.same_line():
-        given["topic"] = words.bare().lower()
+        topic = words.bare().lower()
         words.take()
-        if words.same_line() and f"{given['topic']} {words.bare().lower()}" in COMMANDS:
-            given["topic"] += f" {words.take().rstrip(',;.:').lower()}"
+        if words.same_line() and f"{topic} {words.bare().lower()}" in COMMANDS:
+            topic += f" {words.take().rstrip(',;.:').lower()}"
+        given["topic"] = topic
     return None
 
 
@@ -50,6 +53,8 @@ class CommandSpec(msgspec.Struct, frozen=True):
     """One row of the table of commands."""
 
     name: str
+    request: type[Request]
+    """What it asks for: the reader fills this in from its words and its block."""
     help: Phrase
     """One sentence: what the command does."""
     slots: tuple[Slot, ...] = ()
@@ -170,6 +175,7 @@ COMMANDS: dict[str, CommandSpec] = {
     for spec in (
         CommandSpec(
             "help",
+            requests.AskHelp,
             Phrase("Show how to begin and list all commands, or explain one, or a game."),
             (_TOPIC,),
             level="anyone",
@@ -177,9 +183,12 @@ COMMANDS: dict[str, CommandSpec] = {
             by_subject=True,
             unvouched=3,
         ),
-        CommandSpec("games", Phrase("List the games played here."), level="anyone", newcomer=True),
+        CommandSpec(
+            "games", requests.ListGames, Phrase("List the games played here."), level="anyone", newcomer=True
+        ),
         CommandSpec(
             "rules",
+            requests.MailRules,
             Phrase("Mail the rules of a game."),
             (arguments.RULES,),
             level="anyone",
@@ -189,6 +198,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "sheet",
+            requests.MailSheet,
             Phrase(
                 "Mail a record sheet to print: an empty one of a game, or one of your match with all that you know."
             ),
@@ -198,6 +208,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "register",
+            requests.Register,
             Phrase(
                 "Open an account for your address: paste your SSH public key after it, and send the answer back"
                 " signed."
@@ -209,6 +220,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "confirm",
+            requests.Confirm,
             Phrase("Prove that a key is yours: send the form that an answer brought, signed with that key."),
             (arguments.NAME,),
             body="fields",
@@ -219,9 +231,10 @@ COMMANDS: dict[str, CommandSpec] = {
             alone=True,
             newcomer=True,
         ),
-        CommandSpec("whoami", Phrase("Show your account, its addresses and keys.")),
+        CommandSpec("whoami", requests.WhoAmI, Phrase("Show your account, its addresses and keys.")),
         CommandSpec(
             "key add",
+            requests.AddKey,
             Phrase("Add a key: sign this with a key that you use here, and its answer with the new one."),
             (arguments.KEY_OR_FINGERPRINT,),
             signed=True,
@@ -234,6 +247,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "key revoke",
+            requests.RevokeKey,
             Phrase("Revoke one of your keys for ever: name its fingerprint, and sign with any of your keys."),
             (arguments.FINGERPRINT,),
             signed=True,
@@ -246,6 +260,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "key keep",
+            requests.KeepKeys,
             Phrase("Keep your keys: stop a recovery that somebody requested in your name."),
             signed=True,
             level="key",
@@ -255,6 +270,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "recover",
+            requests.Recover,
             Phrase("Replace lost keys with a new one: by your recovery code, or without it after a delay."),
             (arguments.CODE, arguments.KEY),
             opens=_A_RECOVERY,
@@ -263,6 +279,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "address add",
+            requests.AddAddress,
             Phrase("Add an address to write from: we mail it a form to send back signed."),
             (arguments.ADDRESS,),
             signed=True,
@@ -273,6 +290,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "set",
+            requests.Choose,
             Phrase(
                 "Choose time zone, language, digests, reminders, and reports: HTML (both), pictures, plain text, or"
                 " boards in words."
@@ -285,6 +303,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "vacation",
+            requests.TakeVacation,
             Phrase("Stop your clocks in all your matches, from the first day to the last; off: you are back."),
             (arguments.DAYS,),
             a_day=20,
@@ -295,6 +314,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "new",
+            requests.Propose,
             Phrase(
                 "Propose a match to players, or to addresses that are then invited; without names, on the open list."
             ),
@@ -310,12 +330,14 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "list",
+            requests.ListMatches,
             Phrase("List the open proposals, or your own matches."),
             (arguments.WHICH,),
             level="anyone",
         ),
         CommandSpec(
             "accept",
+            requests.Accept,
             Phrase("Accept a proposed match; the hash is that of its agreed rules."),
             (arguments.MATCH, arguments.HASH),
             signed=True,
@@ -326,6 +348,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "decline",
+            requests.Decline,
             Phrase("Decline a proposed match."),
             (arguments.MATCH,),
             signed=True,
@@ -334,6 +357,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "join",
+            requests.Join,
             Phrase("Take a seat in a match on the open list."),
             (arguments.MATCH,),
             signed=True,
@@ -343,6 +367,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "withdraw",
+            requests.Withdraw,
             Phrase("Withdraw your proposal."),
             (arguments.MATCH,),
             signed=True,
@@ -352,6 +377,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "setup",
+            requests.SubmitSetup,
             Phrase("Submit your secret setup of the next game; it replaces an earlier one."),
             (arguments.MATCH, arguments.GAME),
             body="text",
@@ -363,6 +389,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "orders",
+            requests.SubmitOrders,
             Phrase(
                 "Submit all your orders for this turn or a later one, or default orders; they replace earlier ones."
             ),
@@ -376,6 +403,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "seal",
+            requests.Seal,
             Phrase("Commit to your setup of the next game of a sealed match, by a hash; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME),
             body="sections",
@@ -389,6 +417,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "step",
+            requests.TakeSteps,
             Phrase("Play on in a sealed match: commit to orders, reveal them, answer; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME, arguments.STEP_TURN),
             body="sections",
@@ -403,6 +432,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "reveal",
+            requests.Reveal,
             Phrase("Reveal your setup and all orders once a game of a sealed match is over; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME),
             body="sections",
@@ -417,6 +447,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "clear",
+            requests.Clear,
             Phrase(
                 "Withdraw your orders for this turn or a later one, default ones, or a setup before the game begins."
             ),
@@ -429,6 +460,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "status",
+            requests.ShowStatus,
             Phrase(
                 "Show what you have submitted and what is due in a match; without a match, all of yours on one page."
             ),
@@ -437,6 +469,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "preview",
+            requests.Preview,
             Phrase("Check orders without submitting them."),
             (arguments.MATCH, arguments.TURN, arguments.FINAL),
             body="text",
@@ -445,14 +478,29 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "report",
+            requests.MailReports,
             Phrase("Send reports again: the last one, one turn's, or all."),
             (arguments.MATCH, arguments.GAME, arguments.TURN_OR_ALL),
             bulky=True,
         ),
-        CommandSpec("diary", Phrase("Show what happened in a match, and when."), (arguments.MATCH,), opens=_A_MATCH),
-        CommandSpec("transcript", Phrase("Send the transcript of a match."), (arguments.MATCH,), bulky=True, a_day=5),
+        CommandSpec(
+            "diary",
+            requests.ShowDiary,
+            Phrase("Show what happened in a match, and when."),
+            (arguments.MATCH,),
+            opens=_A_MATCH,
+        ),
+        CommandSpec(
+            "transcript",
+            requests.MailTranscript,
+            Phrase("Send the transcript of a match."),
+            (arguments.MATCH,),
+            bulky=True,
+            a_day=5,
+        ),
         CommandSpec(
             "press",
+            requests.SendPress,
             Phrase("Send a message to the other players; with `public`, also to observers."),
             (arguments.MATCH, arguments.PUBLIC),
             body="press",
@@ -464,6 +512,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "observe",
+            requests.Observe,
             Phrase("Watch a public match: get what everybody may know of it."),
             (arguments.MATCH,),
             signed=True,
@@ -473,6 +522,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "unobserve",
+            requests.Unobserve,
             Phrase("Stop watching a match."),
             (arguments.MATCH,),
             opens=_A_MATCH,
@@ -482,6 +532,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "block",
+            requests.Block,
             Phrase("Get no proposal, message or offer of a seat from a player any more; nobody is told."),
             (arguments.NAME,),
             opens=_A_BLOCK,
@@ -491,6 +542,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "unblock",
+            requests.Unblock,
             Phrase("Get letters from a player again."),
             (arguments.NAME,),
             opens=_A_BLOCK,
@@ -498,9 +550,15 @@ COMMANDS: dict[str, CommandSpec] = {
             place="player",
             once=True,
         ),
-        CommandSpec("standings", Phrase("Show who has played how many matches, and the ratings."), level="anyone"),
+        CommandSpec(
+            "standings",
+            requests.ShowStandings,
+            Phrase("Show who has played how many matches, and the ratings."),
+            level="anyone",
+        ),
         CommandSpec(
             "resign",
+            requests.Resign,
             Phrase("Resign the game, or the whole match."),
             (arguments.MATCH, arguments.GAME_OR_WHOLE),
             signed=True,
@@ -511,6 +569,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "draw",
+            requests.Draw,
             Phrase(
                 "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is"
                 " resolved."
@@ -526,6 +585,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "annul",
+            requests.Annul,
             Phrase("Offer to annul the whole match, so that it does not count, or answer such an offer."),
             (arguments.MATCH, arguments.WORD),
             a_day=20,
@@ -538,6 +598,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "extend",
+            requests.Extend,
             Phrase("Give your opponent more time for what is due now."),
             (arguments.MATCH, arguments.TIME),
             a_day=20,
@@ -550,6 +611,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "claim",
+            requests.Claim,
             Phrase(
                 "Claim the game from an opponent who missed the deadline and the grace period, or end a match that"
                 " nobody else can."
@@ -564,6 +626,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "substitute",
+            requests.Substitute,
             Phrase(
                 "Give the seat of a player who leaves or is gone to somebody new; all must say so, the newcomer"
                 " with a hash."
@@ -578,3 +641,10 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
     )
 }
+
+_ROWS = {spec.request: spec for spec in COMMANDS.values()}
+
+
+def row_of(request: Request) -> CommandSpec:
+    """The row of the command by which this is asked for."""
+    return _ROWS[type(request)]

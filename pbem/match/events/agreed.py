@@ -16,11 +16,12 @@ from pbem.match.forms import player as player_form
 from pbem.match.keys import Player
 from pbem.match.state import BUNDLE, PHASES, SEALED_BUNDLE
 from pbem.phrase import Phrase
+from pbem.requests import Accept, SignedForm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
@@ -64,22 +65,22 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed], *
     ask_for_setups(step, match.terms.first_options())
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The agreement again, from the letters by which the terms were proposed and accepted."""
-    body = replay.entry.body
-    players = [Player.read(body["players"][str(seat)]) for seat in replay.match.seats]
-    if tuple(player.name for player in players) != replay.match.terms.players:
-        raise replay.untrue(None, "the players are not those of the terms")
-    if replay.match.terms.unreachable == "loses" and body["bundle"] < _newest(replay.match):
-        raise replay.untrue(None, "a match of such terms began as a later version")  # no earlier server knew them
-    if body["bundle"] > _newest(replay.match):
-        raise replay.untrue(None, "a refereed match has no bundles of this version")
-    players = [replay.pinned(seat, player) for seat, player in enumerate(players, start=1)]
-    at_first = replay.match
-    replay.match = replace(replay.match, players=tuple(players))
-    consents = [_consent(replay, seat) for seat in replay.match.seats]
-    replay.match = at_first
-    step = replay.at_work()
+    body = remaking.entry.body
+    players = [Player.read(body["players"][str(seat)]) for seat in remaking.match.seats]
+    if tuple(player.name for player in players) != remaking.match.terms.players:
+        raise remaking.untrue(None, "the players are not those of the terms")
+    if remaking.match.terms.unreachable == "loses" and body["bundle"] < _newest(remaking.match):
+        raise remaking.untrue(None, "a match of such terms began as a later version")  # no earlier server knew them
+    if body["bundle"] > _newest(remaking.match):
+        raise remaking.untrue(None, "a refereed match has no bundles of this version")
+    players = [remaking.pinned(seat, player) for seat, player in enumerate(players, start=1)]
+    at_first = remaking.match
+    remaking.match = replace(remaking.match, players=tuple(players))
+    consents = [_consent(remaking, seat) for seat in remaking.match.seats]
+    remaking.match = at_first
+    step = remaking.at_work()
     agree(step, tuple(players), consents, bundle=body["bundle"])
     return step
 
@@ -89,12 +90,13 @@ def _newest(match: Match) -> int:
     return SEALED_BUNDLE if match.terms.sealed else BUNDLE
 
 
-def _consent(replay: TranscriptReplay, seat: int) -> Signed:
+def _consent(remaking: Remaking, seat: int) -> Signed:
     """The letter by which a seat proposed or accepted the terms."""
     path = f"letters/agreed-seat-{seat}.eml"
-    named = replay.entry.body["letters"][str(seat)]
-    signed = replay.named(path, named)
-    replay.form("agreed", seat, path, signed, None)
+    named = remaking.entry.body["letters"][str(seat)]
+    signed = remaking.named(path, named)
+    match = remaking.match
+    remaking.form(SignedForm(Accept(match=match.id, hash=match.rules_hash)), seat, path, signed, None)
     return signed
 
 

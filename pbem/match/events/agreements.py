@@ -13,15 +13,17 @@ from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import abandon, end_game
 from pbem.match.forms import one_of, said, seat_number
+from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
+from pbem.requests import Annul, Draw
 
 if TYPE_CHECKING:
-    from pbem.match.replay import TranscriptReplay
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
+    from pbem.requests import SignedForm
 
 
 DRAW = "draw"
@@ -29,9 +31,10 @@ ANNUL = "annul"
 WORDS = ("offer", "accept", "decline")
 
 
-def agree(step: Step, what: str, seat: int, word: str, form: SignedForm, signed: Signed) -> bool:
+def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed) -> bool:
     """A seat offers, accepts or declines a draw or an annulment; returns whether all agree now. Raises `Refused`."""
-    match = step.match
+    match, request = step.match, form.request
+    what, word = DRAW if isinstance(request, Draw) else ANNUL, request.word
     wanted = match.offers.get(what, frozenset())
     _judge(match, what, seat, word, wanted)
     sentence = step.sentence(what, seat, form, signed)
@@ -77,25 +80,21 @@ def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]
         raise Refused(Fault(what, word, Phrase("you have already made this offer; the others have yet to answer")))
 
 
-def remake(replay: TranscriptReplay) -> Step:
-    """The offer, or the answer to one, again."""
-    what, word = replay.entry.type, str(replay.entry.body["word"])
-    seat, form, signed = replay.sentence(what, f"{what} {word}")
-    step = replay.at_work()
-    agree(step, what, seat, word, form, signed)
-    return step
-
-
 _BODY = said(seat=seat_number, word=one_of(*WORDS))
 
 ENTRY = EntryType(
-    DRAW, _BODY, remake=remake, says="seat {seat}, of a draw: {word}, signed", between=True, letter=DRAW
+    DRAW,
+    _BODY,
+    remake=of_sentence(DRAW, lambda match, body: Draw(match=match.id, word=body["word"]), agree),
+    says="seat {seat}, of a draw: {word}, signed",
+    between=True,
+    letter=DRAW,
 )
 
 ANNULMENT = EntryType(
     ANNUL,
     _BODY,
-    remake=remake,
+    remake=of_sentence(ANNUL, lambda match, body: Annul(match=match.id, word=body["word"]), agree),
     says="seat {seat}, of annulling the match: {word}, signed",
     between=True,
     letter=ANNUL,

@@ -15,17 +15,19 @@ from pbem.match.events.halted import out_of_reach
 from pbem.match.forms import said, seat_number, seats
 from pbem.match.state import RUNNING, not_played, standing
 from pbem.phrase import Phrase
+from pbem.requests import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.match.replay import TranscriptReplay
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.remaking import Remaking
+    from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
+    from pbem.requests import SignedForm
 
 
-def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
+def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> None:
     """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
 
     Against players whom no letter has reached for long, nothing is won: the match ends as abandoned.
@@ -60,7 +62,7 @@ def silent(match: Match, seat: int) -> list[int]:
     return sorted(match.missed - answered - {seat})
 
 
-def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signed: Signed) -> None:
+def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim], signed: Signed) -> None:
     """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
     match = step.match
     missed = match.terms.claimable and not match.revealing and set(against) <= match.missed
@@ -75,11 +77,11 @@ def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signe
         abandon(step)
 
 
-def remake(replay: TranscriptReplay) -> Step:
-    """The claim again."""
-    seat, form, signed = replay.sentence("claim", "claim")
-    step = replay.at_work()
-    grant(step, seat, replay.entry.body["against"], form, signed)
+def remake(remaking: Remaking) -> Step:
+    """The claim again, against those whom the entry names: who else had answered, it does not show."""
+    seat, form, signed = remaking.sentence("claim", Claim(match=remaking.match.id))
+    step = remaking.at_work()
+    grant(step, seat, remaking.entry.body["against"], form, signed)
     return step
 
 

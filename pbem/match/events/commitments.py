@@ -18,11 +18,12 @@ from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.submissions import setup
 from pbem.match.transcript import sha256_hex
+from pbem.requests import SignedForm, SubmitSetup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
@@ -58,21 +59,22 @@ def begin(step: Step) -> None:
     play_on(step)
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The beginning of a game again, from the openings of its setups."""
-    step = replay.at_work()
-    aside = replay.set_aside(replay.match, "setup")
-    for seat in replay.match.seats:
-        path = f"openings/game-{replay.match.game}-seat-{seat}.txt"
-        content = replay.file(path)
-        if sha256_hex(content) != replay.entry.body["commitments"][str(seat)]:
-            raise replay.untrue(path, "does not open the commitment")
-        opening = replay.read(path, Opening.read, content)
-        letter = f"letters/game-{replay.match.game}-setup-seat-{seat}.eml"
-        replay.was_not_withdrawn(path, opening, aside)
-        form, signed = replay.signed("setup", seat, letter, opening)
-        replay.judged(letter, partial(setup, step), seat, form, signed)
-    replay.advance(step)
+    step = remaking.at_work()
+    aside = remaking.set_aside(remaking.match, "setup")
+    for seat in remaking.match.seats:
+        path = f"openings/game-{remaking.match.game}-seat-{seat}.txt"
+        content = remaking.file(path)
+        if sha256_hex(content) != remaking.entry.body["commitments"][str(seat)]:
+            raise remaking.untrue(path, "does not open the commitment")
+        opening = remaking.read(path, Opening.read, content)
+        letter = f"letters/game-{remaking.match.game}-setup-seat-{seat}.eml"
+        remaking.was_not_withdrawn(path, opening, aside)
+        wanted = SignedForm(SubmitSetup(match=remaking.match.id), game=remaking.match.game)
+        form, signed = remaking.signed(wanted, seat, letter, opening)
+        remaking.judged(letter, partial(setup, step), seat, form, signed)
+    remaking.advance(step)
     return step
 
 

@@ -11,22 +11,24 @@ from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.forms import number, said, seat_number, seats
+from pbem.match.remaking import of_sentence
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
+from pbem.requests import Extend
 
 if TYPE_CHECKING:
-    from pbem.match.replay import TranscriptReplay
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.step import Step
+    from pbem.requests import SignedForm
 
 
 GIFT = (3600, 30 * 86400)
 """The least and the greatest gift of time, in seconds."""
 
 
-def extend(step: Step, seat: int, seconds: int, form: SignedForm, signed: Signed) -> list[int]:
+def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
     """A gift of time from this seat to the others that are asked; returns these. Raises `Refused`."""
-    match = step.match
+    match, seconds = step.match, form.request.seconds
     to = sorted(other for other in match.clocks if other != seat)
     if not to:
         raise Refused(Fault("extend", match.id, Phrase("your opponent has no running deadline")))
@@ -46,19 +48,10 @@ def extend(step: Step, seat: int, seconds: int, form: SignedForm, signed: Signed
     return to
 
 
-def remake(replay: TranscriptReplay) -> Step:
-    """The gift of time again."""
-    seconds = replay.entry.body["seconds"]
-    seat, form, signed = replay.sentence("extend", f"extend {seconds}")
-    step = replay.at_work()
-    extend(step, seat, seconds, form, signed)
-    return step
-
-
 ENTRY = EntryType(
     "extended",
     said(seat=seat_number, to=seats, seconds=number),
-    remake=remake,
+    remake=of_sentence("extend", lambda match, body: Extend(match=match.id, seconds=body["seconds"]), extend),
     says="a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
     between=True,
     letter="extend",

@@ -17,7 +17,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -56,11 +56,11 @@ def lost(match: Match) -> list[int]:
     return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1]
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The forfeit again."""
-    replay.goes_on()
-    step = replay.at_work()
-    forfeit(step, replay.entry.body["seats"])
+    remaking.goes_on()
+    step = remaking.at_work()
+    forfeit(step, remaking.entry.body["seats"])
     return step
 
 

@@ -16,7 +16,7 @@ from pbem.match.state import RUNNING, UNREACHABLE
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.terms import Terms
@@ -66,18 +66,18 @@ def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
     return since is not None and now - since >= long_enough(match.terms)
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The server's notes about its own clocks; all that can be checked about them is checked at `missed`."""
-    if replay.match.phase not in RUNNING:
-        raise replay.untrue(None, f"`{replay.entry.type}` does not follow here")
-    step = replay.at_work()
-    step.append_entry(replay.entry.type, replay.entry.body)
-    if replay.entry.body.get("reason") == UNREACHABLE:
-        if replay.match.terms.unreachable == "loses":
-            raise replay.untrue(None, "by the terms no clock stands because letters bounce")
-        halted = replay.entry.type == "halted"
-        seats = [replay.seat()] if halted else replay.entry.body["seats"]
-        found = {seat: since for seat, since in replay.match.unreachable.items() if seat not in seats}
+    if remaking.match.phase not in RUNNING:
+        raise remaking.untrue(None, f"`{remaking.entry.type}` does not follow here")
+    step = remaking.at_work()
+    step.append_entry(remaking.entry.type, remaking.entry.body)
+    if remaking.entry.body.get("reason") == UNREACHABLE:
+        if remaking.match.terms.unreachable == "loses":
+            raise remaking.untrue(None, "by the terms no clock stands because letters bounce")
+        halted = remaking.entry.type == "halted"
+        seats = [remaking.seat()] if halted else remaking.entry.body["seats"]
+        found = {seat: since for seat, since in remaking.match.unreachable.items() if seat not in seats}
         lost = dict.fromkeys(seats, step.world.now) if halted else {}
         step.match = replace(step.match, unreachable={**found, **lost})
     return step

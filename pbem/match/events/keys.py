@@ -20,7 +20,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
@@ -43,18 +43,18 @@ def change(step: Step, seat: int, changed: KeyChange) -> None:
     ]
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The change of keys again, from the letters that prove it."""
-    seat = replay.seat()
+    seat = remaking.seat()
     letters = {}
-    for who, expected in replay.entry.body["letters"].items():
-        path = KeyChange.path(replay.entry.seq, seat, who)
-        letters[who] = replay.file(path)
+    for who, expected in remaking.entry.body["letters"].items():
+        path = KeyChange.path(remaking.entry.seq, seat, who)
+        letters[who] = remaking.file(path)
         if sha256_hex(letters[who]) != expected:
-            raise replay.untrue(path, "is not the letter that the transcript names")
-    changed = KeyChange.read(replay.entry.body, letters)
-    replay.source.keys(replay.match, seat, changed)
-    step = replay.at_work()
+            raise remaking.untrue(path, "is not the letter that the transcript names")
+    changed = KeyChange.read(remaking.entry.body, letters)
+    remaking.source.keys(remaking.match, seat, changed)
+    step = remaking.at_work()
     change(step, seat, changed)
     return step
 

@@ -18,7 +18,7 @@ from pbem.match.transcript import utc, written
 
 if TYPE_CHECKING:
     from pbem.match.clock import Clock
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -62,24 +62,24 @@ def missed_from(match: Match, seat: int) -> datetime:
     return min(match.clocks[seat].patience or missed, missed)
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """A miss: no earlier than pace and grace allow, whatever the player's zone, which only the server knows."""
-    replay.goes_on()
-    step = replay.at_work()
-    seat = replay.seat()
-    clock = replay.match.clocks[seat]
-    deadline = utc(replay.entry.body["deadline"])
+    remaking.goes_on()
+    step = remaking.at_work()
+    seat = remaking.seat()
+    clock = remaking.match.clocks[seat]
+    deadline = utc(remaking.entry.body["deadline"])
     pauses = tuple(stop for stop in clock.stops if stop.reason == PAUSE)
     late = replace(clock, since=deadline, time=0, bank=0, stops=pauses, weekends=True)
     if _before(deadline, late, clock.since, clock.time - clock.bank):
-        raise replay.untrue(None, "the deadline is earlier than what was agreed")
+        raise remaking.untrue(None, "the deadline is earlier than what was agreed")
     if _before(step.world.now, late, deadline, clock.grace):
-        raise replay.untrue(None, "the grace after the deadline was not over")
-    if not replay.match.asked(seat):  # which the transcript shows of a reveal
-        raise replay.untrue(None, "nothing was due from this seat")
-    if seat in replay.match.missed:
-        raise replay.untrue(None, "this seat had missed its time before")
-    step.match = replace(step.match, clocks={**replay.match.clocks, seat: late})
+        raise remaking.untrue(None, "the grace after the deadline was not over")
+    if not remaking.match.asked(seat):  # which the transcript shows of a reveal
+        raise remaking.untrue(None, "nothing was due from this seat")
+    if seat in remaking.match.missed:
+        raise remaking.untrue(None, "this seat had missed its time before")
+    step.match = replace(step.match, clocks={**remaking.match.clocks, seat: late})
     miss(step, seat)
     return step
 

@@ -16,14 +16,16 @@ from pbem.match.forms import said, seat_number, text
 from pbem.match.state import RUNNING, Nomination, not_played, standing
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
+from pbem.requests import Substitute
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.match.replay import TranscriptReplay
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.remaking import Remaking
+    from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
+    from pbem.requests import SignedForm
 
 
 NOBODY = "none"
@@ -61,12 +63,12 @@ def agreed(match: Match, seat: int, now: datetime) -> bool:
     return all(one in nomination.willing or gone(match, one, now) for one in match.seats)
 
 
-def substitute(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:
+def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
     """Nominate, unless that would tell a player who owes an answer whether a late player has answered since.
 
     Raises `Refused`.
     """
-    match, now = step.match, step.world.now
+    match, now, name = step.match, step.world.now, form.request.name
     nomination = match.nominated.get(seat)
     willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()
     unsure = [
@@ -77,12 +79,12 @@ def substitute(step: Step, by: int, seat: int, name: str, form: SignedForm, sign
     if name != NOBODY and match.asked(by) and unsure:
         says = Phrase("the match is also waiting for you: first send what is due")
         raise Refused(Fault("substitute", match.id, says))
-    nominate(step, by, seat, name, form, signed)
+    nominate(step, by, seat, form, signed)
 
 
-def nominate(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:
+def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
     """A player wants somebody in a seat, or withdraws that (`NOBODY`). Raises `Refused`."""
-    match = step.match
+    match, name = step.match, form.request.name
     nomination = match.nominated.get(seat)
     _judge(step, by, seat, name)
     sentence = step.sentence("substitute", by, form, signed)
@@ -134,13 +136,14 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         raise Refused(Fault("substitute", name, Phrase("you have already said so; others have yet to agree")))
 
 
-def remake(replay: TranscriptReplay) -> Step:
-    """The nomination again."""
-    body = replay.entry.body
+def remake(remaking: Remaking) -> Step:
+    """The nomination again: the form names the seat by its player."""
+    body = remaking.entry.body
     seat, name = int(body["for"]), str(body["name"])
-    by, form, signed = replay.sentence("substitute", f"substitute {name} for {replay.match.name(seat)}")
-    step = replay.at_work()
-    nominate(step, by, seat, name, form, signed)
+    leaver = remaking.match.name(seat)
+    by, form, signed = remaking.sentence("substitute", Substitute(match=remaking.match.id, name=name, leaver=leaver))
+    step = remaking.at_work()
+    nominate(step, by, seat, form, signed)
     return step
 
 

@@ -17,7 +17,7 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -74,16 +74,16 @@ def _stand_still(step: Step, kind: str, why: str, body: JsonObject) -> None:
     step.notify(kind, **body)
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """What the operator did is the server's bare word: it need only make sense."""
-    if any(len(clock.stops) > MOST_STOPS for clock in replay.match.clocks.values()):
-        raise replay.untrue(None, f"the match stood still more than {MOST_STOPS:,} times in one turn")
-    step = replay.at_work()
-    if replay.entry.type == "restored":
-        restored(step, int(replay.entry.body["generation"]))
+    if any(len(clock.stops) > MOST_STOPS for clock in remaking.match.clocks.values()):
+        raise remaking.untrue(None, f"the match stood still more than {MOST_STOPS:,} times in one turn")
+    step = remaking.at_work()
+    if remaking.entry.type == "restored":
+        restored(step, int(remaking.entry.body["generation"]))
         return step
-    event = {"paused": pause, "resumed": resume, "stopped": stop}[replay.entry.type]
-    event(step, str(replay.entry.body["reason"]))
+    event = {"paused": pause, "resumed": resume, "stopped": stop}[remaking.entry.type]
+    event(step, str(remaking.entry.body["reason"]))
     return step
 
 

@@ -15,29 +15,32 @@ from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
 from pbem.match.forms import boolean, said, seat_number
+from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without, standing
 from pbem.match.submissions import submit
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
+from pbem.requests import Resign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.games import State
-    from pbem.match.replay import TranscriptReplay
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.json_object import JsonObject
+    from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
+    from pbem.requests import SignedForm
 
 
-def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_match: bool) -> None:
+def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> None:
     """Give up the game, or the whole match.
 
     If the rules say so, several others who remain play on. Otherwise the position's scores count: a single
     remaining player has won, and with several nobody has. A player who is out of the game has nothing to give up.
     """
-    match = step.match
+    match, whole_match = step.match, form.request.whole
     if match.phase not in RUNNING:
         raise Refused(Fault("resign", None, not_played(match)))
     if match.revealing:
@@ -100,13 +103,8 @@ def _leave(step: Step, seat: int, position: State) -> None:
     )
 
 
-def remake(replay: TranscriptReplay) -> Step:
-    """The resignation again."""
-    whole_match = replay.entry.body["match"] is True
-    seat, form, signed = replay.sentence("resign", "resign match" if whole_match else "resign game")
-    step = replay.at_work()
-    resign(step, seat, form, signed, whole_match=whole_match)
-    return step
+def _request(match: Match, body: JsonObject) -> Resign:
+    return Resign(match=match.id, whole=True) if body["match"] else Resign(match=match.id, game=match.game)
 
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
@@ -119,7 +117,7 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
 ENTRY = EntryType(
     "resigned",
     said(seat=seat_number, match=boolean),
-    remake=remake,
+    remake=of_sentence("resign", _request, resign),
     says=_says,
     between=True,
     among=3,

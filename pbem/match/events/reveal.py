@@ -11,18 +11,20 @@ from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.forms import hash_, mapping, number, seat_number, time
+from pbem.match.remaking import of_letter
 from pbem.match.sealed import judge_reveal, refuse_paused
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase
+from pbem.requests import Reveal, SignedForm
 
 if TYPE_CHECKING:
-    from pbem.match.replay import TranscriptReplay
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.remaking import Remaking
+    from pbem.match.signed import Signed
     from pbem.match.step import Step
 
 
-def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
+def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> None:
     """A seat's setup and orders of the finished game, which open all its commitments. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)
@@ -50,10 +52,13 @@ def reveal(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
             step.notices.append(Notice("revealed", other, step.match, {"seat": seat}))
 
 
-def remake(replay: TranscriptReplay) -> Step:
+_REMAKE = of_letter("reveal", lambda match: SignedForm(Reveal(match=match.id), game=match.game), reveal)
+
+
+def remake(remaking: Remaking) -> Step:
     """The reveal again, and the verdict if it was the last."""
-    step = replay.brought("reveal", reveal)
-    replay.advance(step)
+    step = _REMAKE(remaking)
+    remaking.advance(step)
     return step
 
 

@@ -18,9 +18,10 @@ from pbem.match.sealed_game import SealedGame
 from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
+from pbem.requests import Seal, SignedForm
 
 if TYPE_CHECKING:
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.step import Step
 
 
@@ -66,21 +67,22 @@ def _file_seals(step: Step, game: int) -> dict[int, str]:
     return seals
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The beginning of a sealed game again, from the letters of its seals."""
-    step = replay.at_work()
-    aside = replay.set_aside(replay.match, "setup")
-    for seat in replay.match.seats:
-        path = receipt_path(replay.match.game, seat)
-        content = replay.file(path)
-        if sha256_hex(content) != replay.entry.body["receipts"][str(seat)]:
-            raise replay.untrue(path, "is not the receipt that the transcript names")
-        receipt = replay.read(path, Receipt.read, content)
-        letter = f"letters/game-{replay.match.game}-seal-seat-{seat}.eml"
-        replay.was_not_withdrawn(path, receipt, aside)
-        form, signed = replay.signed("seal", seat, letter, receipt)
-        replay.judged(letter, partial(seal, step), seat, form, signed)
-    replay.advance(step)
+    step = remaking.at_work()
+    aside = remaking.set_aside(remaking.match, "setup")
+    for seat in remaking.match.seats:
+        path = receipt_path(remaking.match.game, seat)
+        content = remaking.file(path)
+        if sha256_hex(content) != remaking.entry.body["receipts"][str(seat)]:
+            raise remaking.untrue(path, "is not the receipt that the transcript names")
+        receipt = remaking.read(path, Receipt.read, content)
+        letter = f"letters/game-{remaking.match.game}-seal-seat-{seat}.eml"
+        remaking.was_not_withdrawn(path, receipt, aside)
+        wanted = SignedForm(Seal(match=remaking.match.id), game=remaking.match.game)
+        form, signed = remaking.signed(wanted, seat, letter, receipt)
+        remaking.judged(letter, partial(seal, step), seat, form, signed)
+    remaking.advance(step)
     return step
 
 

@@ -18,19 +18,21 @@ from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
 from pbem.match.events.turn import tell
 from pbem.match.forms import hash_, mapping, number, seat_number, text, time
+from pbem.match.remaking import of_letter
 from pbem.match.sealed import judge_steps, refuse_paused
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.match.turns import Played, Reports
 from pbem.phrase import Phrase
+from pbem.requests import SignedForm, TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.games.sealed import Table
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.sealed_game import Filed
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.signed import Signed
     from pbem.match.step import Step
 
 
@@ -47,7 +49,7 @@ class Entered(msgspec.Struct, frozen=True):
     """By turn that it finished."""
 
 
-def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Entered:
+def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> Entered:
     """The steps of a letter, all or none of them. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)
@@ -75,7 +77,7 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Entered:
     return told
 
 
-def _demand_due(step: Step, seat: int, form: SignedForm) -> None:
+def _demand_due(step: Step, seat: int, form: SignedForm[TakeSteps]) -> None:
     """Refuse a letter for which it is not the time, or that belongs elsewhere."""
     match = step.match
     if match.sealed_rules is None:
@@ -116,12 +118,15 @@ def _finish(step: Step, table: Table, told: Entered) -> Entered:
     return told
 
 
-def remake(replay: TranscriptReplay) -> Step:
+_REMAKE = of_letter("step", lambda match: SignedForm(TakeSteps(match=match.id), turn=match.turn), take)
+
+
+def remake(remaking: Remaking) -> Step:
     """The steps of a letter again."""
-    step = replay.brought("step", take)
+    step = _REMAKE(remaking)
     for paper in step.papers:
         if paper.path.startswith("reports/") and not SALT.fullmatch(salt_in(paper.content)):
-            raise replay.untrue(paper.path, "has no salt")
+            raise remaking.untrue(paper.path, "has no salt")
     return step
 
 

@@ -19,17 +19,19 @@ from pbem.match.state import RUNNING, seated
 from pbem.match.step import Notice
 from pbem.match.stored_orders import drop
 from pbem.phrase import Phrase
+from pbem.requests import Substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.match.replay import TranscriptReplay
-    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.remaking import Remaking
+    from pbem.match.signed import Signed
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
+    from pbem.requests import SignedForm
 
 
-def take_over(step: Step, seat: int, player: Player, form: SignedForm, signed: Signed) -> None:
+def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute], signed: Signed) -> None:
     """The newcomer takes the seat, with all its knowledge and a clock that starts again. Raises `Refused`.
 
     What the former player had sent and was not used yet is given up: its keys count no longer.
@@ -71,15 +73,15 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm, signed: S
         step.notices.append(Notice("setup", seat, step.match))
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The newcomer's letter is read by the newcomer's keys, which count from this entry on."""
-    match, seat = replay.match, replay.seat()
-    player = replay.pinned(seat, Player.read(replay.entry.body["player"]))
-    replay.match = seated(match, seat, player)
-    kind = f"substitute {player.name} for {match.name(seat)} {match.rules_hash}"
-    _, form, signed = replay.sentence("substituted", kind)
-    replay.match = match
-    step = replay.at_work()
+    match, seat = remaking.match, remaking.seat()
+    player = remaking.pinned(seat, Player.read(remaking.entry.body["player"]))
+    remaking.match = seated(match, seat, player)
+    asked = Substitute(match=match.id, name=player.name, leaver=match.name(seat), hash=match.rules_hash)
+    _, form, signed = remaking.sentence("substituted", asked)
+    remaking.match = match
+    step = remaking.at_work()
     take_over(step, seat, player, form, signed)
     return step
 

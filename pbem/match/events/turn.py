@@ -24,13 +24,14 @@ from pbem.match.step import Document, Notice
 from pbem.match.submissions import order
 from pbem.match.transcript import canonical, dumped, sha256_hex, utc
 from pbem.match.turns import Played, Reports
+from pbem.requests import DEFAULT, SignedForm, SubmitOrders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.json_object import JsonObject
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.state import Submission
     from pbem.match.step import Step
     from pbem.match.traces import SetAside
@@ -176,63 +177,65 @@ class _NoOrders(msgspec.Struct, frozen=True):
 _NONE = _NoOrders()
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The turn again, from the receipts of its orders."""
-    body = replay.entry.body
-    name = f"game-{replay.match.game}-turn-{replay.match.turn}"
+    body = remaking.entry.body
+    name = f"game-{remaking.match.game}-turn-{remaking.match.turn}"
     receipts = {}
-    for seat in replay.match.seats:
+    for seat in remaking.match.seats:
         if str(seat) not in body["orders"]:
             continue
         path = f"receipts/{name}-seat-{seat}.txt"
-        content = replay.file(path)
+        content = remaking.file(path)
         if sha256_hex(content) != body["orders"][str(seat)]:
-            raise replay.untrue(path, "is not the receipt that the transcript names")
-        receipts[seat] = replay.read(path, Receipt.read, content)
+            raise remaking.untrue(path, "is not the receipt that the transcript names")
+        receipts[seat] = remaking.read(path, Receipt.read, content)
     sent = {seat: receipt for seat, receipt in receipts.items() if not receipt.by_default}
     defaults = {seat: receipt for seat, receipt in receipts.items() if receipt.by_default}
-    _check_reports(replay, name, body)
-    aside = replay.set_aside(replay.match, f"turn-{replay.match.turn}")
-    step = replay.at_work()
+    _check_reports(remaking, name, body)
+    aside = remaking.set_aside(remaking.match, f"turn-{remaking.match.turn}")
+    step = remaking.at_work()
     step.match = replace(step.match, stored={})
     for seat, receipt in {**sent, **defaults}.items():
         letter = f"letters/{name}-seat-{seat}.eml"
-        form, signed = replay.signed("orders", seat, letter, receipt)
+        turn = DEFAULT if receipt.by_default else remaking.match.turn
+        wanted = SignedForm(SubmitOrders(match=remaking.match.id), turn=turn)
+        form, signed = remaking.signed(wanted, seat, letter, receipt)
         if not receipt.by_default:
-            replay.was_not_withdrawn(letter, receipt, aside)
-            _came_after_a_miss(replay, letter, receipt, aside)
-        elif seat not in replay.match.missed:
-            raise replay.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
+            remaking.was_not_withdrawn(letter, receipt, aside)
+            _came_after_a_miss(remaking, letter, receipt, aside)
+        elif seat not in remaking.match.missed:
+            raise remaking.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
         if receipt.by_default:
-            replay.played.setdefault((receipt.game, seat), []).append((receipt, missed_from(replay.match, seat)))
+            remaking.played.setdefault((receipt.game, seat), []).append((receipt, missed_from(remaking.match, seat)))
         event = partial(advance_orders.store, step) if receipt.by_default else partial(order, step)
-        replay.judged(letter, event, seat, form, signed)
+        remaking.judged(letter, event, seat, form, signed)
     step.match = replace(step.match, resolve_at=step.world.now)
-    replay.advance(step)
+    remaking.advance(step)
     return step
 
 
 def _came_after_a_miss(
-    replay: TranscriptReplay, path: str, receipt: Receipt, aside: Sequence[tuple[int, SetAside]]
+    remaking: Remaking, path: str, receipt: Receipt, aside: Sequence[tuple[int, SetAside]]
 ) -> None:
     """Check that a seat whose time counted as missed had no orders by then."""
-    seat, match = receipt.seat, replay.match
+    seat, match = receipt.seat, remaking.match
     if seat not in match.missed:
         return
     over = missed_from(match, seat)
     gone = [traces.read(one.paper).received for other, one in aside if other == seat]
     if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
-        raise replay.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
+        raise remaking.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
 
 
-def _check_reports(replay: TranscriptReplay, name: str, body: JsonObject) -> None:
-    for seat in (*replay.match.seats, None):
+def _check_reports(remaking: Remaking, name: str, body: JsonObject) -> None:
+    for seat in (*remaking.match.seats, None):
         path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
-        content = replay.file(path)
+        content = remaking.file(path)
         if sha256_hex(content) != (body["shown"][str(seat)] if seat else body["reports"]):
-            raise replay.untrue(path, "is not the report that the transcript names")
+            raise remaking.untrue(path, "is not the report that the transcript names")
         if not SALT.fullmatch(salt_in(content)):
-            raise replay.untrue(path, "has no salt")
+            raise remaking.untrue(path, "has no salt")
 
 
 def ordered(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.record import Record
-    from pbem.match.replay import TranscriptReplay
+    from pbem.match.remaking import Remaking
     from pbem.match.sealed_game import Ending, Verdict
     from pbem.match.state import Match
     from pbem.match.step import Step
@@ -96,10 +96,10 @@ def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Recor
     return Result(0 if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE), None
 
 
-def remake(replay: TranscriptReplay) -> Step:
+def remake(remaking: Remaking) -> Step:
     """The verdict after the last deadline for a reveal was missed."""
-    replay.goes_on()
-    step = replay.at_work()
+    remaking.goes_on()
+    step = remaking.at_work()
     judge(step)
     return step
 

@@ -24,6 +24,7 @@ from pbem.player.correspondence.matches import Impossible, Matches, due, is_past
 from pbem.player.correspondence.outbox import Outbox
 from pbem.player.correspondence.registration import Registration
 from pbem.player.memory import may_repeat
+from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.json_object import JsonObject
-    from pbem.mail.commands.sections import Read
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory, Sent
 
@@ -102,26 +102,26 @@ class Correspondence:
     def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> Sent:
         """Prepare a commitment to a setup, of which the server learns only the hash; `place` is that of its game."""
         standing = self.matches.standing(match)
-        sections = [("commitment", (commitment,), ""), *_noted(note)]
+        sections = [Section("commitment", (commitment,), ""), *_noted(note)]
         rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in self.memory.sent("seal", match, place))])
         fields = self._fields(standing, rev)
         return self._sealed(standing, f"seal {match} game {standing['game']}", fields, place, rev, sections, now)
 
     def step(
-        self, match: str, place: str, turn: int, sections: Sequence[Read], note: str | None, now: datetime
+        self, match: str, place: str, turn: int, sections: Sequence[Section], note: str | None, now: datetime
     ) -> Sent:
         """Prepare the steps of a sealed match that are due; the first belongs to this turn."""
         standing = self.matches.standing(match)
         head = f"step {match} game {standing['game']} turn {turn}"
         return self._unrevised(standing, head, place, [*sections, *_noted(note)], now)
 
-    def reveal(self, match: str, place: str, sections: Sequence[Read], now: datetime) -> Sent:
+    def reveal(self, match: str, place: str, sections: Sequence[Section], now: datetime) -> Sent:
         """Prepare the reveal after a game of a sealed match."""
         standing = self.matches.standing(match)
         return self._unrevised(standing, f"reveal {match} game {standing['game']}", place, sections, now)
 
     def _unrevised(
-        self, standing: JsonObject, head: str, place: str, sections: Sequence[Read], now: datetime
+        self, standing: JsonObject, head: str, place: str, sections: Sequence[Section], now: datetime
     ) -> Sent:
         """Prepare a letter that is never replaced: it differs only if an earlier one was refused."""
         rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing["match"], place)) + 1
@@ -136,7 +136,7 @@ class Correspondence:
         fields: Mapping[str, object],
         place: str,
         rev: int,
-        sections: Sequence[Read],
+        sections: Sequence[Section],
         now: datetime,
     ) -> Sent:
         form = forms.block(head, fields, written_sections(sections))
@@ -205,6 +205,6 @@ def _spoken(standing: JsonObject, words: str) -> str:
     return f"{words}; {due(standing)[1]}; {standing['prev']}"
 
 
-def _noted(note: str | None) -> list[Read]:
+def _noted(note: str | None) -> list[Section]:
     """The section for a note to self."""
-    return [("note", (), note)] if note else []
+    return [Section("note", (), note)] if note else []

@@ -24,6 +24,7 @@ from pbem.games.dueling_masters.board import (
     reach,
     squares,
 )
+from pbem.games.masks import mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +74,7 @@ def _anywhere(chance: Chance, homes: int, seat: int) -> _Setup:
     half = chance.shuffled(squares(HALVES[seat - 1]))
     alone = ASTEROIDS + homes
     fighters = [chance.choice(half[alone:]) for _ in FIGHTERS]
-    return _Setup(_mask(half[:ASTEROIDS]), half[ASTEROIDS:alone], fighters)
+    return _Setup(mask_of(half[:ASTEROIDS]), half[ASTEROIDS:alone], fighters)
 
 
 def _spread(chance: Chance, homes: int, seat: int, hidden: Sequence[int]) -> _Setup:
@@ -90,19 +91,12 @@ def _spread(chance: Chance, homes: int, seat: int, hidden: Sequence[int]) -> _Se
         taken.append(square)
     found = [square if seat == 1 else 90 - square // 10 * 10 + square % 10 for square in taken]
     first = homes + ASTEROIDS
-    return _Setup(_mask(found[homes:first]), found[:homes], found[first:])
+    return _Setup(mask_of(found[homes:first]), found[:homes], found[first:])
 
 
 def _deep(rows: Sequence[int], columns: Sequence[int]) -> list[int]:
     """Squares of seat 1's half."""
     return [row * 10 + column for row in rows for column in columns]
-
-
-def _mask(places: Sequence[int]) -> int:
-    mask = 0
-    for place in places:
-        mask |= 1 << place
-    return mask
 
 
 def _written(made: _Setup) -> str:
@@ -127,19 +121,19 @@ class _Known:
         half = HALVES[self.other - 1]
         known: Mapping[str, Any] = view["known"][str(self.other)]
         self.pieces: dict[str, Mapping[str, Any]] = {piece["piece"]: piece for piece in known["pieces"]}
-        self.empty = _mask([SQUARES[square] for square in known["empty"]])
-        self.burst = _mask([SQUARES[square] for square in known["asteroids_destroyed"]])
+        self.empty = mask_of([SQUARES[square] for square in known["empty"]])
+        self.burst = mask_of([SQUARES[square] for square in known["asteroids_destroyed"]])
         self.asteroids_left: int = known["asteroids"]
         self.free = self.empty | self.burst | _ways(position)
         """Where neither an asteroid nor a home planet that never moved can be."""
         homes = [piece for name, piece in self.pieces.items() if name[0] == HOME]
         self.homes_left = view["options"]["homes"] - sum(piece["state"] == "destroyed" for piece in homes)
-        self.certain = _mask([SQUARES[piece["square"]] for piece in homes if piece["state"] == "resting"])
+        self.certain = mask_of([SQUARES[piece["square"]] for piece in homes if piece["state"] == "resting"])
         heard = [piece for piece in homes if piece["state"] != "destroyed"]
         self.possible = half & ~self.free if len(heard) < self.homes_left else 0
         for piece in heard:
             if piece["state"] == "in transit":
-                self.possible |= _mask([ray[0] for ray in RAYS[HOME][SQUARES[piece["square"]]] if ray])
+                self.possible |= mask_of([ray[0] for ray in RAYS[HOME][SQUARES[piece["square"]]] if ray])
         self.unseen = [name for name in FIGHTERS if name not in self.pieces]
         """Fighters of which nothing was ever heard: they are where they were set up."""
 
@@ -200,7 +194,7 @@ def _ways(position: Position) -> int:
                 square = SQUARES[report["square"]]
                 found |= 1 << square
                 if report["piece"] in starts:
-                    found |= _mask(PATHS[report["piece"][0]].get((starts[report["piece"]], square), ()))
+                    found |= mask_of(PATHS[report["piece"][0]].get((starts[report["piece"]], square), ()))
     return found
 
 
@@ -249,30 +243,30 @@ class _Flights:
         self.starts = {
             piece["piece"]: SQUARES[piece["from"]] for piece in known.view["own"]["pieces"] if piece["from"]
         }
-        self.obstacles = _mask([SQUARES[square] for square in known.view["own"]["asteroids"]])
-        self.own_homes = _mask(
+        self.obstacles = mask_of([SQUARES[square] for square in known.view["own"]["asteroids"]])
+        self.own_homes = mask_of(
             [SQUARES[piece["square"]] for piece in known.view["own"]["pieces"] if piece["piece"][0] == HOME]
         )
         self.now: dict[str, tuple[int, int, frozenset[int]]] = {}
         self.lethal = {kind: self._lethal(kind) for kind in "WBXYZ"}
         self.prey = {kind: self._prey(kind) for kind in "WBXYZ"}
 
+    def _lost(self, kind: str, loser: int, other_things: Sequence[int]) -> list[int]:
+        """By square, these things and how many fighters destroy one of this kind (loser 0), or are destroyed (1)."""
+        found = list(other_things)
+        for other, counts in self.fighters.items():
+            if BEATS[kind, other][loser]:
+                found = [one + count for one, count in zip(found, counts, strict=True)]
+        return found
+
     def _lethal(self, kind: str) -> list[int]:
         """By square, how likely a fighter of this kind is destroyed there."""
-        found = list(self.asteroids)
-        for other, counts in self.fighters.items():
-            if BEATS[kind, other][0]:
-                found = [one + count for one, count in zip(found, counts, strict=True)]
-        return [min(one, _ONE) for one in found]
+        return [min(one, _ONE) for one in self._lost(kind, 0, self.asteroids)]
 
     def _prey(self, kind: str) -> list[int]:
         """By square, how many fighters in our half a fighter of this kind destroys there."""
-        found = [0] * 100
-        for other, counts in self.fighters.items():
-            if BEATS[kind, other][1]:
-                found = [one + count for one, count in zip(found, counts, strict=True)]
         own = HALVES[self.known.seat - 1]
-        return [one if own >> square & 1 else 0 for square, one in enumerate(found)]
+        return [one if own >> square & 1 else 0 for square, one in enumerate(self._lost(kind, 1, [0] * 100))]
 
     def _shown(self, piece: str) -> tuple[int, int, frozenset[int]]:
         """What a piece's current flight will show, how likely the piece survives, and the squares."""

@@ -10,12 +10,13 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pbem.games.spaceships.fleet import MOST_COST, STANDARD_FLEETS
+from pbem.games.masks import union
+from pbem.games.spaceships.fleet import MOST_COST, STANDARD_FLEETS, cost_of
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import NAMES, cells, mask_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games.spaceships import Options
     from pbem.player.opponent import Position
@@ -60,10 +61,7 @@ class Placements(NamedTuple):
 
     def touching(self, mask: int) -> int:
         """The placements that have one of these cells."""
-        found = 0
-        for cell in cells(mask):
-            found |= self.covering[cell]
-        return found
+        return union([self.covering[cell] for cell in cells(mask)])
 
     def containing(self, mask: int) -> int:
         """The placements that have all of these cells."""
@@ -134,7 +132,7 @@ def _filled(chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None
     able = [1]  # bit n: the types behind can cost n
     for code in reversed(left):
         price = TYPES[code].cost
-        able.append(_any_of(able[-1] << price * number for number in range(most[code] + 1)))
+        able.append(union(able[-1] << price * number for number in range(most[code] + 1)))
     if not able.pop() >> cost & 1:
         return None
     fleet: Counter[str] = Counter()
@@ -146,13 +144,6 @@ def _filled(chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None
         fleet[code] = chance.choice(fitting)
         cost -= price * fleet[code]
     return fleet
-
-
-def _any_of(masks: Iterable[int]) -> int:
-    found = 0
-    for mask in masks:
-        found |= mask
-    return found
 
 
 def placed(chance: Chance, codes: Sequence[str]) -> list[tuple[str, int]] | None:
@@ -268,7 +259,7 @@ def slots(chance: Chance, options: Options, seat: int, known: Seen) -> list[Slot
     found = []
     blocked = known.empty | known.gone
     groups = _groups(known)
-    claimed = _any_of(mask for _, mask in groups)
+    claimed = union(mask for _, mask in groups)
     for code, mask in groups:
         _take(kinds, code)
         kind = placements_of(code)
@@ -324,7 +315,7 @@ def _together(options: Options) -> tuple[tuple[str, int], ...] | None:
 def _drawn(
     chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None, wanted: Counter[str]
 ) -> Counter[str]:
-    left = max(0, cost - sum(TYPES[code].cost * number for code, number in wanted.items()))
+    left = max(0, cost - cost_of(wanted))
     if allowed is not None:
         allowed = tuple((code, max(0, number - wanted[code])) for code, number in allowed)
     return wanted + (_filled(chance, left, allowed) or Counter())
@@ -368,9 +359,9 @@ def sampled(chance: Chance, slots: Sequence[Slot], struck: int, sweeps: int) -> 
     found = []
     for sweep in range(-BURN_IN, sweeps if slots else -BURN_IN):
         for place in order:
-            others = _any_of(mask for other, (_, mask) in enumerate(lying) if other != place)
+            others = union([mask for other, (_, mask) in enumerate(lying) if other != place])
             lying[place] = _put(chance, slots[place], struck & ~others, others) or lying[place]
-        taken = _any_of(mask for _, mask in lying)
+        taken = union(mask for _, mask in lying)
         meet_nowhere = taken.bit_count() == sum(mask.bit_count() for _, mask in lying)
         if sweep >= 0 and meet_nowhere and not struck & ~taken:
             found.append(tuple(lying))

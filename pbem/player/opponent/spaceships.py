@@ -11,6 +11,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pbem.games.masks import union
 from pbem.games.spaceships.ships import lines_of_fire
 from pbem.games.spaceships.space import ADJACENT, LINES, NAMES, cells, mask_of, names
 from pbem.player.opponent.fleets import (
@@ -115,9 +116,7 @@ def wish(level: int, position: Position) -> Wish:
 def _hunted(chance: Chance, position: Position, known: Seen) -> list[int]:
     """Known cells, then the neighbours of what was struck, then the dark."""
     del chance, position
-    beside = 0
-    for cell in cells(known.wounds):
-        beside |= ADJACENT[cell]
+    beside = union(ADJACENT[cell] for cell in cells(known.wounds))
     worth = [0] * SPACE
     for mask, value in ((known.dark, CERTAIN // 8), (known.dark & beside, CERTAIN // 2), (known.alive, CERTAIN)):
         for cell in cells(mask):

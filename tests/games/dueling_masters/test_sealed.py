@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sealed_players
 
-from pbem.games import Refused, Result
+from pbem.games import Refused, Result, rules
 from pbem.games.dueling_masters import RULES, transit
 from pbem.games.dueling_masters.board import SQUARES
 from pbem.games.dueling_masters.notation import PASS, Orders, Setup
@@ -237,7 +237,11 @@ def test_fighters_that_are_all_destroyed_reach_nothing() -> None:
 
 def test_orders_that_stop_leave_the_game_open() -> None:
     options = RULES.options({}, 2)
-    assert settled(RULES, options, SETUPS, {1: {1: "Z1 C1-C5"}, 2: {}}) == (({1: "Z1 C1-C5"},), None, (1, 1))
+    assert settled(rules("dueling-masters"), options, SETUPS, {1: {1: "Z1 C1-C5"}, 2: {}}) == (
+        ({1: "Z1 C1-C5"},),
+        None,
+        (1, 1),
+    )
 
 
 def test_a_game_that_was_drawn_unseen_counts_no_further() -> None:
@@ -256,7 +260,7 @@ def test_a_game_that_was_drawn_unseen_counts_no_further() -> None:
     last = whole.tables[-1]
     assert [step.lines for step in whole.steps] == [("W A1",), ("W J10",), ("pass",), ("pass",)]
     assert (len(last.played), last.result) == (4, Result(0, (3, 3)))
-    found = settled(RULES, whole.options, whole.setups, whole.orders)
+    found = settled(rules("dueling-masters"), whole.options, whole.setups, whole.orders)
     assert found == (({1: "W A1-B3"},), Result(0, (3, 3)), (3, 3))
 
 

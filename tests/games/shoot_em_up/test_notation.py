@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.games import Fault, Refused, Result, State
-from pbem.games.shoot_em_up import RULES
+from pbem.games import Fault, Refused, Result
+from pbem.games.shoot_em_up import RULES, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,7 +17,8 @@ from pbem.games.spaceships.space import mask_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.games import Report, State
+    from pbem.games import Report
+    from pbem.games.spaceships import State
 
 ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
 BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"

@@ -11,10 +11,11 @@ import random_players
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.games import Fault, Options, Refused, State
-from pbem.games.spaceships import RULES
-from pbem.games.spaceships.notation import Entitled, Orders, _refuse, unused
+from pbem.games import Fault, Refused
+from pbem.games.spaceships import RULES, Options, State
+from pbem.games.spaceships.notation import Entitled, Orders, unused
 from pbem.games.spaceships.space import CELLS, NAMES
+from pbem.games.text import Text
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -363,9 +364,12 @@ def test_every_cell_is_a_strike() -> None:
 
 def test_faults_stand_in_the_order_written() -> None:
     """Several of one place in the order in which they were found."""
-    faults = [Fault(rule, None, Phrase("x")) for rule in ("9", "8", "7")]
-    found = _refuse([(2, faults[0]), (1, faults[1]), (1, faults[2])])
-    assert [fault.rule for fault in found.faults] == ["8", "7", "9"]
+    text = Text("x x")
+    for rule, at in (("6", None), ("9", 2), ("8", 1), ("7", 1)):
+        text.blame(rule, None, Phrase("x"), at)
+    with pytest.raises(Refused) as found:
+        text.refuse_faults()
+    assert [fault.rule for fault in found.value.faults] == ["8", "7", "9", "6"]
 
 
 LINE = ((0, 1, 2), 0)

@@ -1,0 +1,33 @@
+"""Agreed options as a proposal writes them: a game has a table of what reads each, and here they are read by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pbem.games import Fault
+from pbem.phrase import Phrase
+
+__all__ = ["Readers", "read_options"]
+
+Readers = Mapping[str, Callable[[object], object]]
+"""By option what makes its value of what is written; it raises ValueError with a phrase that says what may be."""
+
+
+def read_options(
+    raw: Mapping[str, object], readers: Readers, seats: int, able: Sequence[int], otherwise: Phrase
+) -> tuple[dict[str, Any], list[Fault]]:
+    """The options that can be read, and the faults, each named by its option; `otherwise` is said of the seats."""
+    faults = []
+    if type(seats) is not int or seats not in able:
+        faults.append(Fault("seats", None, otherwise))
+    agreed: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name not in readers:
+            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
+            continue
+        try:
+            agreed[name] = readers[name](value)
+        except ValueError as error:
+            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    return agreed, faults

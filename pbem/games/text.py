@@ -1,0 +1,59 @@
+"""What a player wrote, with the faults that are found in it; each knows its line, and they are told as written."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from pbem.games import Fault, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.phrase import Phrase
+
+__all__ = ["WORDS", "Text", "without_comments"]
+
+WORDS: Final = re.compile(r"[^\s,;]+")
+_COMMENT: Final = re.compile(r"#[^\n\r]*")
+_LINE: Final = re.compile(r"\S(?:[^\n\r]*\S)?")
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+
+
+def without_comments(text: str, instead: str = "") -> str:
+    """A text without what stands behind a `#` in each line."""
+    return _COMMENT.sub(instead, text) if "#" in text else text
+
+
+class Text:
+    """A text, and the faults in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._faults: list[tuple[int, Fault]] = []
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines that are not blank, with the place of each."""
+        for found in _LINE.finditer(self.text):
+            yield found.start(), found[0]
+
+    def before(self, at: int) -> str:
+        """The part of a line before a place."""
+        ends = bisect_right(self._line_ends, at)
+        return self.text[self._line_ends[ends - 1] if ends else 0 : at]
+
+    def blame(self, rule: str, token: str | None, message: Phrase, at: int | None = None) -> None:
+        """Note a fault at a place of the text; what is missing stands behind everything, in no line."""
+        line = None if at is None else bisect_right(self._line_ends, at) + 1
+        self._faults.append((len(self.text) + 1 if at is None else at, Fault(rule, token, message, line)))
+
+    def refuse_faults(self) -> None:
+        """Raise `Refused` with all faults, the first written first, if there are any."""
+        if self._faults:
+            raise Refused(*(fault for _, fault in sorted(self._faults, key=lambda placed: placed[0])))
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [end.end() for end in _LINE_END.finditer(self.text)]

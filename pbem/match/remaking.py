@@ -1,0 +1,357 @@
+"""What an entry is remade from: the letters and papers that it names, found, checked, and given to its event again.
+
+A `Remaking` is handed to the events, which know how each type of entry is made; `replay` is the loop above them. The
+`Source` of papers and letters differs by who reads: the store trusts its own rows, a verifier nothing. Implements
+protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
+
+import msgspec
+
+from pbem.games import Refused
+from pbem.match import traces
+from pbem.match.changed import replace
+from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal, salt_in
+from pbem.match.signed import Signed, here
+from pbem.match.step import Environment, Step
+from pbem.match.traces import SetAside, Trace
+from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
+from pbem.requests import Clear, SignedForm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from pbem.json_object import JsonObject
+    from pbem.match.keys import KeyChange, Player
+    from pbem.match.state import Match, Place
+    from pbem.requests import AnyForm, Requested
+
+Kind = TypeVar("Kind")
+Arguments = TypeVarTuple("Arguments")
+
+__all__ = ["Proving", "Remaking", "Sentence", "Source", "UnvouchedError", "of_letter", "of_sentence"]
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """What an entry that rests on a sentence says about the letter, which has no paper."""
+
+    rev: int
+
+
+Proving = Opening | Receipt | Withdrawal | Sentence
+"""What names a letter: the papers of one that was sent before its entry, or the entry of a sentence."""
+
+
+class UnvouchedError(ValueError):
+    """The fault lies with the evidence for a letter."""
+
+
+class Source(Protocol):
+    """The source of a match's papers, and of what its letters say."""
+
+    def paper(self, path: str) -> bytes | None:
+        """The file of this path in the bundle, or None when it is not there."""
+
+    def said(
+        self,
+        match: Match,
+        wanted: SignedForm[Requested],
+        seat: int,
+        letter: bytes,
+        paper: Proving | None,
+        evidence: bytes,
+        received: str,
+    ) -> SignedForm[Requested]:
+        """The form in a letter, signed by that seat, that asks for what is wanted; raises ValueError.
+
+        Of setups, orders and sections, which no entry holds, the request says only of what kind it is. Whatever
+        place is wanted, the form must name, or its reply address. `paper` is what names the letter; `evidence` stands
+        for the signature of a letter at level `mailbox`. `received` is when it is said to have come.
+        """
+
+    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+        """Raises ValueError unless the letter holds such orders, and they could not be played at this point."""
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Raises ValueError if the letters do not prove this change of the seat's keys."""
+
+
+class _Past(Environment, frozen=True):
+    """The environment as it was: salts, and what was set aside, are those in the papers."""
+
+    source: Source | None = None
+    asides: Callable[[Match, str], Sequence[tuple[int, SetAside]]] | None = None
+
+    def set_aside(self, match: Match, what: str) -> Sequence[tuple[int, SetAside]]:
+        assert self.asides is not None
+        return self.asides(match, what)
+
+    def salt(self, path: str = "") -> str:
+        assert self.source is not None
+        if "-turn-0-" in path:  # default orders get the salt that counts with the turn for which they are played
+            return _NO_SALT
+        content = self.source.paper(path)
+        if content is None:
+            return ""
+        return salt_in(content)
+
+
+class Remaking(msgspec.Struct):
+    """One entry that other entries may follow from, and the match before it."""
+
+    match: Match
+    entry: Entry
+    source: Source
+    entries: Sequence[Entry]
+    """All of them: what follows by itself names its papers, too."""
+    played: dict[tuple[int, int], list[tuple[Receipt, datetime]]]
+    """The default orders that were played so far, by game and seat, each with the end of the time that was missed."""
+    advance: Callable[[Step], None]
+    """Does what is due once everything is in that the entry names; `progress` knows, which is above the events."""
+    traces: dict[str, list[tuple[int, SetAside]]] = msgspec.field(default_factory=dict)
+    """What was found set aside, by the path of the trace that names it."""
+
+    def pinned(self, seat: int, player: Player) -> Player:
+        """The player, with the paper that names the mailbox that the entry pins."""
+        if not player.mailbox:
+            return player
+        path = f"evidence/mailbox-{self.entry.seq}-seat-{seat}.txt"
+        content = self.file(path)
+        named = self.read(path, NamedMailbox.read, content)
+        place = (self.match.server, self.match.id, seat, player.name)
+        if sha256_hex(content) != player.mailbox or (named.server, named.match, named.seat, named.player) != place:
+            raise self.untrue(path, "is not the mailbox that the transcript names")
+        return replace(player, named=named)
+
+    def was_not_withdrawn(self, path: str, paper: Opening | Receipt, aside: Sequence[tuple[int, SetAside]]) -> None:
+        """Check that what was set aside had a lower revision than what counts."""
+        revs = [traces.read(one.paper).rev for seat, one in aside if seat == paper.seat]
+        if paper.rev <= max(revs, default=-1):
+            raise self.untrue(path, f"was withdrawn, or not used, before: revision {max(revs)} was set aside")
+
+    def was_not_played(self, path: str, paper: Withdrawal) -> None:
+        """Check that default orders are not played for a miss after their withdrawal."""
+        if not paper.by_default:
+            return
+        for played, over in self.played.get((paper.game, paper.seat), ()):
+            if played.rev < paper.rev and utc(paper.received) < over:
+                raise self.untrue(path, f"withdrew the default orders that were played in turn {played.turn}")
+
+    def set_aside(self, match: Match, what: str) -> list[tuple[int, SetAside]]:
+        """What was set aside up to an entry: each was withdrawn by a letter, or is illegal at this point."""
+        path = f"traces/game-{match.game}-{what}.txt"
+        if path not in self.traces:
+            try:
+                self.traces[path] = self.traced(match, path, what)
+            except TranscriptError as error:  # it is the next entry that names the trace
+                raise TranscriptError(match.seq + 1, error.path, error.reason) from error
+        return self.traces[path]
+
+    def traced(self, match: Match, path: str, what: str) -> list[tuple[int, SetAside]]:
+        """The contents of the trace of this path."""
+        content = self.file(path)
+        named = next((entry.body.get("trace") for entry in self.entries[match.seq : match.seq + 1]), None)
+        if named is not None and sha256_hex(content) != named:
+            raise self.untrue(path, "is not the trace that the transcript names")
+        found = sorted(self.read(path, Trace.read, content).named.items())
+        return [self.aside(match, where, expected, what) for where, expected in found]
+
+    def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
+        """One thing that was set aside: its letter proves it, and it belongs here."""
+        content = self.file(where)
+        if sha256_hex(content) != expected:
+            raise self.untrue(where, "is not what the trace names")
+        paper = self.read(where, traces.read, content)
+        by_default = paper.by_default and what == "end"
+        place = (match.server, match.id, match.game, 0 if by_default else match.turn)
+        if (paper.server, paper.match, paper.game, paper.turn) != place or paper.by_default != by_default:
+            raise self.untrue(where, "does not belong here")
+        found = SetAside(paper.text(), b"")
+        letter = f"letters/{found.stem}.eml"
+        signed = self.named(letter, {"mail": paper.mail, "evidence": paper.evidence, "received": paper.received})
+        if paper.seat not in match.seats or paper.player != match.name(paper.seat):
+            raise self.untrue(where, "does not belong here")
+        if isinstance(paper, Withdrawal):
+            self.was_not_played(where, paper)
+            self.in_place(match, letter, self.withdrawal(match, letter, signed, paper), paper)
+        else:
+            try:
+                self.source.unused(match, paper.seat, signed.raw, paper, signed.evidence)
+            except ValueError as error:
+                raise self.unproved(letter, error) from error
+        found = replace(found, letter=signed.raw, evidence=signed.evidence)
+        if where != found.path:
+            raise self.untrue(where, "does not belong here")
+        return paper.seat, found
+
+    def withdrawal(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> SignedForm[Clear]:
+        """What the letter of a withdrawal says."""
+        place: Place = {"turn": paper.turn} if match.phase == "playing" else {"game": match.game}
+        return self.form(SignedForm(Clear(match=match.id), rev=paper.rev, **place), paper.seat, path, signed, paper)
+
+    def in_place(self, match: Match, path: str, form: AnyForm, paper: Withdrawal) -> None:
+        """Whether a withdrawal names this place, and no other."""
+        playing = match.phase == "playing"
+        place: Place = {"turn": paper.turn} if playing else {"game": match.game}
+        step = replace(self.at_work(), match=match)
+        if faults := step.misplaced(form, paper.seat, None, in_advance=playing, **place):
+            raise self.untrue(path, f"not said here: {Refused(*faults)}")
+
+    def goes_on(self) -> None:
+        """Check that the match is not paused: nobody's time runs then."""
+        if self.match.paused:
+            raise self.untrue(None, f"`{self.entry.type}`, although the match was paused")
+
+    def seat(self) -> int:
+        """The seat that the entry names, which is one of the match by the form of the entry."""
+        return int(self.entry.body["seat"])
+
+    def sentence(self, what: str, request: Requested) -> tuple[int, SignedForm[Requested], Signed]:
+        """The seat that the entry names, and its letter, which must ask for just what the entry says."""
+        seat, body = self.seat(), self.entry.body
+        path = f"letters/{what}-{self.entry.seq}-seat-{seat}.eml"
+        signed = self.named(path, body)
+        wanted = here(self.match, seat, int(body["rev"]), request)
+        return seat, self.form(wanted, seat, path, signed, Sentence(body["rev"])), signed
+
+    def named(self, path: str, body: JsonObject) -> Signed:
+        """The letter that an entry or a paper names."""
+        letter = self.file(path)
+        if sha256_hex(letter) != body["mail"]:
+            raise self.untrue(path, "is not the letter that the transcript names")
+        evidence = self.evidence(path, body.get("evidence", ""))
+        received = str(body.get("received", ""))
+        self.on_time(path, received)
+        return Signed(letter, "mailbox" if evidence else "key", "", received, evidence)
+
+    def on_time(self, path: str, received: str) -> None:
+        """Check that no letter has an effect before it comes."""
+        if utc(received) > utc(self.entry.time):
+            raise self.untrue(path, "was received after its effect")
+
+    def at_work(self) -> Step:
+        """A step at the moment of the entry, with the salts from its papers."""
+        body = self.entry.body
+        now = utc(self.entry.time)
+        world = _Past(
+            now,
+            bytes,
+            str(body.get("version")),
+            str(body.get("server_key")),
+            source=self.source,
+            asides=self.set_aside,
+        )
+        return Step(self.match, world)
+
+    def signed(
+        self, wanted: SignedForm[Requested], seat: int, path: str, paper: Opening | Receipt
+    ) -> tuple[SignedForm[Requested], Signed]:
+        """The letter of a setup or orders, as its paper names it, and what it says."""
+        letter = self.file(path)
+        if sha256_hex(letter) != paper.mail:
+            raise self.untrue(path, "is not the letter that was received")
+        evidence = self.evidence(path, paper.evidence)
+        self.on_time(path, paper.received)
+        key = paper.key if isinstance(paper, Receipt) else ""
+        signed = Signed(letter, paper.level, key, paper.received, evidence)
+        return self.form(replace(wanted, rev=paper.rev), seat, path, signed, paper), signed
+
+    def evidence(self, path: str, expected: str) -> bytes:
+        """The evidence that replaces the signature of the letter of this path; empty if there is none."""
+        if not expected:
+            return b""
+        beside = _beside(path)
+        content = self.file(beside)
+        if sha256_hex(content) != expected:
+            raise self.untrue(beside, "is not the evidence that the transcript names")
+        self.read(beside, Evidence.read, content)
+        return content
+
+    def form(
+        self, wanted: SignedForm[Requested], seat: int, path: str, signed: Signed, paper: Proving | None
+    ) -> SignedForm[Requested]:
+        """The form in the letter of this path, signed by this seat, that asks for what is wanted."""
+        try:
+            return self.source.said(self.match, wanted, seat, signed.raw, paper, signed.evidence, signed.received)
+        except ValueError as error:
+            raise self.unproved(path, error) from error
+
+    def unproved(self, path: str, error: ValueError) -> TranscriptError:
+        """The fault of the letter of this path, or of its evidence."""
+        return self.untrue(_beside(path) if isinstance(error, UnvouchedError) else path, str(error))
+
+    def judged(self, path: str, event: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
+        """Advance a step by a letter that must be legal."""
+        try:
+            event(*arguments)
+        except Refused as refused:
+            raise self.untrue(path, f"not legal: {refused}") from refused
+
+    def file(self, path: str) -> bytes:
+        """The file of this path, which must be there."""
+        content = self.source.paper(path)
+        if content is None:
+            raise self.untrue(path, "is missing")
+        return content
+
+    def read(self, path: str, reader: Callable[[str], Kind], content: bytes) -> Kind:
+        """The paper of this path."""
+        try:
+            return reader(content.decode())
+        except (ValueError, KeyError, TypeError) as error:
+            raise self.untrue(path, "cannot be read") from error
+
+    def untrue(self, path: str | None, reason: str) -> TranscriptError:
+        """The error about this entry."""
+        return TranscriptError(self.entry.seq, path, reason)
+
+
+def _beside(letter: str) -> str:
+    """The path of the evidence for a letter."""
+    return letter.replace("letters/", "evidence/").replace(".eml", ".txt")
+
+
+_NO_SALT = "0" * 64
+
+
+def of_sentence(
+    what: str,
+    request: Callable[[Match, JsonObject], Requested],
+    event: Callable[[Step, int, SignedForm[Requested], Signed], object],
+) -> Callable[[Remaking], Step]:
+    """How an entry is remade that rests on a sentence: the request of which it tells is applied again.
+
+    `what` is the name of its letter's file, before number and seat.
+    """
+
+    def remake(remaking: Remaking) -> Step:
+        asked = request(remaking.match, remaking.entry.body)
+        seat, form, signed = remaking.sentence(what, asked)
+        step = remaking.at_work()
+        event(step, seat, form, signed)
+        return step
+
+    return remake
+
+
+def of_letter(
+    what: str,
+    wanted: Callable[[Match], SignedForm[Requested]],
+    event: Callable[[Step, int, SignedForm[Requested], Signed], object],
+) -> Callable[[Remaking], Step]:
+    """How an entry is remade whose letter alone has the words: whatever it asks for is applied again."""
+
+    def remake(remaking: Remaking) -> Step:
+        seat = remaking.seat()
+        path = f"letters/{what}-{remaking.entry.seq}-seat-{seat}.eml"
+        signed = remaking.named(path, remaking.entry.body)
+        form = remaking.form(wanted(remaking.match), seat, path, signed, None)
+        step = remaking.at_work()
+        remaking.judged(path, event, step, seat, form, signed)
+        return step
+
+    return remake

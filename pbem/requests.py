@@ -1,0 +1,373 @@
+"""The requests of letters: what each command asks for, as a type; and the form that ties a request to its place.
+
+The reader of letters makes them, once; desk, proof, events of matches and players' programs take them as they are, so
+that nobody understands a letter in a way of their own. A leaf: no reading, no judging. Implements protocol.md,
+"Commands" and "Identity".
+"""
+
+from __future__ import annotations
+
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+DEFAULT = 0
+"""What stands for the number of the turn in default orders: they are for whichever turn is missed."""
+
+
+class Request(msgspec.Struct, frozen=True, tag=True):
+    """What a command asks for. Where the command has faults, it holds what could be read."""
+
+
+class InMatch(Request, frozen=True):
+    """A request about a match."""
+
+    match: str | None = None
+    """As `m17`, lower case."""
+
+
+# For everybody.
+
+
+class AskHelp(Request, frozen=True):
+    """`help`."""
+
+    topic: str | None = None
+
+
+class ListGames(Request, frozen=True):
+    """`games`."""
+
+
+class MailRules(Request, frozen=True):
+    """`rules`: those of a game, by its name in lower case."""
+
+    rules: str = ""
+
+
+class MailSheet(InMatch, frozen=True):
+    """`sheet`: an empty one of a game, or that of a match."""
+
+    rules: str = ""
+
+
+class ListMatches(Request, frozen=True):
+    """`list`."""
+
+    which: Literal["open", "mine"] | None = None
+
+
+class ShowStandings(Request, frozen=True):
+    """`standings`."""
+
+
+# About an account.
+
+
+class Register(Request, frozen=True):
+    """`register`: a player's name in lower case, and a public key line."""
+
+    name: str = ""
+    key: str | None = None
+
+
+class Confirm(Request, frozen=True):
+    """`confirm`: what the form said that is sent back."""
+
+    name: str = ""
+    challenge: str | None = None
+    fingerprint: str | None = None
+    proof: str | None = None
+
+
+class WhoAmI(Request, frozen=True):
+    """`whoami`."""
+
+
+class AddKey(Request, frozen=True):
+    """`key add`: a public key line, the pieces that a mail program made of it joined; or an attached one's name."""
+
+    key: str | None = None
+    fingerprint: str | None = None
+
+
+class RevokeKey(Request, frozen=True):
+    """`key revoke`: a fingerprint or the beginning of one, as written but for the blanks in it."""
+
+    fingerprint: str = ""
+
+
+class KeepKeys(Request, frozen=True):
+    """`key keep`."""
+
+
+class Recover(Request, frozen=True):
+    """`recover`: the code, or what was given for one: lower case, without blanks and hyphens."""
+
+    code: str | None = None
+    key: str | None = None
+
+
+class AddAddress(Request, frozen=True):
+    """`address add`."""
+
+    address: str = ""
+
+
+class Choose(Request, frozen=True):
+    """`set`: the name and the value of a setting."""
+
+    name: str = ""
+    value: str = ""
+
+
+class TakeVacation(Request, frozen=True):
+    """`vacation`: its first and its last day, as `2026-12-20`; or that it is over."""
+
+    first: str = ""
+    last: str = ""
+    off: bool = False
+
+
+class Block(Request, frozen=True):
+    """`block`."""
+
+    name: str = ""
+
+
+class Unblock(Request, frozen=True):
+    """`unblock`."""
+
+    name: str = ""
+
+
+# About a match that has not begun.
+
+
+class Propose(Request, frozen=True):
+    """`new`: a game, opponents by name or address, and the `option: value` lines, names in lower case."""
+
+    rules: str = ""
+    players: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+
+
+class Accept(InMatch, frozen=True):
+    """`accept`: the hash of the agreed rules, lower case."""
+
+    hash: str | None = None
+
+
+class Decline(InMatch, frozen=True):
+    """`decline`."""
+
+
+class Join(InMatch, frozen=True):
+    """`join`."""
+
+
+class Withdraw(InMatch, frozen=True):
+    """`withdraw`."""
+
+
+# What is sent for a turn or a game.
+
+
+class SubmitSetup(InMatch, frozen=True):
+    """`setup`."""
+
+    text: str = ""
+
+
+class SubmitOrders(InMatch, frozen=True):
+    """`orders`."""
+
+    text: str = ""
+    final: bool = False
+
+
+class Preview(InMatch, frozen=True):
+    """`preview`."""
+
+    text: str = ""
+    final: bool = False
+
+
+class Clear(InMatch, frozen=True):
+    """`clear`."""
+
+
+class Section(NamedTuple):
+    """One section of a letter of a sealed match: `commitment`, `open`, `answers` and so on."""
+
+    name: str
+    words: tuple[str, ...]
+    """Its arguments; hashes in lower case."""
+    text: str
+    """Its lines, ended as they came: mail programs break lines anew. Of a note the base64, joined."""
+
+
+class Sections(InMatch, frozen=True):
+    """What a letter of a sealed match brings, in its order."""
+
+    sections: tuple[Section, ...] = ()
+
+
+class Seal(Sections, frozen=True):
+    """`seal`."""
+
+
+class TakeSteps(Sections, frozen=True):
+    """`step`."""
+
+
+class Reveal(Sections, frozen=True):
+    """`reveal`."""
+
+
+# What takes effect at once.
+
+
+class Agree(InMatch, frozen=True):
+    """An offer, or the answer to one: `offer`, `accept` or `decline`."""
+
+    word: str = ""
+
+
+class Draw(Agree, frozen=True):
+    """`draw`."""
+
+
+class Annul(Agree, frozen=True):
+    """`annul`."""
+
+
+class Resign(InMatch, frozen=True):
+    """`resign`: a game by its number, or the whole match."""
+
+    game: int | None = None
+    whole: bool = False
+
+
+class Extend(InMatch, frozen=True):
+    """`extend`: a gift of time."""
+
+    seconds: int = 0
+
+
+class Claim(InMatch, frozen=True):
+    """`claim`."""
+
+
+class Substitute(InMatch, frozen=True):
+    """`substitute`: who is to take whose seat, names in lower case; a newcomer adds the hash of the agreed rules."""
+
+    name: str = ""
+    leaver: str = ""
+    hash: str | None = None
+
+
+# About a match that is under way.
+
+
+class ShowStatus(InMatch, frozen=True):
+    """`status`."""
+
+
+class MailReports(InMatch, frozen=True):
+    """`report`: of a game and a turn, or of all turns."""
+
+    game: int | None = None
+    turn: int | None = None
+    all: bool = False
+
+
+class ShowDiary(InMatch, frozen=True):
+    """`diary`."""
+
+
+class MailTranscript(InMatch, frozen=True):
+    """`transcript`."""
+
+
+class SendPress(InMatch, frozen=True):
+    """`press`: a message to the other players, and perhaps to observers."""
+
+    text: str = ""
+    public: bool = False
+
+
+class Observe(InMatch, frozen=True):
+    """`observe`."""
+
+
+class Unobserve(InMatch, frozen=True):
+    """`unobserve`."""
+
+
+AnyRequest = (
+    AskHelp
+    | ListGames
+    | MailRules
+    | MailSheet
+    | ListMatches
+    | ShowStandings
+    | Register
+    | Confirm
+    | WhoAmI
+    | AddKey
+    | RevokeKey
+    | KeepKeys
+    | Recover
+    | AddAddress
+    | Choose
+    | TakeVacation
+    | Block
+    | Unblock
+    | Propose
+    | Accept
+    | Decline
+    | Join
+    | Withdraw
+    | SubmitSetup
+    | SubmitOrders
+    | Preview
+    | Clear
+    | Seal
+    | TakeSteps
+    | Reveal
+    | Draw
+    | Annul
+    | Resign
+    | Extend
+    | Claim
+    | Substitute
+    | ShowStatus
+    | MailReports
+    | ShowDiary
+    | MailTranscript
+    | SendPress
+    | Observe
+    | Unobserve
+)
+"""Each of them: what comes out of the sandbox is none but these."""
+
+Requested = TypeVar("Requested", bound=AnyRequest)
+Requested_co = TypeVar("Requested_co", bound=AnyRequest, covariant=True)
+
+
+class SignedForm(msgspec.Struct, Generic[Requested_co], frozen=True):
+    """A request, and the header of its form: what ties the words to one place and moment."""
+
+    request: Requested_co
+    server: str | None = None
+    player: str | None = None
+    prev: str | None = None
+    rev: int | None = None
+    game: int | None = None
+    """Where the request itself names none, the game or turn in its words or in its header."""
+    turn: int | None = None
+    """`DEFAULT`: whichever is missed."""
+
+
+AnyForm = SignedForm[AnyRequest]
