@@ -17,6 +17,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
 import aiosmtplib
+import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing

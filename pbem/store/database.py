@@ -265,8 +265,6 @@ class Database:
                 raise TooNewError(
                     f"{self.place} has version {done}; this software knows {len(migrations)}: use the later one"
                 )
-            if done and done < len(migrations) and not migrations[done]:
-                raise StoreError(f"{self.place} is older than 0.6.0: start the server once with that version first")
             for number, script in enumerate(migrations[done:], done + 1):
                 self.engine.migrate(script, number)
 

@@ -489,6 +489,9 @@ _WORDS_OF_TABLES = (
     (" BLOB", " BYTEA"),
     (" INTEGER", " BIGINT"),
     (" REAL", " DOUBLE PRECISION"),
+    ("lower(hex(randomblob(10)))", "substr(md5(random()::text), 1, 20)"),
+    (" GLOB ", " SIMILAR TO "),
+    ("[0-9]*'", "[0-9]%'"),
 )
 _TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?", re.DOTALL)
 _KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")

@@ -2,28 +2,21 @@
 
 Only SQL lives here, in SQLite's dialect; `pbem.store.postgresql` translates a few words of it. A released
 script never changes; a change of tables is a new script at the end. One that makes a table anew that numbers its rows
-keeps their highest number: a store that has a lower one counts as older (`high_water`). An empty script stands for
-versions of a store that are not upgraded. Columns named `address` are COLLATE NOCASE. The version of a store stands
-in its `PRAGMA user_version`, or in the table `store` of PostgreSQL.
+keeps their highest number: a store that has a lower one counts as older (`high_water`). Columns named `address` are
+COLLATE NOCASE. The version of a store stands in its `PRAGMA user_version`, or in the table `store` of PostgreSQL.
 Implements design.md, "Layout", room `store`.
 """
 
 from __future__ import annotations
 
-__all__ = ["MIGRATIONS", "OLDEST"]
+__all__ = ["MIGRATIONS"]
 
-OLDEST = 26
-"""The version of the oldest stores that are upgraded: those of 0.6.0. Before, no version of the software was told
-apart from another."""
-
-MIGRATIONS: tuple[str, ...] = (
-    *("",) * (OLDEST - 1),
-    # All that 0.6.0 had.
-    """
+POST_OFFICE = """
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     fingerprint TEXT NOT NULL UNIQUE,
@@ -35,19 +28,11 @@ CREATE TABLE inbox (
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'leased', 'done', 'aside')),
     attempts INTEGER NOT NULL DEFAULT 0,
     outcome TEXT,
-    reference TEXT,
-    network TEXT NOT NULL DEFAULT '',
-    suspect INTEGER NOT NULL DEFAULT 0,
-    tried TEXT,
-    alone INTEGER NOT NULL DEFAULT 0,
-    round INTEGER
+    reference TEXT
 ) STRICT;
-CREATE INDEX inbox_unheard ON inbox (received) WHERE state IN ('waiting', 'leased');
-CREATE INDEX inbox_network ON inbox (network, received) WHERE network <> '';
-CREATE INDEX inbox_done ON inbox (state, received) WHERE state = 'done';
-CREATE INDEX inbox_aside ON inbox (state, received) WHERE state = 'aside';
-CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, round, id) WHERE state = 'waiting';
-CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, round) WHERE round >= 0 AND state IN ('waiting', 'leased');
+CREATE INDEX inbox_waiting ON inbox (attempts, id) WHERE state = 'waiting';
+CREATE INDEX inbox_sender ON inbox (sender, received);
+
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     recipient TEXT NOT NULL,
@@ -62,14 +47,13 @@ CREATE TABLE outbox (
     reply TEXT,
     settled TEXT,
     told INTEGER NOT NULL DEFAULT 0,
-    token TEXT,
     UNIQUE (message_id, recipient)
 ) STRICT;
 CREATE INDEX outbox_due ON outbox (due, id) WHERE state = 'waiting';
 CREATE INDEX outbox_failed ON outbox (id) WHERE state = 'failed' AND told = 0;
-CREATE UNIQUE INDEX outbox_token ON outbox (token);
-CREATE INDEX outbox_settled ON outbox (settled, state, told)
-    WHERE state = 'delivered' OR state = 'failed' AND told = 1;
+"""
+
+PEOPLE = """
 CREATE TABLE players (
     name TEXT PRIMARY KEY,
     address TEXT NOT NULL UNIQUE COLLATE NOCASE,
@@ -80,28 +64,46 @@ CREATE TABLE keys (
     player TEXT NOT NULL REFERENCES players(name),
     format TEXT NOT NULL,
     public TEXT NOT NULL,
-    added TEXT NOT NULL,
-    revoked TEXT
+    added TEXT NOT NULL
 ) STRICT;
 CREATE INDEX keys_of_a_player ON keys(player);
+CREATE TABLE challenges (
+    address TEXT NOT NULL COLLATE NOCASE,
+    name TEXT NOT NULL,
+    format TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    public TEXT NOT NULL,
+    challenge TEXT NOT NULL,
+    created TEXT NOT NULL,
+    PRIMARY KEY (address, fingerprint)
+) STRICT;
 CREATE TABLE handled (
     player TEXT NOT NULL REFERENCES players(name),
     signed TEXT NOT NULL,
     received TEXT NOT NULL,
-    effect INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (player, signed)
 ) STRICT, WITHOUT ROWID;
+"""
+
+MATCHES = """
 CREATE TABLE matches (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     phase TEXT NOT NULL,
     terms TEXT NOT NULL,
     head TEXT NOT NULL,
     resolve_at TEXT,
-    created TEXT NOT NULL,
-    clock TEXT,
-    due TEXT
+    created TEXT NOT NULL
 ) STRICT;
-CREATE INDEX matches_due ON matches(due) WHERE due IS NOT NULL;
+CREATE INDEX matches_to_resolve ON matches(resolve_at) WHERE resolve_at IS NOT NULL;
+CREATE TABLE seats (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    player TEXT NOT NULL REFERENCES players(name),
+    token TEXT NOT NULL UNIQUE,
+    accepted INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (match, seat)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX seats_of_a_player ON seats(player);
 CREATE TABLE entries (
     match INTEGER NOT NULL REFERENCES matches(number),
     seq INTEGER NOT NULL,
@@ -127,6 +129,9 @@ CREATE TABLE submissions (
     letter BLOB NOT NULL,
     PRIMARY KEY (match, game, turn, seat)
 ) STRICT;
+"""
+
+AROUND = """
 CREATE TABLE free_seats (
     match INTEGER NOT NULL REFERENCES matches(number),
     seat INTEGER NOT NULL,
@@ -162,6 +167,12 @@ CREATE TABLE standings (
     PRIMARY KEY (game, player)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX standings_by_rating ON standings(game, sure DESC, player);
+"""
+
+RETURNS = """
+ALTER TABLE outbox ADD COLUMN token TEXT;
+UPDATE outbox SET token = lower(hex(randomblob(10)));
+CREATE UNIQUE INDEX outbox_token ON outbox (token);
 CREATE TABLE bounces (
     inbox INTEGER PRIMARY KEY REFERENCES inbox(id),
     outbox INTEGER NOT NULL REFERENCES outbox(id),
@@ -175,6 +186,9 @@ CREATE TABLE unreachable (
     since TEXT NOT NULL,
     letter INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+"""
+
+OPERATOR = """
 CREATE TABLE instructions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     what TEXT NOT NULL CHECK (what IN ('pause', 'resume', 'end', 'restored')),
@@ -186,12 +200,31 @@ CREATE TABLE instructions (
     answer TEXT
 ) STRICT;
 CREATE INDEX instructions_waiting ON instructions (id) WHERE state = 'waiting';
+"""
+
+SETTINGS = """
 CREATE TABLE settings (
     player TEXT NOT NULL REFERENCES players(name),
     name TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (player, name)
 ) STRICT, WITHOUT ROWID;
+"""
+
+MAILBOXES = """
+CREATE TABLE reply_tokens (
+    hash TEXT PRIMARY KEY,
+    address TEXT NOT NULL COLLATE NOCASE,
+    name TEXT NOT NULL,
+    purpose TEXT NOT NULL CHECK (purpose IN ('register', 'reply')),
+    match INTEGER REFERENCES matches(number),
+    game INTEGER NOT NULL DEFAULT 0,
+    turn INTEGER NOT NULL DEFAULT 0,
+    created TEXT NOT NULL,
+    used TEXT,
+    letter TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reply_tokens_of_an_address ON reply_tokens(address, created);
 CREATE TABLE lookups (
     inbox INTEGER NOT NULL REFERENCES inbox(id) ON DELETE CASCADE,
     name TEXT NOT NULL,
@@ -202,6 +235,10 @@ CREATE TABLE lookups (
     PRIMARY KEY (inbox, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lookups_due ON lookups(due) WHERE settled IS NULL;
+"""
+
+KEYS = """
+ALTER TABLE keys ADD COLUMN revoked TEXT;
 CREATE TABLE addresses (
     address TEXT NOT NULL COLLATE NOCASE,
     player TEXT NOT NULL REFERENCES players(name),
@@ -231,6 +268,14 @@ CREATE TABLE key_changes (
     PRIMARY KEY (player, proof, fingerprint)
 ) STRICT;
 CREATE INDEX key_changes_due ON key_changes(due) WHERE due IS NOT NULL;
+"""
+
+CLOCK = """
+ALTER TABLE matches ADD COLUMN clock TEXT;
+ALTER TABLE matches ADD COLUMN due TEXT;
+UPDATE matches SET due = resolve_at;
+DROP INDEX matches_to_resolve;
+CREATE INDEX matches_due ON matches(due) WHERE due IS NOT NULL;
 CREATE TABLE vacations (
     player TEXT NOT NULL REFERENCES players(name),
     first TEXT NOT NULL,
@@ -244,6 +289,9 @@ CREATE TABLE outages (
     ended TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX outages_ended ON outages(ended);
+"""
+
+PRESS = """
 CREATE TABLE press (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     match INTEGER NOT NULL REFERENCES matches(number),
@@ -254,6 +302,9 @@ CREATE TABLE press (
     text TEXT NOT NULL
 ) STRICT;
 CREATE INDEX press_of_a_match ON press(match, id);
+"""
+
+DELIVERIES = """
 CREATE TABLE watched (
     outbox INTEGER NOT NULL REFERENCES outbox(id),
     match INTEGER NOT NULL REFERENCES matches(number),
@@ -262,17 +313,26 @@ CREATE TABLE watched (
     late INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (outbox, match, seat)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE turns (
-    player TEXT PRIMARY KEY REFERENCES players(name),
-    asked INTEGER NOT NULL,
-    in_time INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+"""
+
+PRESS_TIMES = """
 CREATE TABLE press_times (
     match INTEGER NOT NULL REFERENCES matches(number),
     player TEXT NOT NULL,
     time TEXT NOT NULL
 ) STRICT;
 CREATE INDEX press_times_of_a_match ON press_times(match, time);
+"""
+
+RELIABILITY = """
+CREATE TABLE turns (
+    player TEXT PRIMARY KEY REFERENCES players(name),
+    asked INTEGER NOT NULL,
+    in_time INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+DIGESTS = """
 CREATE TABLE held (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     player TEXT NOT NULL REFERENCES players(name),
@@ -282,6 +342,9 @@ CREATE TABLE held (
 ) STRICT;
 CREATE INDEX held_of_a_player ON held(player, match);
 CREATE INDEX held_due ON held(due);
+"""
+
+SNAPSHOTS = """
 CREATE TABLE snapshots (
     match INTEGER PRIMARY KEY REFERENCES matches(number),
     head TEXT NOT NULL,
@@ -294,15 +357,24 @@ CREATE TABLE snapshot_turns (
     sealed BLOB NOT NULL,
     PRIMARY KEY (match, first)
 ) STRICT;
-CREATE TABLE seats (
+"""
+
+SEATS = """
+CREATE TABLE taken_seats (
     match INTEGER NOT NULL REFERENCES matches(number),
     seat INTEGER NOT NULL,
     player TEXT NOT NULL REFERENCES players(name),
     accepted INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (match, seat)
 ) STRICT, WITHOUT ROWID;
+INSERT INTO taken_seats SELECT match, seat, player, accepted FROM seats;
+DROP TABLE seats;
+ALTER TABLE taken_seats RENAME TO seats;
 CREATE INDEX seats_of_a_player ON seats(player);
-CREATE TABLE reply_tokens (
+"""
+
+PURPOSES = """
+CREATE TABLE mailed_tokens (
     hash TEXT PRIMARY KEY,
     address TEXT NOT NULL COLLATE NOCASE,
     name TEXT NOT NULL,
@@ -314,9 +386,14 @@ CREATE TABLE reply_tokens (
     used TEXT,
     letter TEXT
 ) STRICT, WITHOUT ROWID;
+INSERT INTO mailed_tokens SELECT * FROM reply_tokens;
+DROP TABLE reply_tokens;
+ALTER TABLE mailed_tokens RENAME TO reply_tokens;
 CREATE INDEX reply_tokens_of_an_address ON reply_tokens(address, created);
-CREATE INDEX reply_tokens_by_age ON reply_tokens (created, name);
-CREATE TABLE challenges (
+"""
+
+REGISTRATIONS = """
+CREATE TABLE waiting_challenges (
     address TEXT NOT NULL COLLATE NOCASE,
     name TEXT NOT NULL,
     format TEXT NOT NULL,
@@ -326,7 +403,15 @@ CREATE TABLE challenges (
     created TEXT NOT NULL,
     PRIMARY KEY (address, name, fingerprint)
 ) STRICT;
+INSERT INTO waiting_challenges SELECT * FROM challenges;
+DROP TABLE challenges;
+ALTER TABLE waiting_challenges RENAME TO challenges;
 CREATE INDEX challenges_by_age ON challenges(created);
+"""
+
+CONSENTS = """
+CREATE INDEX inbox_unheard ON inbox (received) WHERE state IN ('waiting', 'leased');
+ALTER TABLE handled ADD COLUMN effect INTEGER NOT NULL DEFAULT 1;
 CREATE TABLE consents (
     match INTEGER NOT NULL REFERENCES matches(number),
     seat INTEGER NOT NULL,
@@ -334,35 +419,71 @@ CREATE TABLE consents (
     letter BLOB NOT NULL,
     PRIMARY KEY (match, seat)
 ) STRICT;
+"""
+
+NETWORKS = """
+ALTER TABLE inbox ADD COLUMN network TEXT NOT NULL DEFAULT '';
+DROP INDEX inbox_sender;
+CREATE INDEX inbox_network ON inbox (network, received) WHERE network <> '';
+"""
+
+DAILY = """
 CREATE TABLE daily (
     mark TEXT PRIMARY KEY,
     day TEXT NOT NULL,
     count INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX daily_day ON daily (day);
+DELETE FROM meta WHERE value GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9]*' AND length(value) < 20;
+"""
+
+DEATHS = """
+ALTER TABLE inbox ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inbox ADD COLUMN tried TEXT;
+ALTER TABLE inbox ADD COLUMN alone INTEGER NOT NULL DEFAULT 0;
+"""
+
+LOOKS = """
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, id) WHERE state = 'waiting';
+CREATE INDEX inbox_done ON inbox (state, received) WHERE state = 'done';
+CREATE INDEX outbox_settled ON outbox (settled, state, told)
+    WHERE state = 'delivered' OR state = 'failed' AND told = 1;
+CREATE INDEX reply_tokens_by_age ON reply_tokens (created, name);
+"""
+
+VOUCHED = """
 CREATE TABLE vouched (
     mark TEXT PRIMARY KEY,
     time TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX vouched_by_age ON vouched (time);
-""",
-    # Which desk works on which letter: there were several.
-    """
+CREATE INDEX inbox_aside ON inbox (state, received) WHERE state = 'aside';
+"""
+
+ROUNDS = """
+ALTER TABLE inbox ADD COLUMN round INTEGER;
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, round, id) WHERE state = 'waiting';
+CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, round) WHERE round >= 0 AND state IN ('waiting', 'leased');
+"""
+
+DESKS = """
 ALTER TABLE matches ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE inbox ADD COLUMN match TEXT NOT NULL DEFAULT '';
 CREATE INDEX inbox_leased ON inbox (state, sender COLLATE NOCASE) WHERE state = 'leased';
-""",
-    # Servers that share a store.
-    """
+"""
+
+OWNERS = """
 ALTER TABLE outbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 CREATE TABLE owners (
     name TEXT PRIMARY KEY,
     until TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-""",
-    # Standings of people, and of programs.
-    """
+"""
+
+POOLS = """
 CREATE TABLE pooled_standings (
     game TEXT NOT NULL,
     pool TEXT NOT NULL CHECK (pool IN ('people', 'programs')),
@@ -381,9 +502,9 @@ INSERT INTO pooled_standings
 DROP TABLE standings;
 ALTER TABLE pooled_standings RENAME TO standings;
 CREATE INDEX standings_by_rating ON standings(game, pool, sure DESC, player);
-""",
-    # The transparency log, and its witnesses.
-    """
+"""
+
+TLOG = """
 CREATE TABLE log_queue (
     match INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -421,9 +542,9 @@ CREATE TABLE cosigned_notes (
     note TEXT NOT NULL,
     time TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-""",
-    # What players of sealed matches need of each other, and of themselves.
-    """
+"""
+
+SEALED = """
 CREATE TABLE notes_to_self (
     match INTEGER NOT NULL REFERENCES matches(number),
     seat INTEGER NOT NULL,
@@ -437,11 +558,13 @@ CREATE TABLE signed_texts (
     sealed BLOB NOT NULL,
     PRIMARY KEY (match, mail)
 ) STRICT;
-""",
-    # Roles of servers.
-    "ALTER TABLE owners ADD COLUMN roles TEXT NOT NULL DEFAULT '';",
-    # Witnesses by HTTP.
-    """
+"""
+
+ROLES = """
+ALTER TABLE owners ADD COLUMN roles TEXT NOT NULL DEFAULT '';
+"""
+
+WITNESS_REQUESTS = """
 CREATE TABLE witness_requests (
     witness TEXT PRIMARY KEY,
     request TEXT NOT NULL,
@@ -450,24 +573,27 @@ CREATE TABLE witness_requests (
     status INTEGER,
     said TEXT
 ) STRICT, WITHOUT ROWID;
-""",
-    # From where players wrote before.
-    """
+"""
+
+FAMILIAR = """
 ALTER TABLE inbox ADD COLUMN familiar INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox ADD COLUMN proved INTEGER NOT NULL DEFAULT 0;
 DROP INDEX inbox_rounds;
 CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, familiar, round)
     WHERE round >= 0 AND state IN ('waiting', 'leased');
 CREATE INDEX inbox_proved ON inbox (sender COLLATE NOCASE, network) WHERE proved = 1;
-""",
-    # Whether a letter that waits for the DNS may have an effect.
-    "ALTER TABLE lookups ADD COLUMN counts INTEGER NOT NULL DEFAULT 1;",
-    """
+"""
+
+EFFECTS = """
+ALTER TABLE lookups ADD COLUMN counts INTEGER NOT NULL DEFAULT 1;
+"""
+
+KINDS = """
 DROP INDEX inbox_waiting;
 CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
-""",
-    "CREATE INDEX outbox_recipient ON outbox (recipient, id);",
-    """
+"""
+
+BLOCKS = """
 CREATE TABLE blocks (
     player TEXT NOT NULL REFERENCES players(name),
     blocked TEXT NOT NULL,
@@ -482,23 +608,71 @@ CREATE TABLE unasked (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX unasked_due ON unasked(due);
 CREATE INDEX unasked_of_a_match ON unasked(match);
-""",
-    # One server decides: no letter has an owner.
-    """
+"""
+
+RECIPIENTS = """
+CREATE INDEX outbox_recipient ON outbox (recipient, id);
+"""
+
+ONE_DECIDER = """
 DROP INDEX inbox_leased;
 ALTER TABLE inbox DROP COLUMN owner;
 ALTER TABLE inbox DROP COLUMN match;
-""",
-    # Snapshots are not read any more.
-    """
+"""
+
+NO_SNAPSHOTS = """
 DROP TABLE snapshot_turns;
 DROP TABLE snapshots;
-""",
-    # Matches begun without the letters by which their players agreed, as `bundle 1`, are not replayed any more.
-    """
+"""
+
+VERSION_1 = """
 UPDATE matches SET phase = 'closed', resolve_at = NULL, clock = NULL, due = NULL
 WHERE phase IN ('setup', 'playing')
 AND (SELECT count(*) FROM consents WHERE match = number) < (SELECT count(*) FROM seats WHERE match = number);
-""",
+"""
+"""Matches begun without the letters by which their players agreed, as `bundle 1`, are not replayed any more."""
+
+MIGRATIONS: tuple[str, ...] = (
+    POST_OFFICE,
+    PEOPLE,
+    MATCHES,
+    AROUND,
+    RETURNS,
+    OPERATOR,
+    SETTINGS,
+    MAILBOXES,
+    KEYS,
+    CLOCK,
+    PRESS,
+    DELIVERIES,
+    RELIABILITY,
+    PRESS_TIMES,
+    DIGESTS,
+    SNAPSHOTS,
+    SEATS,
+    PURPOSES,
+    REGISTRATIONS,
+    CONSENTS,
+    NETWORKS,
+    DAILY,
+    DEATHS,
+    LOOKS,
+    VOUCHED,
+    ROUNDS,
+    DESKS,
+    OWNERS,
+    POOLS,
+    TLOG,
+    SEALED,
+    ROLES,
+    WITNESS_REQUESTS,
+    FAMILIAR,
+    EFFECTS,
+    KINDS,
+    RECIPIENTS,
+    BLOCKS,
+    ONE_DECIDER,
+    NO_SNAPSHOTS,
+    VERSION_1,
 )
 """The scripts in their order."""

@@ -14,9 +14,9 @@ import pytest
 from stores import of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
-from pbem.store.errors import BusyError, FullError, LockedError, StoreError, TooNewError
+from pbem.store.errors import BusyError, FullError, LockedError, TooNewError
 from pbem.store.people import People
-from pbem.store.schema import MIGRATIONS, OLDEST
+from pbem.store.schema import MIGRATIONS, NO_SNAPSHOTS, POOLS, PURPOSES, SEATS
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
@@ -109,19 +109,37 @@ def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
             assert (database.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
 
 
-def test_a_store_that_is_older_than_the_oldest_that_are_upgraded_is_left_alone(tmp_path: Path) -> None:
-    first = "CREATE TABLE meta (x INTEGER);"
-    with Database(place(tmp_path / "a.db"), (first,)):
-        pass
-    with pytest.raises(StoreError, match=r"older than 0\.6\.0: start the server once with that version"):
-        Database(place(tmp_path / "a.db"))
-    with Database(place(tmp_path / "a.db"), (first,)) as database:
-        assert database.engine.tables() == ["meta"]
+def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
+    """Their reply tokens are forgotten: they grant nothing any more."""
+    before = MIGRATIONS[: MIGRATIONS.index(SEATS)]
+    with Database(place(tmp_path / "a.db"), before) as database:
+        database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
+        database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
+        database.execute("INSERT INTO seats VALUES (1, 1, 'ann', 'c0ffee', 1)")
+    with Database(place(tmp_path / "a.db")) as database:
+        assert database.rows("SELECT * FROM seats") == [{"match": 1, "seat": 1, "player": "ann", "accepted": 1}]
+        assert not database.engine.damage()
+
+
+def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
+    before = MIGRATIONS[: MIGRATIONS.index(PURPOSES)]
+    with Database(place(tmp_path / "a.db"), before) as database:
+        database.execute(
+            "INSERT INTO reply_tokens VALUES ('aa', 'a@b.example', 'ann', 'reply', NULL, 0, 0, '', 'u', 'l')"
+        )
+        database.execute(
+            "INSERT INTO challenges VALUES ('a@b.example', 'ann', 'ssh', 'SHA256:x', 'key', 'c0', '2026')"
+        )
+    with Database(place(tmp_path / "a.db")) as database:
+        (token,) = database.rows("SELECT * FROM reply_tokens")
+        assert (token["purpose"], token["used"], token["letter"]) == ("reply", "u", "l")
+        (waiting,) = database.rows("SELECT * FROM challenges")
+        assert (waiting["name"], waiting["challenge"], waiting["created"]) == ("ann", "c0", "2026")
 
 
 def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> None:
     """They are those of matches among people."""
-    before = MIGRATIONS[:OLDEST]
+    before = MIGRATIONS[: MIGRATIONS.index(POOLS)]
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
         database.execute("INSERT INTO standings VALUES ('spaceships', 'ann', 3, 2, 1, 0, 27.5, 2.5, 20.0)")
@@ -135,7 +153,7 @@ def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> No
 
 def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> None:
     """They were made from transcripts, and are no longer read."""
-    before = MIGRATIONS[:OLDEST]
+    before = MIGRATIONS[: MIGRATIONS.index(NO_SNAPSHOTS)]
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
         for insert in ("snapshots VALUES (1, '', '', ?)", "snapshot_turns VALUES (1, 0, ?)"):
