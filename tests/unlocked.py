@@ -8,9 +8,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from pbem import identity
+from pbem.desk import reading
 from pbem.desk.matches import MatchRepository
 from pbem.desk.reading import InProcess
-from pbem.mail import commands
+from pbem.mail import bounces, commands
 from pbem.server.sandbox import Worker
 from pbem.store.database import Database
 
@@ -23,13 +24,12 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
 
 _SLOW: list[tuple[Any, str]] = [
-    *(
-        (reader, name)
-        for reader in (InProcess, Worker)
-        for name in ("read", "understand", "vouch", "bounce", "parse_key")
-    ),
     (InProcess, "found"),
     (Worker, "found"),
+    (reading, "received"),
+    (reading, "vouch"),
+    (reading, "shown"),
+    (bounces, "read"),
     (identity, "judge"),
     (identity, "parse_key"),
     (commands, "parse"),

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.config.values import Duration
-from pbem.desk.reading import ReaderError
+from pbem.desk.reading import Findings, Question, ReaderError
 from pbem.desk.reply_tokens import token_in
 from pbem.identity import Key
 from pbem.mail import bounces
-from pbem.mail.message import Unreadable
+from pbem.match.changed import replace
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
 from pbem.store.tokens import Tokens
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import Envelope
-    from pbem.store.players import PlayerRow
     from pbem.store.vault import Vault
 
 __all__ = ["Admission"]
@@ -82,17 +81,24 @@ class Admission:
     def _is_by_a_player(self, raw: bytes, now: datetime) -> bool:
         if self._reader is None:
             self._reader = self._open_reader(msgspec.structs.replace(self._config.limits, reading=READING))
-        try:
-            letter = self._reader.read(raw)
-            player = self._players.by_address(letter.sender) if letter.sender else None
-            if player is None:
-                return False
-            keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
-            said = self._reader.understand(letter, keys, self._config.server, now).heard
-        except (Unreadable, ReaderError):
+        question = Question(raw, now, self._config.server)
+        letter = self._found(self._reader, question).letter
+        player = self._players.by_address(letter.sender) if letter is not None and letter.sender else None
+        if player is None:
             return False
-        return said.verdict.kind == "valid" and self._is_new(player, said.words)
+        keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
+        understood = self._found(self._reader, replace(question, keys=keys)).understood
+        if understood is None or understood.heard.verdict.kind != "valid":
+            return False
+        # Anybody can send again what others were shown.
+        return self._players.handled(player.name, understood.heard.words) is None
 
-    def _is_new(self, player: PlayerRow, words: str) -> bool:
-        """Whether these words were not handled before: anybody can send again what others were shown."""
-        return self._players.handled(player.name, words) is None
+    @staticmethod
+    def _found(reader: Reader, question: Question) -> Findings:
+        """What a letter says; nothing if it cannot be read."""
+        try:
+            reader.ask([question])
+            (found,) = reader.found()
+        except ReaderError:
+            return Findings(None)
+        return found if isinstance(found, Findings) else Findings(None)

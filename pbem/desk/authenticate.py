@@ -6,7 +6,7 @@ counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliabi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import daily_limits, keys
@@ -17,93 +17,70 @@ from pbem.desk.seats import find_seat
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
+from pbem.match.changed import replace
 from pbem.match.events import missed
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import Proof
     from pbem.desk.wiring import Desk
-    from pbem.identity import Key
     from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
 
-__all__ = ["UNVOUCHED", "Ahead", "authenticate", "probable_keys"]
-
-_SENDERS = 4096
-"""Of how many senders it is kept in mind which keys their letters were last judged by."""
+__all__ = ["UNVOUCHED", "KeysChanged", "authenticate"]
 
 UNVOUCHED = "nobody vouches for the sender, not answered"
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """What a letter says, judged by some keys ahead of its turn."""
-
-    keys: list[Key]
-    understood: Understood
-
-
-def probable_keys(desk: Desk, row: InboxRow) -> list[Key] | None:
-    """The keys that may have signed a letter, by its envelope; None for a letter that failed before."""
-    sender = row.envelope.sender
-    if row.alone or not sender:
-        return None
-    if sender not in desk.probable:
-        _note_keys(desk, sender, keys.offered(desk, sender, desk.players.by_address(sender)))
-    return desk.probable[sender]
-
-
-def _note_keys(desk: Desk, sender: str, found: list[Key]) -> None:
-    desk.probable[sender] = found
-    if len(desk.probable) > _SENDERS:
-        desk.probable.popitem(last=False)
+class KeysChanged(Exception):
+    """The keys by which a letter was judged are not those that go with its From any more: it is to be read anew."""
 
 
 def authenticate(
-    desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, now: datetime
+    desk: Desk, row: InboxRow, letter: Letter, understood: Understood, now: datetime
 ) -> tuple[Caller, Reading] | str:
     """Who wrote a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
 
-    `ahead` is its reading by the keys that probably signed it.
+    Raises `KeysChanged`, and `NeedsDns`.
     """
     sender = letter.sender or ""
     player = desk.players.by_address(sender)
-    # Step 1: no letter is from the future, even if the clock was set back since it came.
-    if row.received > now:
-        row, ahead = replace(row, received=now), None
-    # Step 2: it is judged by the keys that go with its From, and by no others.
-    understood = _understood(desk, letter, row, ahead, keys.offered(desk, sender, player))
+    # Step 1: it is judged by the keys that go with its From, and by no others. A letter before it may change them.
+    if understood.keys != keys.offered(desk, sender, player):
+        raise KeysChanged
+    # Step 2: whoever has no key here may sign elsewhere.
     reading, verdict = understood.reading, _as_unsigned(understood.heard.verdict, player)
+    vouched = partial(desk.strangers.vouched_for, letter, row, understood.voucher)
     # Step 3: what was mailed to one mailbox alone comes back from somebody who reads its mail.
     found = desk.mailboxes.tokens_of(letter, row)
     tokens = _came_back(found, sender, player)
     # Step 4: a signature that does not hold: no effect. Perhaps somebody wrote the letter in a player's name.
     if verdict.kind not in {"none", "valid"}:
-        return _refuse_signature(desk, letter, row, player, verdict, tokens, now)
+        return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
     # Step 5: a key of the player's counts. One that waits for its challenge may be anybody's.
     player, by_key = keys.writer(desk, sender, player, verdict)
     # Step 6: the time of receipt, before the evidence is made, which must name the same one as the papers.
     if player is not None:
         row = replace(row, received=_came(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
-    proof = _prove(desk, letter, row, found, player, reading) if verdict.kind == "none" else None
+    proof = _prove(desk, letter, row, understood, found, player) if verdict.kind == "none" else None
     # Step 8: anybody can write a From. So letters that only came from there are answered a few times a day.
     known = by_key or bool(tokens) or keys.told(desk, sender, player, reading)
-    trust = _trust(proof, by_key=by_key, vouched=known or desk.strangers.vouched_for(letter, row))
+    trust = _trust(proof, by_key=by_key, vouched=known or vouched())
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
     # Step 9: others have seen what was said before, and can send it.
     seen = _handled(desk, player, understood.heard.words, verdict) if by_key else None
-    said = _said(proof) if seen is None else _said_again(desk, letter, row, tokens, now)
+    said = _said(proof) if seen is None else _said_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return f"said before; {UNVOUCHED}"
     caller = Caller(
@@ -116,23 +93,13 @@ def authenticate(
         desk.letters.language_of(player, letter),
         Standing(trust, said),
         proof,
-        understood.heard.words,
+        understood,
         tokens,
         _place_answered(found, player),
         seen,
         misdated(letter, row.received),
     )
     return caller, reading
-
-
-def _understood(desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, offered: list[Key]) -> Understood:
-    """What a letter says, judged by the keys that are offered now; ahead of its turn it was, if by the same."""
-    # They may have changed, or be another sender's than the envelope says.
-    if (letter.sender or "").lower() == row.envelope.sender.lower():
-        _note_keys(desk, row.envelope.sender, offered)
-    if ahead is not None and ahead.keys == offered:
-        return ahead.understood
-    return desk.before.understand(letter, offered, desk.config.server, row.received)
 
 
 def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
@@ -148,20 +115,22 @@ def _came_back(found: Sequence[Token], sender: str, player: PlayerRow | None) ->
 
 
 def _prove(
-    desk: Desk, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
+    desk: Desk, letter: Letter, row: InboxRow, understood: Understood, tokens: list[Token], player: PlayerRow | None
 ) -> Proof | None:
     """What the letter of somebody without a key proves, if one of its commands needs that."""
+    reading = understood.reading
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
     if player is None:
         purposes = {
             spec.by_reply for spec, command in specs if spec.by_reply and not getattr(command.request, "key", None)
         }
         tokens = [token for token in tokens if token.purpose in purposes]
-        return desk.mailboxes.judge(letter, row, tokens, None) if tokens else None
-    wanted = any(spec.signed for spec, _ in specs)
-    wanted = wanted or reading.optout or desk.players.unreachable(player.name) is not None
-    tokens = [token for token in tokens if token.purpose == "reply"]
-    return desk.mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
+        wanted = bool(tokens)
+    else:
+        wanted = any(spec.signed for spec, _ in specs) or reading.optout
+        wanted = (wanted or desk.players.unreachable(player.name) is not None) and player.level == "mailbox"
+        tokens = [token for token in tokens if token.purpose == "reply"]
+    return desk.mailboxes.judge(letter, row, understood.voucher, tokens, player) if wanted else None
 
 
 def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:
@@ -198,11 +167,11 @@ def _handled(desk: Desk, player: PlayerRow | None, words: str, verdict: Verdict)
     return desk.players.handled(player.name, words, sha256_hex(verdict.signed))
 
 
-def _said_again(desk: Desk, letter: Letter, row: InboxRow, tokens: Sequence[Token], now: datetime) -> Said:
+def _said_again(desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime) -> Said:
     """Whether somebody else may send these words again; counts the answer to that one."""
-    if tokens or desk.strangers.vouched_for(letter, row):
+    if tokens or vouched():
         return Said.SEEN
-    return Said.REPEATED if desk.strangers.may_be_answered(letter.sender or "", now) else Said.SILENT
+    return Said.REPEATED if desk.strangers.may_be_answered(sender, now) else Said.SILENT
 
 
 def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
@@ -216,15 +185,15 @@ def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
 def _refuse_signature(
     desk: Desk,
     letter: Letter,
-    row: InboxRow,
     player: PlayerRow | None,
     verdict: Verdict,
     tokens: tuple[Token, ...],
+    is_vouched_for: Callable[[], bool],
     now: datetime,
 ) -> str:
     """Do nothing and tell nothing, except for a notice to the registered address, a few a day."""
     sender = letter.sender or ""
-    vouched = bool(tokens) or desk.strangers.vouched_for(letter, row)
+    vouched = bool(tokens) or is_vouched_for()
     outcome = f"signature {verdict.kind}"
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"

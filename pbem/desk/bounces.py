@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
+    from pbem.mail.bounces import Bounce
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.outbox import Failure
@@ -50,12 +51,11 @@ _LISTED = 50
 _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
 
-def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
-    """Handle a letter of ours that came back; returns the outcome, or None if this is no bounce."""
-    returned = _returned(desk, row, letter)
-    if returned is None:
+def bounce(desk: Desk, row: InboxRow, letter: Letter, found: Bounce | None, now: datetime) -> str | None:
+    """Handle a letter of ours that came back, by what it says; returns the outcome, or None if this is no bounce."""
+    returned = _returned(desk, row, letter) if found is not None else None
+    if found is None or returned is None:
         return None
-    found = desk.before.bounce(letter)
     desk.outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
     _LOG.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
     # Who receives a letter knows its return path: what came back before says nothing new.

@@ -16,6 +16,7 @@ from pbem.match.transcript import written
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import Proof
     from pbem.identity import Verdict
     from pbem.mail.message import Letter
@@ -81,10 +82,10 @@ class Caller(msgspec.Struct, frozen=True):
     language: str
     """What the answer is written in."""
     standing: Standing
-    proof: Proof | None = None
+    proof: Proof | None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
-    words: str = ""
-    """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
+    understood: Understood
+    """What the sandbox found out about the letter."""
     tokens: tuple[Token, ...] = ()
     """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
     answers: Place | None = None
@@ -102,6 +103,11 @@ class Caller(msgspec.Struct, frozen=True):
         With such a key anybody can sign what the player is going to say.
         """
         return self.verdict.kind == "valid" and self.player is not None and self.standing.trust is not Trust.KEY
+
+    @property
+    def words(self) -> str:
+        """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
+        return self.understood.heard.words
 
     @property
     def known_player(self) -> PlayerRow:

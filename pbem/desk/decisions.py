@@ -1,14 +1,11 @@
-"""Decisions: each in one transaction, made again if it needed something that was not read yet.
+"""Decisions: each in one transaction; one that was not carried out leaves nothing in memory.
 
-A decision that was not carried out leaves nothing in memory. Implements design.md, "The way of a letter" (one
-transaction).
+Implements design.md, "The way of a letter" (one transaction).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
-
-from pbem.desk.beforehand import NotYetRead
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,18 +18,14 @@ T = TypeVar("T")
 
 
 def decide(desk: Desk, decision: Callable[[], T]) -> T:
-    """Make a decision in a transaction, once all that it needs from the sandbox is known; returns its result."""
-    while True:
-        desk.archive.begin()
-        try:
-            with desk.database.transaction():
-                return decision()
-        except NotYetRead:
-            forget(desk)
-            desk.before.find_out()
-        except BaseException:
-            forget(desk)
-            raise
+    """Make a decision in a transaction; returns its result."""
+    desk.archive.begin()
+    try:
+        with desk.database.transaction():
+            return decision()
+    except BaseException:
+        forget(desk)
+        raise
 
 
 def forget(desk: Desk) -> None:

@@ -1,7 +1,8 @@
-"""The inbox: letters are leased, read ahead, given their effect a few at a time, tried again, and set aside.
+"""The inbox: letters are leased, read, given their effect a few at a time, tried again, and set aside.
 
-Strangers' letters are read, judged and parsed before the transaction begins: see `Beforehand`. Answers are put into
-words within it; the intake waits for that, some milliseconds, which its benchmark does not notice.
+Strangers' letters are read, judged and parsed before the transaction begins; a letter that needs more than was found
+out then is given back, and read anew. Answers are put into words within it; the intake waits for that, some
+milliseconds, which its benchmark does not notice.
 
 Errors are treated by whose fault they are. A player's fault is answered by mail; ours is logged with a reference,
 and the letter is tried three times in all, then set aside. A want of descriptors, processes or memory is the
@@ -15,19 +16,19 @@ import errno
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
 import structlog
 
-from pbem.desk import clock, operator
-from pbem.desk.authenticate import Ahead, authenticate, probable_keys
-from pbem.desk.beforehand import NotYetRead
+from pbem.desk import clock, keys, operator
+from pbem.desk.authenticate import KeysChanged, authenticate
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today, tell_operator
 from pbem.desk.decisions import decide, forget
 from pbem.desk.dispatch import carry_out
-from pbem.desk.reading import AT_HAND, Asked
+from pbem.desk.reading import AT_HAND, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
+from pbem.mail import bounces
+from pbem.match.changed import replace
 from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
 
@@ -38,10 +39,14 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reading import Found
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
     from pbem.store.inbox import InboxRow, Stranded
+
+    _Taken = tuple[InboxRow, Question]
+    """A leased letter, and what is asked about it."""
+    _Read = tuple[InboxRow, Findings | ReaderError]
+    """The same with the answer."""
 
 __all__ = ["handle_next"]
 
@@ -57,13 +62,6 @@ _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
-class _Taken(msgspec.Struct, frozen=True):
-    """A leased letter, and the keys with which it is judged ahead of its turn, if any."""
-
-    row: InboxRow
-    keys: list[Key] | None
-
-
 def handle_next(desk: Desk, now: datetime) -> int:
     """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
 
@@ -77,13 +75,10 @@ def handle_next(desk: Desk, now: datetime) -> int:
     clock.beat(desk, now)
     desk.reader.get_ready()  # without one no letter's attempts are spent
     handled = 0
-    try:
-        taken = _take_in_hand(desk, now)
-        for left in reversed(range(_IN_ONE_GO)):
-            handled += len(taken)
-            taken = _handle_some(desk, taken, now, more=left > 0) if taken else []
-    finally:
-        desk.before.forget()
+    taken = _take_in_hand(desk, now)
+    for left in reversed(range(_IN_ONE_GO)):
+        handled += len(taken)
+        taken = _handle_some(desk, taken, now, more=left > 0) if taken else []
     if not handled:
         _set_aside(desk, now)
     desk.in_doubt = False
@@ -96,35 +91,70 @@ def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Ta
     if not rows:
         return []
     desk.points("letter leased")
-    taken = [_Taken(row, probable_keys(desk, row)) for row in rows]
-    asked = [Asked(one.row.raw, one.keys, one.row.received) for one in taken]
-    desk.reader.ask(asked, desk.config.server)
+    # No letter is from the future, even if the clock was set back since it came.
+    rows = [replace(row, received=min(row.received, now)) for row in rows]
+    taken = [(row, _question(desk, row)) for row in rows]
+    desk.reader.ask([question for _, question in taken])
     return taken
+
+
+def _question(desk: Desk, row: InboxRow) -> Question:
+    """What there is to know of a letter, judged by the keys of whom its envelope names; a machine says nothing."""
+    sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
+    return Question(
+        row.raw,
+        row.received,
+        config.server,
+        _keys(desk, sender) if sender and not row.envelope.for_operator else None,
+        config.identity.authserv_id,
+        desk.lookups.found(row.id),
+        not sender or bounces.token(recipients, config.mail_address, config.delimiter) is not None,
+    )
+
+
+def _keys(desk: Desk, sender: str) -> list[Key]:
+    return keys.offered(desk, sender, desk.players.by_address(sender))
+
+
+def _read(desk: Desk, taken: Sequence[_Taken]) -> list[_Read]:
+    """The letters as they were read; once more, by the other's keys, where From is not whom the envelope names."""
+    found = desk.reader.found()
+    again = {}
+    for at, ((row, question), findings) in enumerate(zip(taken, found, strict=True)):
+        if not isinstance(findings, Findings) or findings.letter is None or findings.understood is None:
+            continue
+        sender = findings.letter.sender
+        if sender not in {None, row.envelope.sender} and (offered := _keys(desk, sender)) != question.keys:
+            again[at] = replace(question, keys=offered)
+    if again:
+        desk.reader.ask([*again.values()])
+        for at, findings in zip(again, desk.reader.found(), strict=True):
+            found[at] = findings
+    return [(row, findings) for (row, _), findings in zip(taken, found, strict=True)]
 
 
 def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bool) -> list[_Taken]:
     """Give letters their effect in one decision, while `more` are read; returns the latter."""
-    found = desk.reader.found()
-    for one in taken:
-        if one.row.suspect:
-            desk.inbox.begin_alone(one.row.id, now)
+    letters = _read(desk, taken)
+    for row, _ in letters:
+        if row.suspect:
+            desk.inbox.begin_alone(row.id, now)
     desk.points("letter read")
     # Who failed before comes alone: it may take everything down with it that is in hand.
-    more = more and not any(one.row.alone for one in taken) and not _is_soon_answered(taken)
+    more = more and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
     following = _take_in_hand(desk, now, fresh=True) if more else []
-    desk.before.forget()
-    outcomes = _give_effect(desk, list(zip(taken, found, strict=True)), now)
+    outcomes = _give_effect(desk, letters, now)
     desk.points("effects committed")
     _tell_of(outcomes)
     return following
 
 
-def _is_soon_answered(taken: Sequence[_Taken]) -> bool:
+def _is_soon_answered(letters: Sequence[_Read]) -> bool:
     """Whether it is one small letter: it is answered before anybody looks for more to read meanwhile.
 
     It comes alone, too, where the next one is large; that is read after its answer.
     """
-    return len(taken) == 1 and len(taken[0].row.raw) <= _SMALL
+    return len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
 
 
 def _tell_of(outcomes: Mapping[int, str]) -> None:
@@ -133,7 +163,7 @@ def _tell_of(outcomes: Mapping[int, str]) -> None:
             _LOG.info("letter handled", inbox=row_id, outcome=outcome)
 
 
-def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
+def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
     """Give letters their effect together; returns the outcome of each, empty if there is none yet."""
     try:
         return decide(desk, partial(_handle_all, desk, letters, now))
@@ -142,34 +172,32 @@ def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datet
     except Exception as error:
         if len(letters) > 1:
             return {row: outcome for one in letters for row, outcome in _give_effect(desk, [one], now).items()}
-        row = letters[0][0].row
+        row, _ = letters[0]
         _failed(desk, row, error)
         return {row.id: ""}
 
 
-def _handle_all(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
-    outcomes = {one.row.id: _handle_one(desk, one, read, now) for one, read in letters}
-    if desk.before.waits:
-        raise NotYetRead
-    return outcomes
+def _handle_all(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
+    return {row.id: _handle_one(desk, row, findings, now) for row, findings in letters}
 
 
-def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
+def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now: datetime) -> str:
     """Give one letter its effect within the decision on several; returns the outcome, empty if there is none yet."""
-    row = taken.row
-    ahead = Ahead(taken.keys, read.understood) if taken.keys is not None and read.understood is not None else None
     try:
+        if isinstance(findings, ReaderError):
+            raise findings
         with desk.database.savepoint():
-            letter = sort(desk, row, read.letter, now)
-            found = letter if isinstance(letter, str) else authenticate(desk, letter, row, ahead, now)
+            letter = sort(desk, row, findings, now)
+            found = letter if isinstance(letter, str) else authenticate(desk, row, *letter, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
             proved = not isinstance(found, str) and _is_by_sender(found[0], row)
             desk.inbox.done(row.id, outcome, proved=proved)
             desk.points("effects written")
     except StoreError:
         raise
-    except NotYetRead:
-        forget(desk)  # the letters behind it are looked at, too: what they need is found out with it
+    except KeysChanged:
+        forget(desk)
+        desk.inbox.give_back(row.id)
     except NeedsDns as awaited:
         forget(desk)  # what is decided on the letters behind it stands on nothing that was undone
         desk.lookups.ask(row.id, awaited.names, awaited.tries, now, counts=awaited.counts)

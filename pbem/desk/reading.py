@@ -1,102 +1,123 @@
 """Reading: the interface by which the desk has strangers' letters taken apart, judged and parsed.
 
-Here live the `Reader` that the desk is handed, and the one that reads in the same process (tests, verification). The
-one with a separate process is the server's sandbox. Mail, identity and proof define what reading means; nothing
-here decides anything. Implements reliability.md, "Ground facts", case 16.
+A letter is asked about before anything is decided on it, and the answer has all that a decision needs of what
+strangers wrote. Here live the question and the answer, the `Reader` that the desk is handed, and the one that reads
+in the same process (tests). The one with a separate process is the server's sandbox. Mail, identity and proof define
+what reading means; nothing here decides anything. Implements reliability.md, "Ground facts", case 16.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
-import structlog
 
 from pbem import identity
-from pbem.identity.sender_auth import vouch
+from pbem.config.limits import Limits
+from pbem.identity import BadKey, Key, Verdict
+from pbem.identity.sender_auth import Voucher, vouch
 from pbem.mail import bounces, commands
+from pbem.mail.bounces import Bounce
 from pbem.mail.commands import Reading
 from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
+from pbem.phrase import Phrase
+from pbem.proof import key_changes
 from pbem.proof.signed_letters import VOCABULARY, Heard, heard, shown
+from pbem.requests import AddKey, Recover, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterator, Sequence
 
-    from pbem.config.limits import Limits
-    from pbem.identity import Key
-    from pbem.identity.sender_auth import Voucher
-    from pbem.mail.bounces import Bounce
-
-__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Understood"]
+__all__ = ["AT_HAND", "Brought", "Findings", "InProcess", "Question", "Reader", "ReaderError", "Understood", "find"]
 
 AT_HAND = 8  # letters that are read together
 COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
 
-log = structlog.get_logger()
+_READ_BY_OTHERS = frozenset({"seal", "step", "reveal", "resign"})
+"""The commands whose signed text the others' programs read in a sealed match."""
 
 
 class ReaderError(Exception):
     """Reading failed, and nobody can be told whose fault it is: it took too long or too much memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A letter to be read; and, if there are any, to be judged by the keys that probably signed it."""
+class Question(msgspec.Struct, frozen=True):
+    """A letter to be read, and what it is judged by."""
 
-    raw: bytes = field(repr=False)
-    keys: Sequence[Key] | None
+    raw: bytes
     at: datetime
+    """When it was received."""
+    server: str = ""
+    keys: list[Key] | None = None
+    """Those that may have signed it; None where nobody will ask what it says."""
+    authserv_id: str = ""
+    """The mail server whose word about a sender counts; empty: none."""
+    records: dict[str, str | None] = {}
+    """What the DNS said of its DKIM keys, if it was asked."""
+    returned: bool = False
+    """Whether it came as a letter comes back."""
+
+
+class Brought(msgspec.Struct, frozen=True):
+    """What a request brings as a new key."""
+
+    request: Register | AddKey | Recover
+    key: Key | None = None
+    """None if there is none."""
+    fault: Phrase | None = None
+    """Why it cannot be taken."""
 
 
 class Understood(msgspec.Struct, frozen=True):
-    """Who signed a letter, of those whose keys were named; what it says; and its commands."""
+    """Who wrote a letter, of those whose keys were named; what it says; and its commands."""
 
+    keys: list[Key]
     heard: Heard
     reading: Reading
+    voucher: Voucher
+    """Who vouches for its From."""
+    brought: list[Brought] = []
+    shown: Heard | None = None
+    """What is signed as the other players of a sealed match will read it by any of these keys, if they are to."""
+
+    def new_key(self, request: Register | AddKey | Recover) -> Key | None:
+        """The new key that a request brings; None if it brings none. Raises `BadKey`."""
+        found = next((one for one in self.brought if one.request == request), None)
+        if found is not None and found.fault is not None:
+            raise BadKey(found.fault)
+        return found.key if found is not None else None
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What reading a letter gave or raised, and what it says by the keys that were named; None if none were."""
+class Findings(msgspec.Struct, frozen=True, tag=True):
+    """All that is found out about a letter."""
 
-    letter: Letter | Unreadable | ReaderError
+    letter: Letter | None
+    """Of one beyond the limits its headers; None if not even those can be read."""
+    beyond: Phrase | None = None
+    """Which limit it exceeds."""
     understood: Understood | None = None
+    """What it says; None where keys were not named, or it is beyond the limits."""
+    bounce: Bounce | None = None
+    """What it says of a letter of ours, if that may be what came back."""
 
 
 class Reader(Protocol):
-    """Reads what strangers wrote, within the limits it was made with; all methods may raise `ReaderError`."""
+    """Reads what strangers wrote, within the limits it was made with."""
 
     def get_ready(self) -> None:
-        """Make sure that reading is possible at all, before any letter is leased."""
+        """Make sure that reading is possible at all, before any letter is leased; raises `ReaderError`."""
 
-    def read(self, raw: bytes) -> Letter:
-        """`mail.letter.read`: raises `Unreadable` beyond the limits."""
+    def ask(self, questions: Sequence[Question]) -> None:
+        """Begin to read several letters, while others are worked on; raises nothing.
 
-    def ask(self, asked: Sequence[Asked], server: str) -> None:
-        """Begin to `read` and to `understand` several letters, while others are worked on; raises nothing.
-
-        Earlier requests that are not `found` yet are forgotten.
+        Earlier questions whose answers were not `found` yet are forgotten.
         """
 
-    def found(self) -> list[Found]:
-        """The findings of `ask`, in order; waits until all are there."""
-
-    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
-        """`identity.judge` at receipt, `proof.signed_letters.heard` and `mail.commands.parse`."""
-
-    def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
-        """`proof.signed_letters.shown`: raises `BadKey`."""
-
-    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
-        """`identity.vouching.vouch`."""
-
-    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
-        """`identity.parse_key`: raises `BadKey`."""
-
-    def bounce(self, letter: Letter) -> Bounce:
-        """`mail.bounces.read`."""
+    def found(self) -> list[Findings | ReaderError]:
+        """The answers to `ask`, in order; waits for them all. Raises `ReaderError` if nothing can be read at all."""
 
     def close(self) -> None:
         """Read no more."""
@@ -107,67 +128,92 @@ class InProcess:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._asked: tuple[Sequence[Asked], str] = ((), "")
+        self._questions: Sequence[Question] = ()
 
     def get_ready(self) -> None:
         """There is nothing to wait for."""
 
-    def read(self, raw: bytes) -> Letter:
-        """Read a letter; raises `Unreadable`."""
-        return received(raw, self._limits)
-
-    def ask(self, asked: Sequence[Asked], server: str) -> None:
+    def ask(self, questions: Sequence[Question]) -> None:
         """Remember what was asked."""
-        self._asked = (asked, server)
+        self._questions = questions
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[Findings | ReaderError]:
         """Read and judge now."""
-        asked, server = self._asked
-        self._asked = ((), "")
-        return [self._find(one, server) for one in asked]
-
-    def _find(self, asked: Asked, server: str) -> Found:
-        try:
-            letter = self.read(asked.raw)
-        except Unreadable as error:
-            return Found(error)
-        return Found(letter, self.understood(letter, asked.keys, server, asked.at))
-
-    def understood(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Understood | None:
-        """What a letter says, if there are keys to judge by; what fails is tried again when it matters."""
-        if keys is None:
-            return None
-        try:
-            return self.understand(letter, keys, server, at)
-        except MemoryError:
-            raise
-        except Exception:
-            log.exception("judging ahead failed")
-            return None
-
-    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
-        """Say who signed a letter, and what it says."""
-        verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
-        said = heard(letter, verdict, self.read)
-        if letter.html is not None and not said.text.strip():
-            return Understood(said, commands.without_effect(commands.parse(own_words(letter.html.text), COMMANDS)))
-        return Understood(said, commands.parse(said.text, COMMANDS))
-
-    def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
-        """Read what a player signed as the others will read what they are shown of it; raises `BadKey`."""
-        return shown(content, keys, server)
-
-    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
-        """Say who vouches for a letter's From."""
-        return vouch(letter, records, authserv_id, at)
-
-    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
-        """Read a public key; raises `BadKey`."""
-        return identity.parse_key(data, at)
-
-    def bounce(self, letter: Letter) -> Bounce:
-        """Read what came to a return path."""
-        return bounces.read(letter)
+        questions, self._questions = self._questions, ()
+        return [find(question, self._limits) for question in questions]
 
     def close(self) -> None:
         """There is nothing to end."""
+
+
+def find(question: Question, limits: Limits) -> Findings:
+    """Read a letter within the limits, and answer the question about it."""
+    read = partial(received, limits=limits)
+    try:
+        letter = read(question.raw)
+    except Unreadable as error:
+        # Its headers are enough to see that it is a bounce.
+        headers = error.letter
+        return Findings(headers, error.reason, bounce=_bounce(headers, question) if headers is not None else None)
+    bounce = _bounce(letter, question)
+    understood = _understood(letter, question.keys, question, read) if question.keys is not None else None
+    return Findings(letter, understood=understood, bounce=bounce)
+
+
+def _bounce(letter: Letter, question: Question) -> Bounce | None:
+    may_be = question.returned or letter.root.content_type == bounces.REPORT
+    return bounces.read(letter) if may_be else None
+
+
+def _understood(
+    letter: Letter, keys: Sequence[Key], question: Question, read: Callable[[bytes], Letter]
+) -> Understood:
+    verdict = identity.judge(letter, keys, question.server, words=VOCABULARY, at=question.at)
+    said = heard(letter, verdict, read)
+    if letter.html is not None and not said.text.strip():
+        reading = commands.without_effect(commands.parse(own_words(letter.html.text), COMMANDS))
+    else:
+        reading = commands.parse(said.text, COMMANDS)
+    voucher = vouch(letter, question.records, question.authserv_id, question.at, strictly=True)
+    others = None
+    if said.verdict.pasted and any(command.name in _READ_BY_OTHERS for command in reading.commands):
+        # Whichever of these keys the others try, and in which order: by the signer's as the last, no other one fits.
+        tried = sorted(keys, key=lambda key: key.fingerprint == said.verdict.key)
+        others = shown(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
+    asking = [one.request for one in reading.commands if isinstance(one.request, Register | AddKey | Recover)]
+    brought = list(_brought(letter, said.verdict, asking, question.at, read)) if asking else []
+    return Understood([*keys], said, reading, voucher, brought, others)
+
+
+def _brought(
+    letter: Letter,
+    verdict: Verdict,
+    asking: Sequence[Register | AddKey | Recover],
+    at: datetime,
+    read: Callable[[bytes], Letter],
+) -> Iterator[Brought]:
+    """What the commands bring as new keys; each part of the letter is taken apart once, however many ask for it."""
+
+    @cache
+    def parsed(data: str | bytes) -> Key | BadKey:
+        try:
+            return identity.parse_key(data, at)
+        except BadKey as error:
+            return error
+
+    def parse_key(data: str | bytes) -> Key:
+        found = parsed(data)
+        if isinstance(found, BadKey):
+            raise found
+        return found
+
+    read_once = cache(read)
+    unsigned = Verdict("none", verdict.reason)
+    for request in dict.fromkeys(asking):
+        # A key that registers proves itself later: nothing need cover it.
+        covering = unsigned if isinstance(request, Register) else verdict
+        try:
+            key = key_changes.asked(request, covering, letter, read=read_once, parse_key=parse_key)
+            yield Brought(request, key)
+        except BadKey as error:
+            yield Brought(request, fault=error.reason)

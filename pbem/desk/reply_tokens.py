@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.identity import authres
 from pbem.mail.message import ADDRESSES, mailboxes
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex
@@ -23,17 +22,16 @@ from pbem.store import tokens
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pbem.config.server import Config
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
-    from pbem.store.lookups import Lookups
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
 
-__all__ = ["NeedsDns", "Proof", "ReplyTokens", "split", "token_in"]
+__all__ = ["NeedsDns", "Proof", "ReplyTokens", "demand_dns", "split", "token_in"]
 
 TRIES = 4
 """How often the DNS is asked before a letter is answered without it."""
@@ -78,25 +76,14 @@ class Proof(msgspec.Struct, frozen=True):
 
 
 class ReplyTokens:
-    """Reply tokens given out and taken back, and letters judged by them.
-
-    Randomness is handed in, and `vouch`, which takes strangers' bytes apart.
-    """
+    """Reply tokens given out and taken back, and letters judged by them; randomness is handed in."""
 
     def __init__(
-        self,
-        config: Config,
-        kept: Tokens,
-        lookups: Lookups,
-        random: Callable[[int], bytes],
-        vouch: Callable[[Letter, Mapping[str, str | None], str, datetime], Voucher],
-        reply_address: Callable[[str], str],
+        self, config: Config, kept: Tokens, random: Callable[[int], bytes], reply_address: Callable[[str], str]
     ) -> None:
         self._config = config
         self._tokens = kept
-        self._lookups = lookups
         self._random = random
-        self._vouch = vouch
         self._reply_address = reply_address
 
     def draw(self, match: str = "reply") -> str:
@@ -159,8 +146,10 @@ class ReplyTokens:
             if detail := token_in(address, self._config):
                 yield detail
 
-    def judge(self, letter: Letter, row: InboxRow, found: Sequence[Token], player: PlayerRow | None) -> Proof:
-        """What the letter proves, given the tokens found in it; raises `NeedsDns` while the DNS is to be asked."""
+    def judge(
+        self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
+    ) -> Proof:
+        """What the letter proves, given who vouches for it, and the tokens found in it; raises `NeedsDns`."""
         sender = (letter.sender or "").lower()
         name = player.name if player else None
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
@@ -173,16 +162,21 @@ class ReplyTokens:
         token = min(own, key=lambda token: (token.used is not None, token.letter != text))
         if token.used is not None and token.letter != text:
             return Proof(_USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}"))
-        reason, evidence = self._evidence(letter, row, token)
+        demand_dns(voucher)
+        reason, evidence = self._evidence(letter, row, voucher, token)
         if evidence is None:
             return Proof(_WITHOUT_DKIM.given(reason=reason), token)
         return Proof(None, token, token.used, evidence.key, evidence.text().encode())
 
-    def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[Phrase, Evidence | None]:
+    def _evidence(
+        self, letter: Letter, row: InboxRow, found: Voucher, token: Token
+    ) -> tuple[Phrase, Evidence | None]:
         """Whether somebody vouches for From: the fault, or the evidence."""
-        found = self.voucher(letter, row)
+        if found.verdict.kind == "valid" and found.until is not None and row.received.timestamp() > found.until:
+            # It counts as received later than it came.
+            return _EXPIRED.given(domain=found.name.partition("._domainkey.")[2]), None
         if found.verdict.kind == "valid":
-            word = ("dkim", found.name, self._lookups.found(row.id)[found.name] or "")
+            word = ("dkim", found.name, found.record)
         elif found.told:
             word = ("server", self._config.identity.authserv_id, found.told)
         else:
@@ -203,21 +197,6 @@ class ReplyTokens:
                     return True
         return False
 
-    def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:
-        """Who vouches for From; if it is enough that it was `sent` from there, the DNS need not be asked.
-
-        That is enough for how a letter is answered, and never for its effect in a match. Raises `NeedsDns` while the
-        DNS is to be asked.
-        """
-        known = self._lookups.found(row.id)
-        ours = self._config.identity.authserv_id
-        told_by = "" if authres.is_unclear(letter, ours) else ours
-        found = self._vouch(letter, known, told_by, row.received)
-        if found.wanted and not known and not (sent and found.sent):
-            # With our own server's word at hand, the DNS need not be asked twice.
-            raise NeedsDns(found.wanted, 1 if found.told else TRIES, counts=not sent)
-        return found
-
     def use(self, token: Token, letter: Letter, now: datetime) -> None:
         """Use a token up: the letter had effect."""
         self._tokens.use(token.hash, _text_of(letter), to_db(now))
@@ -227,6 +206,16 @@ class ReplyTokens:
         self.use(token, letter, now)
         beside = mailbox_evidence.shown_tokens(letter) - {token.hash}
         self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
+
+
+def demand_dns(voucher: Voucher, *, sent: bool = False) -> None:
+    """Raise `NeedsDns` if the DNS is to be asked; not if it is enough that a letter was `sent` from its From.
+
+    That is enough for how a letter is answered, and never for its effect in a match.
+    """
+    if voucher.wanted and not (sent and voucher.sent):
+        # With our own server's word at hand, the DNS need not be asked twice.
+        raise NeedsDns(voucher.wanted, 1 if voucher.told else TRIES, counts=not sent)
 
 
 def token_in(address: str, config: Config) -> str:
@@ -264,6 +253,7 @@ _USED = Phrase(
     "the reply address that your letter was sent to was good for one letter, which came on {day} at {time} UTC."
     " Answer our latest letter, such as this one"
 )
+_EXPIRED = Phrase("The DKIM signature of {domain} had expired.")
 _WITHOUT_DKIM = Phrase(
     "{reason} Without a key, you need this: see `help mailbox`; a key works from everywhere: see `help signing`"
 )

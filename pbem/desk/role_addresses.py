@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.daily_limits import PASSED_ON, tell_operator
-from pbem.mail.message import Letter
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.wiring import Desk
-    from pbem.mail.message import Unreadable
     from pbem.store.inbox import InboxRow
 
 __all__ = ["pass_on"]
@@ -24,7 +22,7 @@ _MOST = 1024 * 1024
 """How many octets of a letter are attached; of a longer one the operator is told where it is."""
 
 
-def pass_on(desk: Desk, row: InboxRow, letter: Letter | Unreadable, now: datetime) -> str | None:
+def pass_on(desk: Desk, row: InboxRow, subject: str, now: datetime) -> str | None:
     """Send a letter to a role address on to the operator; returns the outcome, None if it was for somebody else."""
     if not row.envelope.for_operator:
         return None
@@ -34,7 +32,6 @@ def pass_on(desk: Desk, row: InboxRow, letter: Letter | Unreadable, now: datetim
     round_about = operator.lower() in {to.lower() for to in row.envelope.recipients}
     if not operator or round_about or row.envelope.sender.lower() in ours:
         return "to the operator, kept"
-    subject = letter.subject if isinstance(letter, Letter) else ""
     attached = [("letter.eml", "application/octet-stream", row.raw)] if len(row.raw) <= _MOST else []
     facts = {
         "to": ", ".join(row.envelope.recipients),

@@ -11,53 +11,52 @@ from typing import TYPE_CHECKING, TypedDict
 from pbem.desk import bounces, role_addresses, witnesses
 from pbem.desk.answer_letter import SHORT
 from pbem.desk.authenticate import UNVOUCHED
-from pbem.desk.reading import ReaderError
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.message import Unreadable, automatic
+from pbem.mail.message import automatic
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from pbem.desk.reading import Findings, Understood
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
+    from pbem.phrase import Phrase
     from pbem.store.inbox import InboxRow
 
 __all__ = ["sort"]
 
 
-def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> Letter | str:
-    """The letter, if a person wrote it; otherwise its outcome in a few words."""
-    if isinstance(letter, ReaderError):
-        raise letter
-    if passed_on := role_addresses.pass_on(desk, row, letter, now):
+def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[Letter, Understood] | str:
+    """The letter and what it says, if a person wrote it; otherwise its outcome in a few words."""
+    letter = findings.letter
+    if passed_on := role_addresses.pass_on(desk, row, letter.subject if letter else "", now):
         return passed_on
-    if isinstance(letter, Unreadable):
-        return _unreadable(desk, row, letter, now)
+    if letter is None:
+        return "unreadable"
     # Whoever writes to a return path is a machine, whatever else it looks like.
-    if bounced := bounces.bounce(desk, row, letter, now):
+    if bounced := bounces.bounce(desk, row, letter, findings.bounce, now):
         return bounced
+    if findings.beyond is not None:
+        return _unreadable(desk, row, letter, findings.beyond, now)
     if witnessed := witnesses.take(desk, row, letter, now):
         return witnessed
     if reasons := automatic(letter, row.envelope.sender, **_ours(desk)):
         return "automatic: " + ", ".join(reasons)
     if letter.sender is None:
         return f"no sender: {letter.from_defect}"
-    return letter
+    assert findings.understood is not None  # as its envelope names a sender
+    return letter, findings.understood
 
 
-def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> str:
+def _unreadable(desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, now: datetime) -> str:
     """Answer a letter beyond the limits, if its headers say whom."""
-    if error.letter is None:
+    if letter.sender is None or automatic(letter, row.envelope.sender, **_ours(desk)):
         return "unreadable"
-    if bounced := bounces.bounce(desk, row, error.letter, now):
-        return bounced
-    if error.letter.sender is None or automatic(error.letter, row.envelope.sender, **_ours(desk)):
-        return "unreadable"
-    if not desk.strangers.may_be_answered(error.letter.sender, now):
+    if not desk.strangers.may_be_answered(letter.sender, now):
         return f"unreadable; {UNVOUCHED}"
-    text = desk.letters.draft("letters/unreadable.txt", reason=error.reason)
-    out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, error.letter))
-    desk.letters.send(error.letter.sender, out, now)
+    text = desk.letters.draft("letters/unreadable.txt", reason=reason)
+    out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, letter))
+    desk.letters.send(letter.sender, out, now)
     return "unreadable, answered"
 
 

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, NAMED, NAMED_BY_PLAYERS, left_today
+from pbem.desk.reply_tokens import demand_dns
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.identity.sender_auth import Voucher
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
     from pbem.store.daily import Daily
@@ -44,11 +46,11 @@ class Strangers:
         self._daily = daily
         self._in_all = in_all
 
-    def vouched_for(self, letter: Letter, row: InboxRow) -> bool:
+    def vouched_for(self, letter: Letter, row: InboxRow, found: Voucher) -> bool:
         """Whether the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
-        found = self._mailboxes.voucher(letter, row, sent=True)
+        demand_dns(found, sent=True)
         # What its domain signed others may send here: a letter to them, or one to us once more.
         signed = bool(found.told) or found.verdict.kind == "valid"
         signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)

@@ -6,7 +6,6 @@ they do with them. Implements design.md, "The way of a letter".
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import clock, inbox, operator
-from pbem.desk.beforehand import Beforehand
 from pbem.desk.decisions import forget
 from pbem.desk.housekeeping import Housekeeping
 from pbem.desk.letter_writer import LetterWriter
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
-    from pbem.identity import Key
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
     from pbem.store.vault import Vault
@@ -85,8 +82,6 @@ class Desk:
     """Whether letters may be leased, known here or not: those of a call that broke off are given back by the next."""
     logged_all: bool = False
     """Whether the heads of times when no log was kept are in its queue."""
-    probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
-    """The keys that were last offered for an address; which they are now is looked up when it matters."""
 
     def handle_next(self, now: datetime) -> int:
         """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
@@ -181,11 +176,6 @@ class Desk:
     # What is made of them.
 
     @cached_property
-    def before(self) -> Beforehand:
-        """Strangers' letters, parsed while the store is not locked."""
-        return Beforehand(self.reader, self.database)
-
-    @cached_property
     def archive(self) -> MatchRepository:
         """Matches, brought from the store and back."""
         return MatchRepository(
@@ -206,8 +196,7 @@ class Desk:
     def mailboxes(self) -> ReplyTokens:
         """Reply addresses, and letters judged by them."""
         tokens = Tokens(self.database)
-        reply_address = self.composer.reply_address
-        return ReplyTokens(self.config, tokens, self.lookups, self.random, self.before.vouch, reply_address)
+        return ReplyTokens(self.config, tokens, self.random, self.composer.reply_address)
 
     @cached_property
     def strangers(self) -> Strangers:

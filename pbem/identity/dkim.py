@@ -66,6 +66,11 @@ class Signature(msgspec.Struct, frozen=True):
         """The name of the key in the DNS."""
         return f"{self.selector}._domainkey.{self.domain}"
 
+    @property
+    def until(self) -> int | None:
+        """When it expires, of one that was timely once."""
+        return int(self.tags[b"x"]) if b"x" in self.tags else None
+
 
 def signatures(letter: Letter) -> tuple[list[Signature], Verdict]:
     """The signatures of a letter that may count, before any key is known, and the verdict if none does."""
@@ -73,8 +78,12 @@ def signatures(letter: Letter) -> tuple[list[Signature], Verdict]:
         return [], Verdict("refused", Phrase("The letter does not have exactly one From with one address."), "dkim")
     verdict = Verdict("none", _NONE, "dkim")
     found: list[Signature] = []
+    if not any(name == "dkim-signature" for name, _ in letter.root.headers):
+        return [], verdict
+    start = len(letter.raw) - len(letter.root.body)
     try:
-        message = _message(letter)
+        # Of the text its first octet shows already whether it begins in the same place.
+        message = _message(letter, start + 1)
     except BadSignature as unfit:
         return [], Verdict(unfit.kind, unfit.reason, "dkim")
     headers = [value for name, value in message.headers if name.lower() == b"dkim-signature"]
@@ -121,18 +130,19 @@ _NONE = Phrase(
 )
 
 
-def _message(letter: Letter) -> dkim.DKIM:
-    """Dkimpy's reading of the letter, if ours is the same: what is verified must be what is read."""
+def _message(letter: Letter, most: int | None = None) -> dkim.DKIM:
+    """Dkimpy's reading of a letter's first octets, if ours is the same: what is verified must be what is read."""
     import dkim
 
     refused = BadSignature(Phrase("The headers of the letter are malformed."))
     if is_repeated(letter.root.headers):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
         raise refused
     try:
-        message = dkim.DKIM(letter.raw)
+        message = dkim.DKIM(letter.raw[:most])
     except (dkim.DKIMException, IndexError) as error:
         raise refused from error
-    body = re.sub(rb"\r?\n", b"\r\n", letter.root.body)
+    start = len(letter.raw) - len(letter.root.body)
+    body = re.sub(rb"\r?\n", b"\r\n", letter.raw[start:most])
     if message.body != body or len(message.headers) != len(letter.root.headers):
         raise refused
     return message

@@ -30,8 +30,12 @@ class Voucher(msgspec.Struct, frozen=True):
     """`valid` when From's domain vouches for the letter by a DKIM signature that we verified."""
     name: str = ""
     """Where the DNS keeps the key of that signature."""
+    record: str = ""
+    """What the DNS said of that key."""
+    until: int | None = None
+    """When that signature expires (RFC 6376 3.5, x=)."""
     wanted: tuple[str, ...] = ()
-    """Where it keeps the keys of all signatures that might count."""
+    """Where it keeps the keys of all signatures that might count, as long as it was not asked for them."""
     told: str = ""
     """The Authentication-Results header in which our own server says that such a signature holds."""
     sent: bool = False
@@ -48,40 +52,55 @@ _WANTING = frozenset({"bad", "revoked", "expired"})
 """The verdicts that no other server's word can mend."""
 
 
-def vouch(letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+def vouch(
+    letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime, *, strictly: bool = False
+) -> Voucher:
     """Say who vouches for From; never raises.
 
     `records` are the key records by name: "" if the DNS has none, None if it could not be asked. `authserv_id`
     names our own server (empty: none), whose word is taken only about a signature that would count, its key apart,
-    and that we did not find bad ourselves. `at` is when the letter was received.
+    and that we did not find bad ourselves; `strictly`, at receipt, none that its filter may have missed. `at` is when
+    the letter was received.
     """
+    if strictly and authres.is_unclear(letter, authserv_id):
+        authserv_id = ""
+    said = authres.passed(letter, authserv_id)
+    sent = (letter.sender or "").lower().rpartition("@")[2] in authres.sent_from(letter, authserv_id)
     found, verdict = dkim.signatures(letter)
-    name = told = ""
+    name = told = record = ""
+    until = None
     wanting = set()
     for signature in found:
         verdict = dkim.verify(letter, signature, records.get(signature.name), at)
         if verdict.kind == "valid":
-            name = signature.name
+            name, record, until = signature.name, records[signature.name] or "", signature.until
             break
         if verdict.kind in _WANTING:
             wanting.add(signature.index)
-    said = authres.passed(letter, authserv_id)
     telling = [one for one in found if said and one.domain in said[1] and one.index not in wanting]
     if said is not None and telling:
         told = said[0]
-    sent = (letter.sender or "").lower().rpartition("@")[2] in authres.sent_from(letter, authserv_id)
-    wanted = tuple(sorted({signature.name for signature in found}))
+    wanted = () if records else tuple(sorted({signature.name for signature in found}))
     marks = tuple(dict.fromkeys(signature.mark for signature in found))
     holding = [signature] if verdict.kind == "valid" else telling
-    return Voucher(verdict, name, wanted, told, sent, marks, _addressed(letter, holding))
+    return Voucher(
+        verdict,
+        name,
+        record,
+        until,
+        wanted,
+        told,
+        sent,
+        marks,
+        _addressed([name for name, _ in letter.root.headers], holding),
+    )
 
 
-def _addressed(letter: Letter, holding: Sequence[Signature]) -> tuple[str, ...]:
+def _addressed(there: Sequence[str], holding: Sequence[Signature]) -> tuple[str, ...]:
     """The recipient headers that the author's domain signed, if it signed any."""
     signed = [signature.headers for signature in holding]
     if not any(b"to" in names or b"cc" in names for names in signed):
         return RECIPIENTS
-    there = [name for name, _ in letter.root.headers]
     return tuple(
         name for name in RECIPIENTS if all(there.count(name) <= names.count(name.encode()) for names in signed)
     )

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["RETURN_PATH", "Bounce", "quoted_tokens", "read", "token"]
+__all__ = ["REPORT", "RETURN_PATH", "Bounce", "quoted_tokens", "read", "token"]
 
 RETURN_PATH = "b"
 """What the sub-address of a return path begins with; the rest is the letter's token."""
+
+REPORT = "multipart/report"
 
 QUOTED = re.compile(rb"(?im)^[ \t>]*x-pbem-return:[ \t]*([0-9a-f]{20})[ \t\r]*$")
 SEARCHED = 256 * 1024  # octets of a bounce that are searched for the letter in it
@@ -62,7 +64,7 @@ def token(recipients: Iterable[str], address: str, delimiter: str) -> str | None
 
 def quoted_tokens(letter: Letter, envelope_sender: str) -> list[str]:
     """The tokens that a letter quotes, if a machine wrote it about a delivery; the letter's own is not among them."""
-    if envelope_sender and letter.root.content_type != "multipart/report":
+    if envelope_sender and letter.root.content_type != REPORT:
         return []
     quoted = (found.decode("ascii") for found in QUOTED.findall(letter.raw[:SEARCHED]))
     return [token for token in dict.fromkeys(quoted) if token not in letter.values(RETURN)][:10]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter, Part
     from pbem.match.keys import KeyChange, Player
-    from pbem.requests import AnyForm, Recover
+    from pbem.requests import AnyForm, Recover, Register
 
 __all__ = ["Spoken", "asked", "files", "named", "says", "unfit"]
 
@@ -41,7 +41,7 @@ _QUOTES = re.compile(r"^[^\S\n]*>|<blockquote", re.I | re.M)
 
 
 def asked(
-    request: AddKey | Recover,
+    request: Register | AddKey | Recover,
     verdict: Verdict,
     letter: Letter,
     *,

@@ -21,8 +21,6 @@ import subprocess
 import sys
 import time
 import traceback
-from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,16 +29,11 @@ import structlog
 
 from pbem.config.limits import Limits
 from pbem.config.values import Duration
-from pbem.desk.reading import AT_HAND, Asked, Found, InProcess, ReaderError, Understood
-from pbem.identity import BadKey, Key
-from pbem.identity.sender_auth import Voucher
-from pbem.mail.bounces import Bounce
-from pbem.mail.message import Letter, Unreadable
+from pbem.desk.reading import Findings, Question, ReaderError, find
 from pbem.phrase import Phrase
-from pbem.proof.signed_letters import Heard
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["Worker"]
 
@@ -50,89 +43,6 @@ AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
 
 log = structlog.get_logger()
-
-
-# What goes to the worker.
-
-
-class _Read(msgspec.Struct, frozen=True, tag=True):
-    raw: bytes
-    keys: list[Key] | None = None
-    server: str = ""
-    at: datetime | None = None
-
-
-class _Understand(msgspec.Struct, frozen=True, tag=True):
-    raw: bytes
-    keys: list[Key]
-    server: str
-    at: datetime
-
-
-class _Show(msgspec.Struct, frozen=True, tag=True):
-    content: bytes
-    keys: list[str]
-    server: str
-
-
-class _Vouch(msgspec.Struct, frozen=True, tag=True):
-    raw: bytes
-    records: dict[str, str | None]
-    authserv_id: str
-    at: datetime
-
-
-class _ParseText(msgspec.Struct, frozen=True, tag=True):
-    data: str
-    at: datetime | None
-
-
-class _ParseBytes(msgspec.Struct, frozen=True, tag=True):
-    data: bytes
-    at: datetime | None
-
-
-class _Bounced(msgspec.Struct, frozen=True, tag=True):
-    raw: bytes
-
-
-_Request = _Bounced | _Read | _Understand | _Show | _Vouch | _ParseText | _ParseBytes
-
-# What comes back.
-
-
-class _Letter(msgspec.Struct, frozen=True, tag=True):
-    letter: Letter
-    understood: Understood | None
-
-
-class _Unreadable(msgspec.Struct, frozen=True, tag=True):
-    reason: Phrase
-    letter: Letter | None
-
-
-class _Understood(msgspec.Struct, frozen=True, tag=True):
-    understood: Understood
-
-
-class _Shown(msgspec.Struct, frozen=True, tag=True):
-    heard: Heard
-
-
-class _Voucher(msgspec.Struct, frozen=True, tag=True):
-    voucher: Voucher
-
-
-class _Key(msgspec.Struct, frozen=True, tag=True):
-    key: Key
-
-
-class _Bounce(msgspec.Struct, frozen=True, tag=True):
-    bounce: Bounce
-
-
-class _BadKey(msgspec.Struct, frozen=True, tag=True):
-    reason: Phrase
 
 
 class _Broken(msgspec.Struct, frozen=True, tag=True):
@@ -146,7 +56,7 @@ class _Ready(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-_Reply = _Bounce | _Letter | _Unreadable | _Understood | _Shown | _Voucher | _Key | _BadKey | _Broken | _Ready
+_Reply = Findings | _Broken | _Ready
 
 
 def _document(value: object) -> object:
@@ -163,11 +73,11 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=_document)
 
 
 class _Batch:
-    """Requests to a worker, how many of them were sent, and the answers so far."""
+    """Questions to a worker, how many of them were sent, and the answers so far."""
 
-    def __init__(self, requests: Sequence[_Request]) -> None:
-        self.frames = [_encoder.encode(request) for request in requests]
-        self.replies: list[_Reply | ReaderError] = []
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.frames = [_encoder.encode(question) for question in questions]
+        self.replies: list[Findings | ReaderError] = []
         self.sent = 0
         self.in_socket = 0
         """Octets of requests that were sent and not answered."""
@@ -183,7 +93,7 @@ class _Batch:
         frame = self.frames[self.sent]
         return frame if self.sent == len(self.replies) or self.in_socket + len(frame) <= AHEAD else None
 
-    def answered(self, reply: _Reply | ReaderError) -> None:
+    def answered(self, reply: Findings | ReaderError) -> None:
         """Note the answer to the first request that has none."""
         self.in_socket -= len(self.frames[len(self.replies)])
         self.replies.append(reply)
@@ -200,14 +110,13 @@ class Worker:
         self._limits = limits
         self._deadline = limits.reading.total_seconds()
         # Each nested part is sent along with the whole that it is cut from. Its text is there decoded, as what was
-        # signed, and in pieces, with up to three octets for each of its own.
-        self._most = (2 * (limits.depth + 2) + 24) * limits.message_bytes + 2**20
+        # signed, as others read that, and in pieces, keys among them, with up to three octets for each of its own.
+        self._most = (2 * (limits.depth + 2) + 48) * limits.message_bytes + 2**20
         self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._received = bytearray()
         self._asked = _Batch([])
-        self._beside: Worker | None = None
         self._started = False
         self._start()
 
@@ -223,83 +132,26 @@ class Worker:
             raise self._failed("did not get ready")
         self._started = True
 
-    def read(self, raw: bytes) -> Letter:
-        """Read a letter; raises `Unreadable` and `ReaderError`."""
-        found = self._as_found(self._ask(_Read(raw))).letter
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    def ask(self, asked: Sequence[Asked], server: str) -> None:
-        """Send letters to the worker, as many as its socket takes; it reads them whatever we do meanwhile."""
+    def ask(self, questions: Sequence[Question]) -> None:
+        """Send questions to the worker, as many as its socket takes; it reads whatever we do meanwhile."""
         with contextlib.suppress(ReaderError):
             self._complete(self._asked)
-        self._asked = _Batch(
-            [_Read(one.raw, None if one.keys is None else list(one.keys), server, one.at) for one in asked]
-        )
+        self._asked = _Batch(questions)
         if self._started:
             try:
                 self._send_ahead(self._asked)
             except ReaderError:
                 self._asked.lost()
 
-    def found(self) -> list[Found]:
-        """What the worker found; it already has the next letter while it reads one."""
+    def found(self) -> list[Findings | ReaderError]:
+        """What the worker found; it already has the next letter while it reads one. Raises `ReaderError`."""
         batch, self._asked = self._asked, _Batch([])
         self._complete(batch)
-        return [self._as_found(reply) for reply in batch.replies]
-
-    def _as_found(self, reply: _Reply | ReaderError) -> Found:
-        if isinstance(reply, _Unreadable):
-            return Found(Unreadable(reply.reason, reply.letter))
-        if isinstance(reply, _Letter):
-            return Found(reply.letter, reply.understood)
-        return Found(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
-
-    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
-        """Say who signed a letter, and what it says; raises `ReaderError`."""
-        reply = self._ask(_Understand(letter.raw, list(keys), server, at))
-        if not isinstance(reply, _Understood):
-            raise self._failed("answered something else")
-        return reply.understood
-
-    def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
-        """Read a signed text as the other players will; raises `BadKey` and `ReaderError`."""
-        reply = self._ask(_Show(content, list(keys), server))
-        if isinstance(reply, _BadKey):
-            raise BadKey(reply.reason)
-        if not isinstance(reply, _Shown):
-            raise self._failed("answered something else")
-        return reply.heard
-
-    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
-        """Say who vouches for a letter's From; raises `ReaderError`."""
-        reply = self._ask(_Vouch(letter.raw, dict(records), authserv_id, at))
-        if not isinstance(reply, _Voucher):
-            raise self._failed("answered something else")
-        return reply.voucher
-
-    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
-        """Read a public key; raises `BadKey` and `ReaderError`."""
-        reply = self._ask(_ParseText(data, at) if isinstance(data, str) else _ParseBytes(data, at))
-        if isinstance(reply, _BadKey):
-            raise BadKey(reply.reason)
-        if not isinstance(reply, _Key):
-            raise self._failed("answered something else")
-        return reply.key
-
-    def bounce(self, letter: Letter) -> Bounce:
-        """Read what came to a return path; raises `ReaderError`."""
-        reply = self._ask(_Bounced(letter.raw))
-        if not isinstance(reply, _Bounce):
-            raise self._failed("answered something else")
-        return reply.bounce
+        return batch.replies
 
     def close(self) -> None:
         """End the worker."""
         self._end("")
-        if self._beside is not None:
-            self._beside.close()
 
     def _start(self) -> None:
         command = [sys.executable, "-I", "-m", __name__, _plain(self._limits)]
@@ -334,18 +186,6 @@ class Worker:
         self._process = self._socket = None
         self._asked.lost()
 
-    def _ask(self, request: _Request) -> _Reply:
-        if self._asked.frames:
-            # Who asks by the way holds up others meanwhile, and waits for no letters but its own.
-            self._beside = self._beside or Worker(self._limits)
-            return self._beside._ask(request)  # noqa: SLF001 - another worker
-        batch = _Batch([request])
-        self._complete(batch)
-        (reply,) = batch.replies
-        if isinstance(reply, ReaderError):
-            raise reply
-        return reply
-
     def _complete(self, batch: _Batch) -> None:
         """Wait for the answers to all requests; a failed one does not affect the others.
 
@@ -360,8 +200,10 @@ class Worker:
                 if isinstance(reply, _Broken):
                     log.error("reader trouble", exception=reply.kind, frames=reply.frames)
                     batch.answered(ReaderError(f"{reply.kind} while reading"))
-                else:
+                elif isinstance(reply, Findings):
                     batch.answered(reply)
+                else:
+                    raise self._failed("answered something else")
             except ReaderError as error:
                 batch.answered(error)
                 batch.lost()
@@ -434,61 +276,29 @@ def work() -> None:
     """A worker's whole life: frames in, frames out, until the daemon hangs up."""
     limits = _limits(sys.argv[1])
     _confine(limits.reading_bytes)
-    reader = InProcess(limits)
-    # What follows reading finds the letter still at hand, even when others were read meanwhile.
-    reader.read = lru_cache(2 * AT_HAND)(reader.read)  # type: ignore[method-assign]
-    decoder = msgspec.msgpack.Decoder(_Request)
+    decoder = msgspec.msgpack.Decoder(Question)
     with socket.socket(fileno=0) as daemon, daemon.makefile("rb") as incoming:
         _send(daemon, _Ready())
         while len(head := incoming.read(LENGTH)) == LENGTH:
-            request = decoder.decode(incoming.read(int.from_bytes(head, "big")))
+            question = decoder.decode(incoming.read(int.from_bytes(head, "big")))
             # By its default SIGALRM ends the process, whatever code is running: even when nobody waits any more.
             signal.setitimer(signal.ITIMER_REAL, limits.reading.total_seconds() + ALARM)
             # So does SIGPROF when so much work was done: on a busy machine a letter takes longer, not more work.
             signal.setitimer(signal.ITIMER_PROF, limits.reading_processor.total_seconds())
-            reply = _answer(reader, request)
+            reply = _answer(question, limits)
             for timer in (signal.ITIMER_REAL, signal.ITIMER_PROF):
                 signal.setitimer(timer, 0)
             _send(daemon, reply)
 
 
-def _answer(reader: InProcess, request: _Request) -> _Reply:
+def _answer(question: Question, limits: Limits) -> Findings | _Broken:
     try:
-        if isinstance(request, _Read):
-            letter = reader.read(request.raw)
-            understood = request.at and reader.understood(letter, request.keys, request.server, request.at)
-            return _Letter(letter, understood or None)
-        if isinstance(request, _Bounced):
-            return _Bounce(_bounce(reader, request.raw))
-        if isinstance(request, _Understand):
-            letter = reader.read(request.raw)
-            return _Understood(reader.understand(letter, request.keys, request.server, request.at))
-        if isinstance(request, _Show):
-            return _Shown(reader.shown(request.content, request.keys, request.server))
-        if isinstance(request, _Vouch):
-            letter = reader.read(request.raw)
-            return _Voucher(reader.vouch(letter, request.records, request.authserv_id, request.at))
-        return _Key(reader.parse_key(request.data, request.at))
-    except Unreadable as error:
-        return _Unreadable(error.reason, error.letter)
-    except BadKey as error:
-        return _BadKey(error.reason)
+        return find(question, limits)
     except MemoryError:
         raise  # whatever is left of this process is not to be trusted with another letter
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         return _Broken(type(error).__name__, [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-8:]])
-
-
-def _bounce(reader: InProcess, raw: bytes) -> Bounce:
-    """Read a bounce; beyond the limits of letters, its headers must be enough."""
-    try:
-        letter = reader.read(raw)
-    except Unreadable as error:
-        if error.letter is None:
-            raise
-        letter = error.letter
-    return reader.bounce(letter)
 
 
 def _send(daemon: socket.socket, reply: _Reply) -> None:

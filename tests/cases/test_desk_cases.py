@@ -18,7 +18,7 @@ from referee import Mailbox, Referee, body, sent_from
 from pbem import identity
 from pbem.config.limits import Limits
 from pbem.config.server import Config
-from pbem.desk.reading import InProcess
+from pbem.desk.reading import InProcess, Question
 from pbem.identity import parse_key, ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
@@ -109,12 +109,12 @@ ODD = {
 @pytest.mark.parametrize("trait", ODD)
 def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> None:
     raw = b"From: ann@mail.example\r\n" + ODD[trait]
-    here, there = InProcess(Limits()), worker
-    assert here.read(raw) == here.read(raw) == there.read(raw)
-    understood = [
-        reader.understand(here.read(raw), [], "play.example", referee.now) for reader in (here, there, here)
-    ]
-    assert len(set(map(repr, understood))) == 1
+    found = []
+    for reader in (here := InProcess(Limits()), worker, here):
+        reader.ask([Question(raw, referee.now, "play.example", [])])
+        found += reader.found()
+    assert found[0] == found[1] == found[2]
+    assert len(set(map(repr, found))) == 1
     ann = referee.person("ann")
     referee.deliver(raw, ann.address)
     assert referee.inbox.count("done") == 1

@@ -9,7 +9,7 @@ import pytest
 from referee import SERVER
 
 from pbem.desk.admission import BOUNCES, Admission
-from pbem.desk.reading import InProcess, ReaderError
+from pbem.desk.reading import Findings, InProcess, ReaderError
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from referee import Mailbox, Referee
 
     from pbem.config.limits import Limits
-    from pbem.mail.message import Letter
 
 TO = (f"pbem@{SERVER}",)
 
@@ -85,8 +84,8 @@ def test_a_letter_that_cannot_be_read_in_its_time_is_not_let_in(referee: Referee
             super().__init__(limits)
             seconds.append(limits.reading.total_seconds())
 
-        def read(self, _raw: bytes) -> Letter:
-            raise ReaderError("took too long")
+        def found(self) -> list[Findings | ReaderError]:
+            return [ReaderError("took too long")]
 
     ann = referee.registered("ann")
     with Database(referee.database.place) as database:

@@ -40,6 +40,17 @@ def attached(person: Mailbox, text: str, name: str, content: bytes) -> bytes:
     ).encode()
 
 
+def test_the_first_attached_file_that_is_a_key_registers(referee: Referee) -> None:
+    ann = referee.person("ann")
+    raw = attached(ann, "register ann", "notes.asc", b"see below")
+    key = ssh.public(ann.key).encode()
+    end = b"--b\r\nContent-Disposition: attachment; filename=id.pub\r\n\r\n" + key + b"\r\n--b--\r\n"
+    referee.deliver(raw.replace(b"--b--\r\n", end), ann.address)
+    assert parse_key(key).fingerprint in ann.text
+    referee.deliver(raw, ann.address)
+    assert "nothing was changed" in ann.text
+
+
 @pytest.mark.parametrize("by_attachment", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: bool) -> None:

@@ -639,6 +639,22 @@ def test_a_reply_that_waits_for_the_dns_when_its_time_is_over_came_in_time(post:
     assert not any("a deadline was missed" in str(letter["Subject"]) for letter in ann.letters)
 
 
+def test_a_signature_that_had_expired_when_its_letter_counts_as_received_proves_nothing(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verification judges it at that time: what was stored before a miss, and came after it."""
+    _, bob = post.begun()
+    now = post.referee.now
+    monkeypatch.setattr("pbem.desk.authenticate._came", lambda *_: now + timedelta(hours=1))
+    ends = int((now + timedelta(minutes=30)).timestamp())
+    post.reply(bob, bob.filled("orders", "Rv1"), sign=lambda raw: HOME.craft(raw, x=str(ends)))
+    assert "The DKIM signature of mail.example had expired" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+    monkeypatch.setattr("pbem.desk.authenticate._came", lambda *_: now + timedelta(minutes=20))
+    post.reply(bob, bob.filled("orders", "Rv1"), sign=lambda raw: HOME.craft(raw, x=str(ends)))
+    assert post.standing(2) == "Rv1"
+
+
 def test_what_the_dns_said_is_kept_beside_the_letter(post: Post) -> None:
     """After a restart, and whatever the DNS says by then, the same letter is judged by the same record."""
     _, bob = post.begun()

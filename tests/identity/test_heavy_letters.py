@@ -14,9 +14,8 @@ from hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, l
 from openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
 from pbem.config.limits import Limits
-from pbem.desk.reading import InProcess
+from pbem.desk.reading import Question, find
 from pbem.identity import BadKey, Key, der, parse_key
-from pbem.mail.message import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,14 +24,11 @@ RECEIVED = datetime(2028, 1, 1, tzinfo=UTC)
 MOST = 40
 """So many times what an ordinary letter of this size costs: half a second on a slow machine."""
 
-READER = InProcess(Limits())
-
 
 def understood(raw: bytes, offered: tuple[Key, ...] = ()) -> tuple[str, list[str]]:
     """The verdict on a letter, and its commands."""
-    try:
-        found = READER.understand(READER.read(raw), offered or keys(), "play.example", RECEIVED)
-    except Unreadable:
+    found = find(Question(raw, RECEIVED, "play.example", [*(offered or keys())]), Limits()).understood
+    if found is None:
         return "unreadable", []
     return found.heard.verdict.kind, [command.name for command in found.reading.commands]
 
@@ -119,10 +115,11 @@ def test_a_key_of_many_subkeys_costs_little() -> None:
 def test_dkim_of_many_signatures_over_many_headers() -> None:
     domain = Domain("mail.example", key=rsa_key(1024))
     letter = plain(full(WORDS, 150_000))
-    records = {domain.where: domain.record}
+    records: dict[str, str | None] = {domain.where: domain.record}
 
     def vouched(raw: bytes) -> str:
-        return READER.vouch(READER.read(raw[:262_144]), records, "", RECEIVED).verdict.kind
+        found = find(Question(raw[:262_144], RECEIVED, keys=[], records=records), Limits()).understood
+        return found.voucher.verdict.kind if found is not None else "unreadable"
 
     once = domain.craft(letter)
     assert vouched(once) == "valid"

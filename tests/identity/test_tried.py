@@ -22,7 +22,7 @@ from signers import private_key
 
 from pbem import identity
 from pbem.config.limits import Limits
-from pbem.desk.reading import InProcess
+from pbem.desk.reading import Question, find
 from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
@@ -135,7 +135,8 @@ def said(entity: bytes, *keys: Key) -> Verdict:
 
 def obeyed(entity: bytes, *keys: Key) -> list[str]:
     """The commands that a letter gives, in the words that were signed."""
-    found = InProcess(Limits()).understand(read(HEAD + entity), keys or [RSA], SERVER, AT)
+    found = find(Question(HEAD + entity, AT, SERVER, [*keys] or [RSA]), Limits()).understood
+    assert found is not None
     return [command.name for command in found.reading.commands] if found.heard.verdict.kind == "valid" else []
 
 

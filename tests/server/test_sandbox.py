@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import os
 import signal
@@ -23,19 +24,21 @@ from referee import Referee
 
 from pbem.config.limits import Limits
 from pbem.config.values import Duration
-from pbem.desk.reading import Asked, Found, InProcess, Reader, ReaderError
+from pbem.desk.reading import Findings, InProcess, Question, Reader, ReaderError
 from pbem.desk.wiring import Desk
-from pbem.identity import BadKey, Key, parse_key
+from pbem.identity import Key, parse_key
 from pbem.mail.compose import Composer
-from pbem.mail.message import Letter, Unreadable
+from pbem.requests import Recover, Register
 from pbem.server.sandbox import Worker
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
 
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SMALL = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
 ROOMY = Limits(message_bytes=40_000_000, message_lines=1_000_000, reading_bytes=60_000_000)
 
@@ -63,130 +66,147 @@ def pid(worker: Worker) -> int:
     return worker._process.pid
 
 
-def outcome(reader: Reader, raw: bytes) -> Letter | tuple[str, Letter | None]:
-    try:
-        return reader.read(raw)
-    except Unreadable as error:
-        return error.reason, error.letter
+def found(reader: Reader, *questions: Question) -> list[Findings | ReaderError]:
+    reader.ask(questions)
+    return reader.found()
 
 
-def parsed(reader: Reader, data: str | bytes) -> Key | str:
-    try:
-        return reader.parse_key(data)
-    except BadKey as error:
-        return str(error)
+def read(reader: Reader, raw: bytes) -> Letter | None:
+    """A letter as a reader reads it; raises what the reader says went wrong with it."""
+    (answer,) = found(reader, Question(raw, AT))
+    if isinstance(answer, ReaderError):
+        raise answer
+    return answer.letter
+
+
+def sender(reader: Reader, raw: bytes) -> str | None:
+    letter = read(reader, raw)
+    assert letter is not None
+    return letter.sender
 
 
 @pytest.mark.odd
 def test_a_worker_reads_and_judges_as_we_do(worker: Worker, odd_mail: list[Path]) -> None:
     ours = InProcess(Limits())
-    letters = odd_mail + mails(SIGNED)
     keys = [
         parse_key((KEYS / name).read_bytes())
         for name in ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub", "minisign.pub")
     ]
     kinds = set()
-    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    for path in letters:
-        raw = path.read_bytes()
-        read = outcome(ours, raw)
-        assert outcome(worker, raw) == read, path
-        if isinstance(read, Letter):
-            understood = ours.understand(read, keys, "play.example", at)
-            assert worker.bounce(read) == ours.bounce(read), path
-            assert worker.understand(read, keys, "play.example", at) == understood, path
-            assert worker.vouch(read, {}, "play.example", at) == ours.vouch(read, {}, "play.example", at), path
-            kinds.add(understood.heard.verdict.kind)
+    for path in odd_mail + mails(SIGNED):
+        question = Question(path.read_bytes(), AT, "play.example", keys, "play.example", returned=True)
+        (answer,) = found(ours, question)
+        assert found(worker, question) == [answer], path
+        assert isinstance(answer, Findings)
+        if answer.understood is not None:
+            kinds.add(answer.understood.heard.verdict.kind)
     assert kinds >= {"none", "valid", "bad", "unknown key"}
 
 
-def asked(raws: list[bytes], keys: list[Key] | None) -> list[Asked]:
-    return [Asked(raw, keys, datetime(2026, 3, 1, 12, tzinfo=UTC)) for raw in raws]
+def asked(raws: list[bytes], keys: list[Key] | None) -> list[Question]:
+    return [Question(raw, AT, "play.example", keys) for raw in raws]
 
 
-def plain(found: Found) -> object:
-    letter = found.letter
-    return (letter.reason, letter.letter) if isinstance(letter, Unreadable) else (letter, found.understood)
+def letters(answers: list[Findings | ReaderError]) -> list[bytes | None]:
+    """The letters that were read, and None for each that was not."""
+    return [one.letter.raw if isinstance(one, Findings) and one.letter is not None else None for one in answers]
 
 
 def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker) -> None:
-    letters = [path.read_bytes() for path in mails(SIGNED) + mails(ODD)[:40]]
+    raws = [path.read_bytes() for path in mails(SIGNED) + mails(ODD)[:40]]
     keys = [parse_key((KEYS / "ssh-ed25519.pub").read_bytes())]
-    ours = InProcess(Limits())
     for offered in (keys, [], None):
-        for reader in (ours, worker):
-            reader.ask(asked(letters, offered), "play.example")
-        found = worker.found()
-        assert [plain(one) for one in found] == [plain(one) for one in ours.found()]
-        assert all(one.understood is None for one in found) == (offered is None)
+        answers = found(worker, *asked(raws, offered))
+        assert answers == found(InProcess(Limits()), *asked(raws, offered))
+        said = [one.understood for one in answers if isinstance(one, Findings)]
+        assert all(one is None for one in said) == (offered is None)
     assert worker.found() == []
 
 
-def test_what_is_asked_by_the_way_disturbs_nothing(worker: Worker) -> None:
+def test_earlier_questions_are_forgotten(worker: Worker) -> None:
     raws = [SMALL, SMALL + b"2\r\n", SMALL + b"3\r\n"]
-    worker.ask(asked(raws, None), "play.example")
-    assert worker.read(SMALL + b"other\r\n").raw == SMALL + b"other\r\n"
-    assert [isinstance(one.letter, Letter) and one.letter.raw for one in worker.found()] == raws
-    worker.ask(asked(raws, None), "play.example")
-    worker.ask(asked(raws[:1], None), "play.example")
-    assert len(worker.found()) == 1
-
-
-def test_who_asks_by_the_way_waits_for_no_other_letter() -> None:
-    """The desk asks so in its transaction: whatever strangers' letters are read meanwhile must not hold that up."""
-    with closing(Worker(Limits())) as worker:
-        stuck = pid(worker)
-        os.kill(stuck, signal.SIGSTOP)
-        worker.ask(asked([SMALL, SMALL + b"2\r\n"], None), "play.example")
-        assert worker.read(SMALL + b"other\r\n").sender == "anna@mail.example"
-        os.kill(stuck, signal.SIGCONT)
-        assert [isinstance(one.letter, Letter) for one in worker.found()] == [True, True]
-        assert pid(worker) == stuck
+    worker.ask(asked(raws, None))
+    worker.ask(asked(raws[:1], None))
+    assert letters(worker.found()) == raws[:1]
 
 
 def test_a_letter_that_ends_the_worker_takes_no_other_down_with_it() -> None:
     with closing(Worker(ROOMY)) as worker:
-        worker.ask(asked([SMALL, big(10_000_000), SMALL + b"3\r\n"], None), "play.example")
-        first, second, third = worker.found()
-        assert isinstance(second.letter, ReaderError)
-        assert isinstance(first.letter, Letter)
-        assert isinstance(third.letter, Letter)
+        raws = [SMALL, big(10_000_000), SMALL + b"3\r\n"]
+        assert letters(found(worker, *asked(raws, None))) == [raws[0], None, raws[2]]
 
 
 def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
-    ours, domain = InProcess(Limits()), Domain("mail.example", key=rsa_key(1024))
+    domain = Domain("mail.example", key=rsa_key(1024))
     told = b"Authentication-Results: mx.play.example; dkim=pass header.d=mail.example\r\n"
-    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    told_by_the_dns: list[dict[str, str | None]] = [{domain.where: domain.record}, {domain.where: None}, {}]
+    kinds = set()
     for raw in (SMALL, domain.craft(SMALL), told + domain.craft(SMALL), domain.craft(SMALL) + b"footer\r\n"):
-        for records in ({domain.where: domain.record}, {domain.where: None}, {}):
-            theirs = worker.vouch(worker.read(raw), records, "mx.play.example", at)
-            assert theirs == ours.vouch(ours.read(raw), records, "mx.play.example", at)
+        for records in told_by_the_dns:
+            question = Question(raw, AT, "play.example", [], "mx.play.example", records)
+            (answer,) = found(worker, question)
+            assert found(InProcess(Limits()), question) == [answer]
+            assert isinstance(answer, Findings)
+            assert answer.understood is not None
+            voucher = answer.understood.voucher
+            assert bool(voucher.wanted) == (domain.where.encode() not in raw and b"DKIM" in raw and not records)
+            kinds.add((voucher.verdict.kind, bool(voucher.told)))
+    assert kinds >= {("none", False), ("valid", False), ("unknown key", True), ("bad", False)}
 
 
-def test_keys_are_read_and_refused_alike(worker: Worker) -> None:
+def test_keys_that_letters_bring_are_read_and_refused_alike(worker: Worker) -> None:
+    """Pasted below a command or attached; as often as a letter asks for it, each is read once."""
+    kinds = set()
     for path in KEYS.glob("*"):
-        for data in (path.read_bytes(), path.read_bytes().decode("utf-8", "replace")):
-            assert parsed(worker, data) == parsed(InProcess(Limits()), data), path
+        name = path.name.encode()
+        attached = b"Content-Type: multipart/mixed; boundary=b\r\n" + SMALL.replace(
+            b"help\r\n",
+            b"--b\r\n\r\nregister ann\r\nrecover\r\n--b\r\nContent-Disposition: attachment; filename=%b.pub\r\n"
+            b"Content-Transfer-Encoding: base64\r\n\r\n%b\r\n--b--\r\n" % (name, base64.b64encode(path.read_bytes())),
+        )
+        pasted = SMALL.replace(b"help\r\n", b"register ann\r\n" + path.read_bytes())
+        for raw in (attached, pasted):
+            (answer,) = answers = found(worker, *asked([raw], []))
+            assert answers == found(InProcess(Limits()), *asked([raw], [])), path
+            if isinstance(answer, Findings) and answer.understood is not None:
+                for one in answer.understood.brought:
+                    kinds.add((type(one.request), one.request.key is None, one.key is None, one.fault is None))
+    # A file that holds no public key is a fault; so is a line that begins like one.
+    assert kinds >= {
+        (Register, True, False, True),
+        (Register, True, True, False),
+        (Register, False, False, True),
+        (Recover, True, False, True),
+    }
 
 
 def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -> None:
+    failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n"
     parts = b"Content-Type: multipart/mixed; boundary=b\r\n" + SMALL + b"--b\r\n\r\nx\r\n" * 60 + b"--b--\r\n"
-    with pytest.raises(Unreadable, match="50 parts") as caught:
-        worker.read(parts)
-    assert caught.value.letter is not None
-    assert caught.value.letter.sender == "anna@mail.example"
-    assert worker.bounce(caught.value.letter).kind == "unclear"
+    for raw, kind in ((parts, "unclear"), (failed + parts, "permanent")):
+        (answer,) = found(worker, Question(raw, AT, "play.example", [], returned=True))
+        assert isinstance(answer, Findings)
+        assert answer.beyond is not None
+        assert "50 parts" in answer.beyond
+        assert answer.understood is None
+        assert answer.letter is not None
+        assert answer.letter.sender == "anna@mail.example"
+        assert answer.bounce is not None
+        assert answer.bounce.kind == kind
 
 
 def test_bounces_are_read_alike(worker: Worker) -> None:
-    failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n"
-    many = b"Content-Type: multipart/mixed; boundary=b\r\n" + failed + SMALL + b"--b\r\n\r\nx\r\n" * 60 + b"--b--\r\n"
-    with pytest.raises(Unreadable) as caught:
-        worker.read(many)
-    for letter in (worker.read(failed + b"\r\nsorry\r\n"), worker.read(SMALL), caught.value.letter):
-        assert letter is not None
-        assert worker.bounce(letter) == InProcess(Limits()).bounce(letter)
-    assert worker.bounce(worker.read(failed + b"\r\nsorry\r\n")).kind == "permanent"
+    """What may be one: by the way it came, or as it is a report."""
+    failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n\r\nsorry\r\n"
+    report = b"Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n"
+    questions = [
+        Question(raw, AT, returned=returned) for raw in (failed, report, SMALL) for returned in (True, False)
+    ]
+    answers = found(worker, *questions)
+    assert answers == found(InProcess(Limits()), *questions)
+    bounces = [one.bounce for one in answers if isinstance(one, Findings)]
+    kinds = [one.kind if one is not None else None for one in bounces]
+    assert kinds == ["permanent", None, "unclear", "unclear", "unclear", None]
 
 
 def test_a_worker_that_died_is_followed_by_another(worker: Worker) -> None:
@@ -194,7 +214,7 @@ def test_a_worker_that_died_is_followed_by_another(worker: Worker) -> None:
         before = pid(worker)
         os.kill(before, signal.SIGKILL)
         os.waitid(os.P_PID, before, os.WEXITED | os.WNOWAIT)
-        assert worker.read(SMALL).sender == "anna@mail.example"
+        assert sender(worker, SMALL) == "anna@mail.example"
         assert pid(worker) != before
 
 
@@ -203,8 +223,8 @@ def test_one_that_dies_over_a_letter_says_so_and_the_next_is_read(worker: Worker
     os.kill(before, signal.SIGSTOP)
     threading.Timer(0.2, os.kill, (before, signal.SIGKILL)).start()
     with pytest.raises(ReaderError, match="died"):
-        worker.read(SMALL)
-    assert worker.read(SMALL).sender == "anna@mail.example"
+        read(worker, SMALL)
+    assert sender(worker, SMALL) == "anna@mail.example"
 
 
 def test_a_deadline_ends_what_takes_too_long() -> None:
@@ -212,18 +232,18 @@ def test_a_deadline_ends_what_takes_too_long() -> None:
         stuck = pid(worker)
         os.kill(stuck, signal.SIGSTOP)
         with pytest.raises(ReaderError, match="took too long"):
-            worker.read(SMALL)
+            read(worker, SMALL)
         with pytest.raises(ProcessLookupError):
             os.kill(stuck, 0)
-        assert worker.read(SMALL).sender == "anna@mail.example"
+        assert sender(worker, SMALL) == "anna@mail.example"
 
 
 def test_memory_is_limited() -> None:
     with closing(Worker(ROOMY)) as worker:
-        assert len(worker.read(big(1_000_000)).raw) > 999_000
+        assert sender(worker, big(1_000_000)) == "anna@mail.example"
         with pytest.raises(ReaderError, match="died"):
-            worker.read(big(10_000_000))
-        assert worker.read(SMALL).sender == "anna@mail.example"
+            read(worker, big(10_000_000))
+        assert sender(worker, SMALL) == "anna@mail.example"
 
 
 def test_an_orphan_ends_by_itself() -> None:
@@ -304,7 +324,7 @@ class Faint(InProcess):
 
     well = False
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[Findings | ReaderError]:
         if not self.well:
             raise ReaderError("the reader cannot be started")
         return super().found()
@@ -357,21 +377,20 @@ def test_a_budget_of_work_ends_what_works_too_long() -> None:
     limits = msgspec.structs.replace(ROOMY, reading_processor=Duration(seconds=0.02))
     with closing(Worker(limits)) as worker:
         before = pid(worker)
-        worker.ask(asked([SMALL + b"help\r\n" * 900_000, SMALL], []), "play.example")
-        first, second = worker.found()
-        assert isinstance(first.letter, ReaderError)
-        assert isinstance(second.letter, Letter)
+        first, second = found(worker, *asked([SMALL + b"help\r\n" * 900_000, SMALL], []))
+        assert isinstance(first, ReaderError)
+        assert isinstance(second, Findings)
         assert pid(worker) != before
         waits = pid(worker)
         os.kill(waits, signal.SIGSTOP)
         threading.Timer(0.3, os.kill, (waits, signal.SIGCONT)).start()
-        assert worker.read(SMALL).sender == "anna@mail.example"
+        assert sender(worker, SMALL) == "anna@mail.example"
         assert pid(worker) == waits
 
 
 def test_a_letter_of_commands_alone_is_no_flood(worker: Worker) -> None:
-    worker.ask(asked([SMALL + b"list list list list list list list list\r\n" * 4900], []), "play.example")
-    (found,) = worker.found()
-    assert found.understood is not None
-    assert len(found.understood.reading.commands) == 200
-    assert len(found.understood.reading.ignored) == 1
+    (answer,) = found(worker, *asked([SMALL + b"list list list list list list list list\r\n" * 4900], []))
+    assert isinstance(answer, Findings)
+    assert answer.understood is not None
+    assert len(answer.understood.reading.commands) == 200
+    assert len(answer.understood.reading.ignored) == 1

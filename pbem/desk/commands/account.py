@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
-    from pbem.mail.message import Letter
     from pbem.requests import Choose, Confirm, Register, WhoAmI
     from pbem.store.players import PlayerRow
 
@@ -62,13 +61,12 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
         raise Refused(Fault("register", "NAME", Phrase("write a name of your choice in its place")))
     if desk.players.by_name(name) or _is_reserved(desk, caller, name):
         raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
-    given = command.request.key or _attached_key(caller.letter)
-    if given is None:
-        return _register_mailbox(desk, caller, command, name)
     try:
-        key = desk.before.parse_key(given, caller.now)
+        key = caller.understood.new_key(command.request)
     except BadKey as error:
         raise Refused(Fault("register", None, error.reason)) from error
+    if key is None:
+        return _register_mailbox(desk, caller, command, name)
     if key.state != "pinned":
         raise Refused(Fault("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
     if desk.players.owner(key.fingerprint):
@@ -212,20 +210,6 @@ def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) ->
         faults.append(Fault("set", "program yes", others))
     if faults:
         raise Refused(*faults)
-
-
-_KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")
-
-
-def _attached_key(letter: Letter) -> bytes | None:
-    """The public key that came as an attachment, such as `id_ed25519.pub` or `anna.asc`."""
-    for part in letter.parts:
-        named = part.filename is not None and part.filename.lower().endswith(_KEY_FILES)
-        if b"-----BEGIN PGP SIGNATURE" in part.content[:200]:
-            continue
-        if named or part.content_type in {"application/pgp-keys", "application/x-x509-user-cert"}:
-            return part.content
-    return None
 
 
 HANDLERS: Handlers = {

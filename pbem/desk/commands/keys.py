@@ -6,7 +6,6 @@ Implements protocol.md, "Commands" (`key add`, `key revoke`, `recover`, `address
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -263,13 +262,7 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
 def _new_key(desk: Desk, caller: Caller, command: Command[AddKey] | Command[Recover]) -> Key:
     """The key that a letter brings, if a player may have it; raises `Refused`."""
     try:
-        key = key_changes.asked(
-            command.request,
-            caller.verdict,
-            caller.letter,
-            read=desk.before.read,
-            parse_key=partial(desk.before.parse_key, at=caller.now),
-        )
+        key = caller.understood.new_key(command.request)
     except BadKey as error:
         raise Refused(Fault(command.name, None, error.reason)) from error
     if key is None and isinstance(command.request, AddKey) and command.request.fingerprint:

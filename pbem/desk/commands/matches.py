@@ -69,7 +69,7 @@ def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
     if match.terms.sealed:
-        demand_text(desk, caller, command, seated)
+        demand_text(caller, command, seated)
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
     others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None

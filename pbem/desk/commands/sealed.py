@@ -85,21 +85,23 @@ def _signed_at(desk: Desk, caller: Caller, command: AnyCommand) -> tuple[SeatCon
     seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
         raise Refused(Fault(command.name, command.match, Phrase("this match is not sealed")))
-    demand_text(desk, caller, command, seated)
+    demand_text(caller, command, seated)
     return seated, caller.signed
 
 
-def demand_text(desk: Desk, caller: Caller, command: AnyCommand, seated: SeatContext) -> None:
+def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> None:
     """Refuse a letter whose words the other player's program would not find signed as the server does.
 
-    A program that cannot read what its opponent signed does not answer, and loses by the clock.
+    A program that cannot read what its opponent signed does not answer, and loses by the clock. The sandbox read it
+    by the keys that the player has here; those of the match are among them.
     """
     signed = caller.signed
     if not signed.pasted:
         raise Refused(Fault(command.name, None, _AS_TEXT))
-    keys = keys_of(seated.match.players[seated.seat - 1])
-    read = desk.before.shown(signed.pasted.encode(), keys, desk.config.server)
-    if (read.verdict.key, read.words) != (signed.key, caller.words):
+    read, tried = caller.understood.shown, {key.public: key.fingerprint for key in caller.understood.keys}
+    keys = [tried.get(public) for public in keys_of(seated.match.players[seated.seat - 1])]
+    known = signed.key in keys and None not in keys
+    if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):
         raise Refused(Fault(command.name, None, _UNLIKE))
 
 
