@@ -76,7 +76,7 @@ class Table:
         """The milliseconds from a letter's bytes to its effect and the answer in the outbox."""
         start = time.perf_counter()
         self.referee.inbox.put(Envelope(address, ("pbem@play.example",)), raw, self.referee.now)
-        self.referee.desk.handle_next(self.referee.now)
+        self.referee.running.handle_next(self.referee.now)
         milliseconds = (time.perf_counter() - start) * 1000
         self.referee.collect()
         return milliseconds

@@ -96,7 +96,7 @@ class _Bench:
         for _ in range(TURNS):
             people = self.table.ann, self.table.bob
             raws = [(person.address, self.table.orders(person, 1, 1, final=True)) for person in people]
-            desk, referee = self.referee.desk, self.referee
+            desk, referee = self.referee.running, self.referee
             start = time.perf_counter()
             for address, raw in raws:
                 referee.inbox.put(Envelope(address, ("pbem@play.example",)), raw, referee.now)

@@ -26,6 +26,7 @@ from stores import POSTGRESQL, connection, place
 from pbem.config.server import Config, HousePlayer, Identity
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
+from pbem.desk.working import WorkingDesk
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
@@ -323,6 +324,11 @@ class Referee:
         assert cold == warm
         return cold
 
+    @property
+    def running(self) -> WorkingDesk:
+        """The desk at work."""
+        return WorkingDesk(self.desk)
+
     def match(self, number: int = 1) -> Match:
         """The match as the desk has it."""
         loaded = self.desk.archive.load(number)
@@ -374,9 +380,9 @@ class Referee:
         self.work()
 
     def work(self) -> None:
-        while self.desk.handle_next(self.now) or self.look_up():
+        while self.running.handle_next(self.now) or self.look_up():
             pass
-        self.desk.tick(self.now)
+        self.running.tick(self.now)
         self.collect()
 
     def look_up(self) -> bool:
@@ -395,7 +401,7 @@ class Referee:
         """Time goes by, and the daemon looks at the clock whenever something is due."""
         end = self.now + time
         while True:
-            times = self.desk.tick(self.now), self.outbox.next_due()
+            times = self.running.tick(self.now), self.outbox.next_due()
             following = min(filter(None, times), default=None)
             self.collect()
             if self.now >= end:
@@ -411,7 +417,7 @@ class Referee:
 
     def outage(self, time: timedelta) -> None:
         """Nothing runs for a time; then a new daemon starts."""
-        self.desk.tick(self.now)
+        self.running.tick(self.now)
         self.alive()
         self.now += time
         self.open_desk()

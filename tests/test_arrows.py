@@ -63,17 +63,22 @@ WAY = ("wiring", "inbox", "sorting", "authenticate", "dispatch", "commands")
 """The rooms of the desk in the order of a letter's way, each with those behind it alone."""
 
 
-def modules(room: str) -> Iterator[tuple[str, set[str]]]:
-    """The modules of a room, and what of pbem each imports when it runs."""
+def modules(room: str, *, for_types: bool = False) -> Iterator[tuple[str, set[str]]]:
+    """The modules of a room, and what of pbem each imports when it runs, or names for its types as well."""
     for path in sorted(ROOT.rglob("*.py")):
         name = ".".join(("pbem", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
         if f"{name}.".startswith(f"pbem.{room}."):
-            yield name, set(imported(ast.parse(path.read_text("utf-8"))))
+            yield name, set(imported(ast.parse(path.read_text("utf-8")), for_types=for_types))
 
 
-def imported(node: ast.AST) -> Iterator[str]:
+def imported(node: ast.AST, *, for_types: bool = False) -> Iterator[str]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+        if (
+            not for_types
+            and isinstance(child, ast.If)
+            and isinstance(child.test, ast.Name)
+            and child.test.id == "TYPE_CHECKING"
+        ):
             continue
         if isinstance(child, ast.ImportFrom) and (child.module or "").partition(".")[0] == "pbem":
             for alias in child.names:
@@ -83,7 +88,7 @@ def imported(node: ast.AST) -> Iterator[str]:
         elif isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names if alias.name.startswith("pbem."))
         else:
-            yield from imported(child)
+            yield from imported(child, for_types=for_types)
 
 
 def of_desk() -> dict[str, set[str]]:
@@ -134,6 +139,12 @@ def test_the_arrows_point_one_way() -> None:
 @pytest.mark.parametrize("room", ARROWS)
 def test_the_modules_of_a_room_point_one_way(room: str) -> None:
     demand_no_circle({name: others - {name} for name, others in modules(room)})
+
+
+@pytest.mark.parametrize("room", ["desk", "match.events", "proof", "mail"])
+def test_types_point_one_way_too(room: str) -> None:
+    """What a module is handed lies below it."""
+    demand_no_circle({name: others - {name} for name, others in modules(room, for_types=True)})
 
 
 def test_the_language_of_commands_knows_no_letters() -> None:

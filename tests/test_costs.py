@@ -41,7 +41,7 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 36
+STATEMENTS = 37
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
 
 TOGETHER = 22
@@ -80,7 +80,7 @@ def watched(referee: Referee, count: int, first: int = 1) -> list[str]:
     heard: list[str] = []
     line = connection(referee.database)
     line.set_trace_callback(heard.append)
-    while referee.desk.handle_next(referee.now):
+    while referee.running.handle_next(referee.now):
         pass
     line.set_trace_callback(None)
     return heard
@@ -126,10 +126,10 @@ def test_letters_that_wait_together_share_their_commits(begun: Callable[..., Ref
 
 def test_who_finds_nothing_to_do_keeps_no_writer_waiting(begun: Callable[..., Referee]) -> None:
     referee = begun()
-    referee.desk.tick(referee.now)
+    referee.running.tick(referee.now)
     before = referee.database.begun
-    assert not referee.desk.handle_next(referee.now)
-    referee.desk.tick(referee.now)
+    assert not referee.running.handle_next(referee.now)
+    referee.running.tick(referee.now)
     assert referee.database.begun == before
 
 
@@ -206,7 +206,7 @@ def test_a_decision_that_is_made_again_goes_on_from_the_match_in_memory(
             once.setattr(referee.desk.inbox, "done", fails)
             raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", f"final\n{ORDERS}")))
             referee.inbox.put(Envelope(bob.address, ("pbem@play.example",)), raw, referee.now)
-            referee.desk.handle_next(referee.now)
+            referee.running.handle_next(referee.now)
         assert fails.called
         assert referee.match().turn == 3
         referee.work()

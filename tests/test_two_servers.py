@@ -82,9 +82,9 @@ class Post:
 
     def _work(self, server: Server) -> bool:
         moved = False
-        while server.desk.handle_next(server.now) or server.look_up():
+        while server.running.handle_next(server.now) or server.look_up():
             moved = True
-        server.desk.tick(server.now)
+        server.running.tick(server.now)
         while row := server.outbox.lease(server.now):
             moved = True
             self.sent[server.name, row.recipient] += 1

@@ -152,6 +152,7 @@ def _obey(store: Opened) -> None:
     """Do what the daemon would do, if none runs; the letters leave when it starts."""
     from pbem.desk.reading import InProcess
     from pbem.desk.wiring import Desk
+    from pbem.desk.working import WorkingDesk
 
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
@@ -159,7 +160,7 @@ def _obey(store: Opened) -> None:
     composer = open_composer(store.config, Generation(store.database).number)
     reader = InProcess(store.config.limits)
     desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
-    desk.obey(datetime.now(UTC))
+    WorkingDesk(desk).obey(datetime.now(UTC))
 
 
 def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:

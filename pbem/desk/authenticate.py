@@ -56,6 +56,7 @@ def authenticate(
     player = desk.players.by_address(sender)
     # Step 1: it is judged by the keys that go with its From, and by no others. A letter before it may change them.
     if understood.keys != keys.offered(desk, sender, player):
+        desk.offered.pop(sender, None)
         raise KeysChanged
     # Step 2: whoever has no key here may sign elsewhere.
     reading, verdict = understood.reading, _as_unsigned(understood.heard.verdict, player)

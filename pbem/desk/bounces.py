@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED, left_today, tell_operator
+from pbem.desk.alarms import tell_operator
+from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED, left_today
 from pbem.desk.seats import running
 from pbem.mail import bounces
 from pbem.match.clock import written

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import bounces, keys, late_delivery, unasked, witnesses
-from pbem.desk.daily_limits import CLOCK_STEPPED, tell_operator
+from pbem.desk import bounces, housekeeping, keys, late_delivery, unasked, witnesses
+from pbem.desk.alarms import tell_operator
+from pbem.desk.daily_limits import CLOCK_STEPPED
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.match import progress
@@ -75,7 +76,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     if (offers := unasked.next_due(desk)) is not None and offers <= now:
         decide(desk, partial(unasked.send, desk, now))
         offers = unasked.next_due(desk)
-    kept = desk.housekeeping.look(now)
+    kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
     times = [from_db(due) if due else None, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.letters.draft import OutgoingLetter
 from pbem.tlog.witness import REPEATED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.wiring import Desk
-    from pbem.letters.draft import Enclosed, Facts
-    from pbem.phrase import Phrase
     from pbem.store.daily import Daily
 
-__all__ = ["DailyLimit", "left_today", "tell_operator"]
+__all__ = ["DailyLimit", "left_today"]
 
 
 class DailyLimit(NamedTuple):
@@ -129,27 +124,3 @@ def left_today(daily: Daily, limit: DailyLimit, now: datetime, *about: str, most
     0: this is the last one; -1: the first that is too many. `most` is the limit where its row has none.
     """
     return (limit.most if most is None else most) - daily.count(limit.mark.format(*about), now)
-
-
-def tell_operator(
-    desk: Desk,
-    limit: DailyLimit,
-    now: datetime,
-    subject: Phrase,
-    facts: Facts,
-    *,
-    about: Sequence[str] = (),
-    attached: Sequence[Enclosed] = (),
-) -> bool:
-    """Write to the operator, if there is one and this is not too much today; returns whether it was written.
-
-    The letter's fact `last_today` says that no more such letters follow today.
-    """
-    left = left_today(desk.daily, limit, now, *about) if desk.config.operator else -1
-    if left >= 0:
-        out = OutgoingLetter(
-            subject, desk.letters.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)
-        )
-        out.attachments += attached
-        desk.letters.send(desk.config.operator, out, now)
-    return left >= 0

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.daily_limits import LITTLE_ROOM, tell_operator
+from pbem.desk.alarms import tell_operator
+from pbem.desk.daily_limits import LITTLE_ROOM
 from pbem.desk.decisions import decide
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["Housekeeping"]
+__all__ = ["look"]
 
 _AT_ONCE = 100
 """How many rows of a kind go in one transaction: others want to write, too."""
@@ -35,35 +36,28 @@ _WARNED = 3
 _LOG: FilteringBoundLogger = structlog.get_logger("housekeeping")
 
 
-class Housekeeping:
-    """Keeps the store small."""
+def look(desk: Desk, now: datetime) -> datetime | None:
+    """Do some of the work; returns when to continue, if soon."""
+    today = now.date().isoformat()
+    if desk.warned_on != today:
+        room = desk.database.room()
+        if room is not None and room < _WARNED * desk.config.limits.reserve_bytes:
+            decide(desk, partial(_tell, desk, room, now))
+            desk.warned_on = today
+    if desk.pruned_on != today:
+        with desk.database.transaction():
+            before = to_db(desk.time.ago(now, desk.config.limits.letters_kept))
+            pruned = prune(desk.database, before, today, _AT_ONCE)
+        if pruned:
+            _LOG.info("forgotten", rows=pruned)
+            return now
+        desk.pruned_on = today
+    return None
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._done_on = ""
-        self._told_on = ""
 
-    def look(self, now: datetime) -> datetime | None:
-        """Do some of the work; returns when to continue, if soon."""
-        today = now.date().isoformat()
-        if self._told_on != today:
-            room = self._desk.database.room()
-            if room is not None and room < _WARNED * self._desk.config.limits.reserve_bytes:
-                decide(self._desk, partial(self._tell, room, now))
-                self._told_on = today
-        if self._done_on != today:
-            with self._desk.database.transaction():
-                before = to_db(self._desk.time.ago(now, self._desk.config.limits.letters_kept))
-                pruned = prune(self._desk.database, before, today, _AT_ONCE)
-            if pruned:
-                _LOG.info("forgotten", rows=pruned)
-                return now
-            self._done_on = today
-        return None
-
-    def _tell(self, room: int, now: datetime) -> None:
-        """Tell the operator that room is running out, once a day even across restarts."""
-        left, reserve = room // 2**20, self._desk.config.limits.reserve_bytes // 2**20
-        _LOG.warning("little room", mebibytes=left)
-        subject = Phrase("[pbem] The disk is filling up")
-        tell_operator(self._desk, LITTLE_ROOM, now, subject, {"left": left, "reserve": reserve})
+def _tell(desk: Desk, room: int, now: datetime) -> None:
+    """Tell the operator that room is running out, once a day even across restarts."""
+    left, reserve = room // 2**20, desk.config.limits.reserve_bytes // 2**20
+    _LOG.warning("little room", mebibytes=left)
+    subject = Phrase("[pbem] The disk is filling up")
+    tell_operator(desk, LITTLE_ROOM, now, subject, {"left": left, "reserve": reserve})

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import clock, keys, operator
+from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
-from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today, tell_operator
+from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today
 from pbem.desk.decisions import decide, forget
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import AT_HAND, Findings, Question, ReaderError
@@ -52,6 +53,9 @@ __all__ = ["handle_next"]
 
 _IN_ONE_GO = 4
 """How many times in a row letters are handled while the next few are read, before their answers are sent."""
+
+_SENDERS = 4096
+"""Of how many senders it is kept in mind which keys are offered for them."""
 
 _SMALL = 16 * 1024
 """At most how many octets are read and answered sooner than others are read meanwhile."""
@@ -93,12 +97,13 @@ def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Ta
     desk.points("letter leased")
     # No letter is from the future, even if the clock was set back since it came.
     rows = [replace(row, received=min(row.received, now)) for row in rows]
-    taken = [(row, _question(desk, row)) for row in rows]
+    records = desk.lookups.found([row.id for row in rows])
+    taken = [(row, _question(desk, row, records.get(row.id, {}))) for row in rows]
     desk.reader.ask([question for _, question in taken])
     return taken
 
 
-def _question(desk: Desk, row: InboxRow) -> Question:
+def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Question:
     """What there is to know of a letter, judged by the keys of whom its envelope names; a machine says nothing."""
     sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
     return Question(
@@ -107,13 +112,18 @@ def _question(desk: Desk, row: InboxRow) -> Question:
         config.server,
         _keys(desk, sender) if sender and not row.envelope.for_operator else None,
         config.identity.authserv_id,
-        desk.lookups.found(row.id),
+        records,
         not sender or bounces.token(recipients, config.mail_address, config.delimiter) is not None,
     )
 
 
 def _keys(desk: Desk, sender: str) -> list[Key]:
-    return keys.offered(desk, sender, desk.players.by_address(sender))
+    """The keys offered for an address when that was last looked up; `authenticate` finds out if they changed."""
+    if sender not in desk.offered:
+        desk.offered[sender] = keys.offered(desk, sender, desk.players.by_address(sender))
+        if len(desk.offered) > _SENDERS:
+            desk.offered.popitem(last=False)
+    return desk.offered[sender]
 
 
 def _read(desk: Desk, taken: Sequence[_Taken]) -> list[_Read]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.daily_limits import UNKNOWN_HEAD, tell_operator
+from pbem.desk.alarms import tell_operator
+from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.games import Fault, Refused

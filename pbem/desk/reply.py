@@ -6,7 +6,7 @@ the row of the command in the table, never from the text of the reply.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -14,12 +14,17 @@ from pbem.games import Fault
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
+    from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed, OutgoingLetter
-    from pbem.mail.commands import AnyCommand
+    from pbem.mail.commands import AnyCommand, Command
+
+    Handlers = Mapping[str, Callable[[Desk, Caller, Command[Any]], "Reply"]]
+    """What does each command, by the name of its row."""
 
 __all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]
 

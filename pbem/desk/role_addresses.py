@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.daily_limits import PASSED_ON, tell_operator
+from pbem.desk.alarms import tell_operator
+from pbem.desk.daily_limits import PASSED_ON
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -6,16 +6,12 @@ they do with them. Implements design.md, "The way of a letter".
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-import structlog
-
-from pbem.desk import clock, inbox, operator
-from pbem.desk.decisions import forget
-from pbem.desk.housekeeping import Housekeeping
 from pbem.desk.letter_writer import LetterWriter
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.matches import MatchRepository
@@ -45,18 +41,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from structlog.typing import FilteringBoundLogger
 
     from pbem.config.server import Config
     from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
+    from pbem.identity import Key
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
 __all__ = ["Desk"]
-
-_LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 @cache  # to look it up is to search the folders of all that is installed
@@ -80,30 +74,14 @@ class Desk:
     """What runs here, as transcripts name it."""
     in_doubt: bool = False
     """Whether letters may be leased, known here or not: those of a call that broke off are given back by the next."""
+    offered: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
+    """The keys that were last offered for an address; which they are now is looked up when it matters."""
+    pruned_on: str = ""
+    """The day for which old rows were last deleted."""
+    warned_on: str = ""
+    """The day on which the operator was last told that the disk is filling up."""
     logged_all: bool = False
     """Whether the heads of times when no log was kept are in its queue."""
-
-    def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
-        return inbox.handle_next(self, now)
-
-    def obey(self, now: datetime) -> None:
-        """Carry out the operator's instructions."""
-        operator.obey(self, now)
-
-    def may_decide(self) -> bool:
-        """Return whether this server is the one that decides, or has just become it."""
-        if self.database.decides:
-            return True
-        if not self.database.try_to_decide():
-            return False
-        forget(self)  # others decided meanwhile
-        _LOG.info("decides", letters=self.inbox.release_all())
-        return True
-
-    def tick(self, now: datetime) -> datetime | None:
-        """Do what is due; returns when to be called again."""
-        return clock.tick(self, now)
 
     def world(self, now: datetime) -> Environment:
         """The environment that a match is handed at a time."""
@@ -227,8 +205,3 @@ class Desk:
         return MatchLetters(
             self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes
         )
-
-    @cached_property
-    def housekeeping(self) -> Housekeeping:
-        """The deletion of old rows."""
-        return Housekeeping(self)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import (
     LOG_REFUSED,
     LOG_REPEATED,
     WITNESS_BEHIND,
     WITNESS_REFUSED,
     left_today,
-    tell_operator,
 )
 from pbem.desk.decisions import decide
 from pbem.letters.draft import OutgoingLetter

@@ -45,9 +45,10 @@ __all__ = ["Supplies", "now", "open_desk", "opened"]
 def open_desk(supplies: Supplies, database: Database, keys: OwnKeys, composer: Composer, reader: Reader) -> DeskLike:
     """The real desk, on its own connection to the store."""
     from pbem.desk.wiring import Desk
+    from pbem.desk.working import WorkingDesk
 
     config, random, points = supplies.config, supplies.random, supplies.points
-    return Desk(config, database, keys.vault, keys.signing, composer, random, reader, points)
+    return WorkingDesk(Desk(config, database, keys.vault, keys.signing, composer, random, reader, points))
 
 
 def now() -> datetime:

@@ -13,7 +13,7 @@ import msgspec
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from pbem.store.database import Database
@@ -47,10 +47,14 @@ class Lookups:
         for name in names:
             self._database.put("lookups", inbox=inbox, name=name, tries=tries, due=to_db(now), counts=int(counts))
 
-    def found(self, inbox: int) -> dict[str, str | None]:
-        """What is known for a letter: the record by name, "" if there is none, None if the DNS could not be asked."""
-        rows = self._database.rows("SELECT name, record FROM lookups WHERE inbox = ? ORDER BY name", (inbox,))
-        return {row["name"]: row["record"] for row in rows}
+    def found(self, letters: Sequence[int]) -> dict[int, dict[str, str | None]]:
+        """What is known for letters, by letter and name: the record, "" if there is none, None if nobody answered."""
+        places = ", ".join("?" * len(letters))
+        query = f"SELECT inbox, name, record FROM lookups WHERE inbox IN ({places}) ORDER BY inbox, name"
+        found: dict[int, dict[str, str | None]] = {}
+        for inbox, name, record in self._database.execute(query, tuple(letters)).fetchall():
+            found.setdefault(inbox, {})[name] = record
+        return found
 
     def due(self, now: datetime, most: int, *, of_players: bool) -> list[Lookup]:
         """The lookups that are due now for letters from players' addresses, or for all others.

@@ -370,7 +370,7 @@ def test_case_38_what_was_due_stays_due(referee: Referee) -> None:
     with referee.database.transaction():
         referee.outbox.put(ann.address, "<x@play.example>", b"Subject: x\r\n\r\n", referee.now)
     referee.now -= timedelta(days=1)
-    referee.desk.tick(referee.now)
+    referee.running.tick(referee.now)
     referee.collect()
     assert len(ann.letters) == before + 1
 

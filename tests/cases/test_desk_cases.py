@@ -300,7 +300,7 @@ def test_case_27_what_strangers_write_into_headers(referee: Referee, hostile: st
         f"Message-ID: <x\x00y@mail.example>\r\nReferences: <a\x0b@b> <c@d>\r\n\r\nhelp\r\n"
     )
     referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), head.encode(), referee.now)
-    while referee.desk.handle_next(referee.now):
+    while referee.running.handle_next(referee.now):
         pass
     row = referee.outbox.lease(referee.now)
     assert row is not None
@@ -359,7 +359,7 @@ def test_case_30_the_deadline_race(referee: Referee) -> None:
     late = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv4", rev=2)))
     referee.now += timedelta(minutes=10)
     referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), late, referee.now)
-    referee.desk.tick(referee.now)
+    referee.running.tick(referee.now)
     referee.work()
     assert "strike    Rv5  miss" in body(ann.find("turn 1"))
     assert "nothing was changed" in ann.text
@@ -368,7 +368,7 @@ def test_case_30_the_deadline_race(referee: Referee) -> None:
     early = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv3", rev=2)))
     referee.now += timedelta(minutes=10)
     referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), early, referee.now)
-    assert referee.desk.handle_next(referee.now)
+    assert referee.running.handle_next(referee.now)
     referee.wait(timedelta(minutes=10))
     assert "strike    Rv3  hit" in body(ann.find("turn 2"))
 
@@ -402,7 +402,7 @@ def test_case_30_a_crash_in_a_turn(referee: Referee, monkeypatch: pytest.MonkeyP
 
         patched.setattr(referee.desk.letters, "send", send_one)
         referee.now += timedelta(minutes=10)
-        referee.desk.tick(referee.now)
+        referee.running.tick(referee.now)
         assert not left
     assert referee.database.scalar("SELECT count(*) FROM entries") == entries
     assert referee.outbox.count("waiting") == 0

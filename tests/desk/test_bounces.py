@@ -116,7 +116,7 @@ def test_a_letter_that_was_refused_cuts_off_as_well(
     ann, bob = table
     referee.send(ann, ann.filled("orders", "final\n"))
     referee.inbox.put(*letter_of(referee, bob, bob.filled("orders", "final\n")), referee.now)
-    while referee.desk.handle_next(referee.now):
+    while referee.running.handle_next(referee.now):
         pass
     while row := referee.outbox.lease(referee.now):
         reply = "550 5.1.1 bob@mail.example unknown" if row.recipient == bob.address else None
@@ -223,14 +223,14 @@ def test_failures_of_strangers_are_told_to_nobody(referee: Referee, operator: Ma
     for number in range(30):
         stranger = referee.person(f"stranger{number}")
         referee.inbox.put(*letter_of(referee, stranger, "help\n"), referee.now)
-        while referee.desk.handle_next(referee.now):
+        while referee.running.handle_next(referee.now):
             pass
         while row := referee.outbox.lease(referee.now):
             if row.recipient == "operator@play.example":
                 referee.outbox.failed(row.id, "452 no room", referee.now, referee.now + HOUR)
             else:
                 referee.outbox.failed(row.id, "550 unknown", referee.now, None)
-        referee.desk.tick(referee.now)
+        referee.running.tick(referee.now)
     referee.now += HOUR
     referee.alive()
     referee.work()
@@ -241,12 +241,12 @@ def test_the_operators_own_address_being_dead_starts_no_loop(referee: Referee) -
     ann = referee.registered("ann")
     referee.inbox.put(*letter_of(referee, ann, "help\n"), referee.now)
     before = referee.outbox.count()
-    while referee.desk.handle_next(referee.now):
+    while referee.running.handle_next(referee.now):
         pass
     for _ in range(5):
         while row := referee.outbox.lease(referee.now):
             referee.outbox.failed(row.id, "550 unknown", referee.now, None)
-        referee.desk.tick(referee.now)
+        referee.running.tick(referee.now)
     assert referee.outbox.count() == before + 2  # the answer, and that it was refused
 
 

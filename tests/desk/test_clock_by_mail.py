@@ -121,7 +121,7 @@ class TestReminders:
         _ann, bob = begun(referee, "pace: none")
         before = len(bob.letters)
         assert "There is no deadline." in body(bob.find("game 1 begins"))
-        assert referee.desk.tick(referee.now) is None
+        assert referee.running.tick(referee.now) is None
         referee.wait(400 * DAY)
         assert len(bob.letters) == before
 
@@ -476,7 +476,7 @@ class TestOutages:
         """The desk looks at its letters before its clock: the letter is in, whatever the clock would have said."""
         ann, bob = begun(referee, "miss: forfeit")
         referee.turn((ann, "Rv1"))
-        referee.desk.tick(referee.now)
+        referee.running.tick(referee.now)
         referee.now += 40 * DAY
         referee.open_desk()
         referee.turn((bob, ""))
@@ -620,7 +620,7 @@ class TestCrashes:
         monkeypatch.setattr(tick, stumble)
         referee.now += 5 * DAY
         referee.alive()
-        assert referee.desk.tick(referee.now) == referee.now + HOUR
+        assert referee.running.tick(referee.now) == referee.now + HOUR
         monkeypatch.undo()
         referee.wait(HOUR)
         assert since(bob, before) == [("06.03. 13:00", REMINDER)]

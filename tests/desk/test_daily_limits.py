@@ -38,7 +38,7 @@ def proposal(referee: Referee, _ann: Mailbox, bob: Mailbox, number: int) -> None
 def clock(referee: Referee, _ann: Mailbox, _bob: Mailbox, _number: int) -> None:
     """The clock is set ahead, on the same day."""
     referee.now += timedelta(hours=5)
-    referee.desk.tick(referee.now)
+    referee.running.tick(referee.now)
     referee.collect()
 
 

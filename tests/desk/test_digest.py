@@ -166,7 +166,7 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_crashes(
         with monkeypatch.context() as patch:
             patch.setattr(type(letter_writer), name, dies)
             with pytest.raises(KeyboardInterrupt):
-                referee.desk.tick(referee.now)
+                referee.running.tick(referee.now)
         referee.open_desk()
     referee.wait(3 * DAY)
     texts = Counter("hello" in body(letter) and "turn 1" in body(letter) for letter in bob.letters)

@@ -10,6 +10,7 @@ import pytest
 from referee import attachment
 
 from pbem.config.values import Duration
+from pbem.desk import housekeeping
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
@@ -42,7 +43,7 @@ def later(referee: Referee, time: timedelta) -> None:
     referee.now += time
     referee.alive()
     for _ in range(20):
-        referee.desk.tick(referee.now)
+        referee.running.tick(referee.now)
         referee.collect()
 
 
@@ -116,9 +117,9 @@ def test_only_a_few_rows_go_at_a_time(forgetful: Referee) -> None:
                 " VALUES (?, '', '[]', 1, ?, '2020-01-01T00:00:00.000000Z', 'done')",
                 (f"{number}", b""),
             )
-    assert referee.desk.tick(referee.now) == referee.now
+    assert referee.running.tick(referee.now) == referee.now
     assert rows(referee, "inbox") == 150
-    while referee.desk.tick(referee.now) is not None:
+    while referee.running.tick(referee.now) is not None:
         pass
     assert rows(referee, "inbox") == 0
 
@@ -153,6 +154,6 @@ def test_the_operator_hears_of_it_though_the_store_was_busy(
     with monkeypatch.context() as patch:
         patch.setattr(Database, "transaction", fail)
         with pytest.raises(BusyError):
-            referee.desk.housekeeping.look(referee.now)
-    referee.desk.housekeeping.look(referee.now)
+            housekeeping.look(referee.desk, referee.now)
+    housekeeping.look(referee.desk, referee.now)
     assert referee.outbox.count() == 1

@@ -70,7 +70,7 @@ def test_what_arrives_in_time_leaves_the_clock_nothing_to_do(referee: Referee) -
     referee.turn((ann, ""), (bob, ""))
     assert referee.outbox.watched(10) == []
     transactions, before = referee.database.begun, types(referee)
-    referee.desk.tick(referee.now)
+    referee.running.tick(referee.now)
     assert referee.database.begun == transactions
     # An earlier version left them to be seen to.
     referee.database.execute(
@@ -78,7 +78,7 @@ def test_what_arrives_in_time_leaves_the_clock_nothing_to_do(referee: Referee) -
         " WHERE recipient = ? ORDER BY id DESC LIMIT 1",
         (ann.address,),
     )
-    referee.desk.tick(referee.now)
+    referee.running.tick(referee.now)
     assert (referee.outbox.watched(10), types(referee)) == ([], before)
 
 

@@ -371,7 +371,7 @@ def test_no_settling_time_outlives_its_game(referee: Referee) -> None:
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", ""))
     referee.send(bob, "resign m1 game 1\n")
-    assert referee.desk.tick(referee.now) is None
+    assert referee.running.tick(referee.now) is None
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.wait(timedelta(minutes=20))
@@ -503,7 +503,7 @@ def test_a_store_that_fails_costs_a_letter_no_attempt(referee: Referee) -> None:
     for _ in range(5):
         referee.database.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(FullError):
-            referee.desk.handle_next(referee.now)
+            referee.running.handle_next(referee.now)
     referee.database.execute(f"PRAGMA max_page_count = {pages + 1000}")
     referee.work()
     assert "SPACESHIPS" in ann.text

@@ -67,7 +67,7 @@ def test_a_turn_that_settles_waits_for_the_end_of_the_pause(referee: Referee) ->
     for person in (ann, bob):
         referee.send(person, person.filled("orders", ""))
     order(referee, "pause")
-    assert referee.desk.tick(referee.now + timedelta(days=1)) is None
+    assert referee.running.tick(referee.now + timedelta(days=1)) is None
     order(referee, "resume")
     assert types(referee)[-1] == "resumed"
     referee.wait(timedelta(minutes=11))

@@ -84,4 +84,4 @@ def test_others_are_answered_while_players_write_all_the_time(referee: Referee) 
 
 def test_answers_go_out_between_a_few_large_letters(referee: Referee) -> None:
     flood(referee, 6)
-    assert [referee.desk.handle_next(referee.now) for _ in range(3)] == [4, 2, 0]
+    assert [referee.running.handle_next(referee.now) for _ in range(3)] == [4, 2, 0]

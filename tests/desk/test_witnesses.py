@@ -24,6 +24,7 @@ from witness_double import Double
 from pbem.cli.verify import verify
 from pbem.config.witness import Correspondent
 from pbem.config.witness import Witness as WitnessConfig
+from pbem.desk import housekeeping
 from pbem.desk.public import Public
 from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
@@ -653,7 +654,7 @@ def test_old_checkpoints_go_but_the_last_one_that_was_cosigned(watching: Watchin
 
     assert left() == [1, 2, 3]
     referee.now += referee.config.limits.letters_kept + timedelta(days=2)
-    while referee.desk.housekeeping.look(referee.now):
+    while housekeeping.look(referee.desk, referee.now):
         pass
     assert left() == [3]
     assert referee.desk.archive.logged(1) is not None
@@ -674,7 +675,7 @@ def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watch
     rows = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints WHERE cosigned = 1").fetchall()
     assert len(rows) > 3
     referee.now += referee.config.limits.letters_kept + timedelta(days=5)
-    while referee.desk.housekeeping.look(referee.now):
+    while housekeeping.look(referee.desk, referee.now):
         pass
     kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
     assert sorted(kept_now) == sorted(dict(sorted(rows)).items())

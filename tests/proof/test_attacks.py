@@ -482,7 +482,7 @@ class TestHonestButOdd:
         referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), raw, referee.now)
         referee.now += timedelta(minutes=1)
         referee.alive()
-        referee.desk.tick(referee.now)
+        referee.running.tick(referee.now)
         referee.work()
         assert referee.match().turn == 2
         assert "Stored, revision 2" in body(ann.find("orders"))

@@ -286,7 +286,7 @@ class TestReceipts:
         for _ in range(40):  # the clock is looked at again and again, and the letter is not handled yet
             referee.now += timedelta(minutes=1)
             referee.alive()
-            referee.desk.tick(referee.now)
+            referee.running.tick(referee.now)
         assert not referee.match().missed
         referee.work()
         assert (referee.match().phase, referee.match().turn) == ("playing", 2)

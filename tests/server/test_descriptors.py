@@ -174,8 +174,8 @@ def test_case_40_no_letter_is_blamed_for_a_want_of_descriptors(
             patch.setattr("pbem.desk.inbox.authenticate", fail)
             for _ in range(5):
                 with pytest.raises(type(trouble())):
-                    referee.desk.handle_next(referee.now)
-        assert referee.desk.handle_next(referee.now) == letters
+                    referee.running.handle_next(referee.now)
+        assert referee.running.handle_next(referee.now) == letters
         assert referee.inbox.count("done") == letters
         assert not referee.database.scalar("SELECT max(attempts) FROM inbox")
 

@@ -313,9 +313,9 @@ def test_a_reader_that_cannot_be_started_costs_no_letter_an_attempt(
         referee.inbox.put(Envelope("x@mail.example", ("pbem@play.example",)), SMALL, referee.now)
         for _ in range(5):
             with pytest.raises(ReaderError, match="cannot be started"):
-                referee.desk.handle_next(referee.now)
+                referee.running.handle_next(referee.now)
         monkeypatch.undo()
-        assert referee.desk.handle_next(referee.now)
+        assert referee.running.handle_next(referee.now)
         assert referee.inbox.count("done") == 1
 
 
@@ -342,9 +342,9 @@ def test_letters_in_hand_are_given_back_when_the_reader_goes_away(tmp_path: Path
             referee.inbox.put(Envelope(f"{name}@mail.example", ("pbem@play.example",)), SMALL, referee.now)
         for _ in range(5):
             with pytest.raises(ReaderError):
-                referee.desk.handle_next(referee.now)
+                referee.running.handle_next(referee.now)
         reader.well = True
-        assert referee.desk.handle_next(referee.now) == 3
+        assert referee.running.handle_next(referee.now) == 3
         assert referee.inbox.count("done") == 3
 
 
@@ -365,8 +365,8 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_p
             referee.inbox.put(Envelope("anna@mail.example", ("pbem@play.example",)), raw, referee.now)
         referee.inbox.lease(referee.now)
         referee.inbox.release(1)
-        assert referee.desk.handle_next(referee.now) == 19
-        assert referee.desk.handle_next(referee.now) == 1
+        assert referee.running.handle_next(referee.now) == 19
+        assert referee.running.handle_next(referee.now) == 1
         assert referee.inbox.count("done") == 20
         fresh = [(number, 0) for number in range(2, 21)]
         assert leased == [fresh[:8], fresh[8:16], fresh[16:], [], [(1, 1)]]

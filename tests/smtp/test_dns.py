@@ -96,8 +96,11 @@ def test_a_letter_waits_and_others_do_not(case: Case) -> None:
     case.answers = {NAME: "v=DKIM1; p=x", "s2._domainkey.mail.example": ""}
     case.round()
     assert case.woken == 2
-    assert case.lookups.found(case.first) == {NAME: "v=DKIM1; p=x", "s2._domainkey.mail.example": ""}
-    assert case.lookups.found(case.second) == {}
+    assert case.lookups.found([case.first])[case.first] == {
+        NAME: "v=DKIM1; p=x",
+        "s2._domainkey.mail.example": "",
+    }
+    assert case.lookups.found([case.second]) == {}
     assert sorted(case.leased()) == [case.first, case.second]
 
 
@@ -112,7 +115,7 @@ def test_asked_again_later_and_at_last_given_up(case: Case) -> None:
         waits.append((due - case.now) if due else None)
         case.now = due or case.now
     assert waits == [timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), None]
-    assert case.lookups.found(case.first) == {NAME: None}
+    assert case.lookups.found([case.first]) == {case.first: {NAME: None}}
     assert case.first in case.leased()
 
 
@@ -185,7 +188,7 @@ def _comes_through(case: Case, sender: str) -> bool:
         asker.stop()
         await task
         assert not asker._under_way
-        return case.lookups.found(letter) == {NAME: "v=DKIM1; p=x"}
+        return case.lookups.found([letter]) == {letter: {NAME: "v=DKIM1; p=x"}}
 
     return asyncio.run(scene())
 

@@ -8,7 +8,7 @@ reading of a letter, has no row. Implements protocol.md, "Commands".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.desk.commands import (
     account,
@@ -27,15 +27,7 @@ from pbem.desk.commands import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pbem.desk.caller import Caller
-    from pbem.desk.reply import Reply
-    from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Command
-
-    Handlers = Mapping[str, Callable[[Desk, Caller, Command[Any]], Reply]]
-    """What does each command, by the name of its row."""
+    from pbem.desk.reply import Handlers
 
 __all__ = ["HANDLERS"]
 

@@ -24,7 +24,7 @@ from pbem.store.players import Challenge, KeyRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.commands import Handlers
+    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import Choose, Confirm, Register, WhoAmI

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.caller import Caller
-    from pbem.desk.commands import Handlers
     from pbem.desk.daily_limits import DailyLimit
+    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey

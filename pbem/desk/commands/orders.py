@@ -23,7 +23,7 @@ from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.commands import Handlers
+    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.desk.caller import Caller
-    from pbem.desk.commands import Handlers
+    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.letters.draft import Enclosed

@@ -1,0 +1,54 @@
+"""A desk at work: what whoever has a desk asks of it, from one thread, one call at a time.
+
+Each call leads to the module that does it. Implements design.md, "The way of a letter".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+from pbem.desk import clock, inbox, operator
+from pbem.desk.decisions import forget
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from structlog.typing import FilteringBoundLogger
+
+    from pbem.desk.wiring import Desk
+
+__all__ = ["WorkingDesk"]
+
+_LOG: FilteringBoundLogger = structlog.get_logger("desk")
+
+
+class WorkingDesk:
+    """A desk at work."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def may_decide(self) -> bool:
+        """Return whether this server is the one that decides, or has just become it."""
+        desk = self._desk
+        if desk.database.decides:
+            return True
+        if not desk.database.try_to_decide():
+            return False
+        forget(desk)  # others decided meanwhile
+        _LOG.info("decides", letters=desk.inbox.release_all())
+        return True
+
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
+        return inbox.handle_next(self._desk, now)
+
+    def tick(self, now: datetime) -> datetime | None:
+        """Do what is due; returns when to be called again."""
+        return clock.tick(self._desk, now)
+
+    def obey(self, now: datetime) -> None:
+        """Carry out the operator's instructions."""
+        operator.obey(self._desk, now)
