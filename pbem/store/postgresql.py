@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, generators
 
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
@@ -258,11 +258,16 @@ class Postgresql:
 
     def await_results(self) -> None:
         """Wait for what was sent in the open transaction."""
+        try:
+            self._synchronise()
+        except psycopg.Error as error:
+            self.tell_apart(error)
+
+    def _synchronise(self) -> None:
         if self._pipeline is not None:
-            try:
-                self._pipeline.sync()
-            except psycopg.Error as error:
-                self.tell_apart(error)
+            # psycopg would wait for the answer for ever if a part of a long statement was not sent yet.
+            self.connection.wait(generators.send(self.connection.pgconn))
+            self._pipeline.sync()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -289,9 +294,7 @@ class Postgresql:
             if not _returns_rows(sql):
                 self.changes += 1
                 return Result(self, cursor)
-            if self._pipeline is not None:
-                # Until then PostgreSQL does not count us as idle, and would never cut us off.
-                self._pipeline.sync()
+            self._synchronise()  # until then PostgreSQL does not count us as idle, and would never cut us off
             return Result(self, cursor, cursor.fetchall(), cursor.description or ())
         except psycopg.Error as error:
             self.tell_apart(error)

@@ -95,6 +95,24 @@ def test_lines_fit_a_terminal(name: str) -> None:
         assert not [line for line in prose if len(line) > WIDTH]
 
 
+HEADINGS = {
+    what
+    for path in TEMPLATES.glob("letters/*.txt")
+    for what in re.findall(r'heading\(m, (_\("[^"]+"[^()]*\))', path.read_text("utf-8"))
+}
+
+
+@pytest.mark.parametrize("what", sorted(HEADINGS))
+def test_headings_fit_behind_the_longest_title(what: str) -> None:
+    line = '{{ _("%(title)s, match %(id)s", title=title, id="m1") }}{{ _(", game %(game)s", game=2) }}: {{ WHAT }}'
+    facts = {"title": "Dueling Masters of Space-Time", "by": "ann", "turn": 2}
+    english, german = (
+        templates.environment.from_string(line.replace("WHAT", what)).render(facts)
+        for templates in (Templates(), GERMAN)
+    )
+    assert len(german) <= max(WIDTH, len(english))
+
+
 # Games.
 
 MODULES = {game: importlib.import_module(f"letters.test_{game.replace('-', '_')}_templates") for game in GAMES}

@@ -111,6 +111,18 @@ def test_what_a_pipeline_that_broke_was_to_prepare_is_not_believed_to_be_there(d
     assert database.meta("f") == ""
 
 
+def test_a_long_statement_is_sent_whole_before_its_answer_is_waited_for(database: Database, beside: Database) -> None:
+    """psycopg waits for ever for the answer to one that fills the socket's buffers while the database is busy."""
+    last = threading.Timer(10, cut, (beside, database))
+    last.start()
+    try:
+        with database.transaction():
+            database.write("DO 'BEGIN PERFORM pg_sleep(0.2); END'")
+            assert database.scalar("SELECT length(?)", ("x" * 20_000_000,)) == 20_000_000
+    finally:
+        last.cancel()
+
+
 def test_a_table_that_a_later_version_changed_is_read_again(database: Database, beside: Database) -> None:
     query = "SELECT * FROM meta"
     for _ in range(8):
