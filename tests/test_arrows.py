@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,7 @@ ARROWS: dict[str, set[str]] = {
 LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.phrase", "pbem.requests"}
 """What the language of commands stands on: no letters, no sockets."""
 
-WAY = ("wiring", "inbox", "sorting", "authenticate", "dispatch", "commands")
+WAY = ("working", "inbox", "sorting", "authenticate", "dispatch", "commands")
 """The rooms of the desk in the order of a letter's way, each with those behind it alone."""
 
 
@@ -117,6 +118,12 @@ def demand_no_circle(arrows: Mapping[str, set[str]]) -> None:
 def test_every_room_has_its_arrows() -> None:
     found = {path.name.removesuffix(".py") for path in ROOT.iterdir() if not path.name.startswith("__")}
     assert found - {"py.typed", "templates"} == ARROWS.keys() | LEAVES
+
+
+def test_the_readme_says_what_is_in_every_room() -> None:
+    table = ROOT.with_name("README.md").read_text("utf-8").partition("| room |")[2]
+    rooms = set(re.findall(r"`pbem/(\w+)/`", table.partition("\n\n")[0]))
+    assert rooms == ARROWS.keys() | {"config"}
 
 
 @pytest.mark.parametrize("leaf", sorted(LEAVES))

@@ -1,14 +1,19 @@
-"""What README and docs/ point at is there."""
+"""What README, CONTRIBUTING and docs/ point at is there."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -19,6 +24,41 @@ def test_links_and_named_tests(name: str) -> None:
     missing = [link for link in links if not (ROOT / name).parent.joinpath(link).exists()]
     missing += [test for test in tests if not (ROOT / test).exists() and "<" not in test]
     assert not missing
+
+
+def defined(body: list[ast.stmt], within: str = "") -> Iterator[str]:
+    """What a module defines: its functions, classes and their methods, and constants."""
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield within + statement.name
+        elif isinstance(statement, ast.ClassDef):
+            yield within + statement.name
+            yield from defined(statement.body, f"{within}{statement.name}.")
+        elif isinstance(statement, ast.Assign):
+            yield from (within + target.id for target in statement.targets if isinstance(target, ast.Name))
+
+
+def where_is() -> str:
+    """The section of CONTRIBUTING.md that answers questions."""
+    return (ROOT / "CONTRIBUTING.md").read_text().partition("\n## Where is ...\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [((ROOT / "docs" / "flow.md").read_text(), 0), (where_is(), 10)],
+    ids=["flow.md", "where is"],
+)
+def test_each_name_stands_with_its_file(text: str, questions: int) -> None:
+    """So that a newcomer opens it without a search: the file is there, and defines the name."""
+    assert len(rows(text)) >= questions
+    named = re.findall(r"`([A-Za-z_][\w.]*)`\s+in\s+`(pbem/[\w/]+\.py)`", text)
+    assert len(named) > 10
+    for name, file in named:
+        assert name in defined(ast.parse((ROOT / file).read_text()).body), (name, file)
+    paths = set(re.findall(r"`((?:pbem|templates)/[\w/.-]*)`", text))
+    assert not [path for path in paths if not (ROOT / path).exists()]
+    alone = set(re.findall(r"`(\w[\w./]*\.py|[A-Z]\w*(?:\.\w+)?|_\w+)`", text)) - paths - {name for name, _ in named}
+    assert not alone, "without their files"
 
 
 def rows(text: str) -> list[list[str]]:

@@ -1,8 +1,8 @@
 """What an entry is remade from: the letters and papers that it names, found, checked, and given to its event again.
 
 A `Remaking` is handed to the events, which know how each type of entry is made; `replay` is the loop above them. The
-`Source` of papers and letters differs by who reads: the store trusts its own rows, a verifier nothing. Implements
-protocol.md, "Transcript".
+`Source` of papers and letters differs by who reads: the store trusts its own rows (`pbem.desk.matches`), a verifier
+nothing (`pbem.proof.signed_letters`, which decides what a letter says). Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations

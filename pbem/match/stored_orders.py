@@ -1,8 +1,9 @@
 """Orders that are stored for later turns, and default orders: which of them could be played now.
 
 Orders that no position could make legal were refused at once; the rest is judged when the turn comes, by the position
-and the keys of that moment. `advance_orders` has their sending and withdrawal. Implements protocol.md, "A match" and
-"Commands" (`orders`), with docs/readings.md, "Orders in advance".
+and the keys of that moment. What is illegal then is not used: its player is told why with the turn (`events.turn`),
+and the bundle keeps it (`set_aside`). `advance_orders` has their sending and withdrawal. Implements protocol.md, "A
+match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 
 from __future__ import annotations

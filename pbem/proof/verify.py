@@ -1,7 +1,8 @@
 """The proof: checks a bundle from its first byte to its last, without a server and without a network.
 
 It checks the chain, the server's signatures, every letter's signature and every commitment, and makes every entry
-again from the letters and the rules. The reading of letters is handed in. Implements protocol.md, "Transcript".
+again from the letters and the rules. The reading of letters is handed in: what a letter says, and whether that is
+what its entry tells, is decided in `signed_letters`. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations

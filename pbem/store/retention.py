@@ -3,7 +3,8 @@
 Evidence stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and the list of
 people who want no mail. Letters that wait or may still show a delay stay as well. Those that were set aside go with
 the rest: the operator was told of them. Every call is part of the caller's transaction and uses an index: reading
-past big letters takes long, and others wait. Implements reliability.md, case 36.
+past big letters takes long, and others wait. Rows that only say what holds now (a block, a free seat, a key change
+that waits) are deleted where that ends, by the modules of their tables. Implements reliability.md, case 36.
 """
 
 from __future__ import annotations
