@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Understood"]
 
 AT_HAND = 8  # letters that are read together
-COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
 
 log = structlog.get_logger()
 
@@ -150,8 +149,8 @@ class InProcess:
         verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
         said = heard(letter, verdict, self.read)
         if letter.html is not None and not said.text.strip():
-            return Understood(said, commands.without_effect(commands.parse(own_words(letter.html.text), COMMANDS)))
-        return Understood(said, commands.parse(said.text, COMMANDS))
+            return Understood(said, commands.without_effect(commands.parse(own_words(letter.html.text))))
+        return Understood(said, commands.parse(said.text))
 
     def shown(self, content: bytes, keys: Sequence[str], server: str) -> Heard:
         """Read what a player signed as the others will read what they are shown of it; raises `BadKey`."""

@@ -31,6 +31,9 @@ __all__ = ["AnyCommand", "Command", "Reading", "parse", "without_effect"]
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
 
+MOST = 200
+"""So many commands of a letter are read, by the desk as by a proof; of the others it is enough that they were ignored."""
+
 MAX_UNKNOWN = 5
 """So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
 
@@ -135,14 +138,14 @@ def asked_by_nothing() -> AnyCommand:
     return parse(name).commands[0]
 
 
-def parse(text: str, most: int | None = None) -> Reading:
+def parse(text: str) -> Reading:
     """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, skipped, signature = _split(clean(text))
     words = Words(kept)
     commands: list[AnyCommand] = []
     unknown = 0
     optout = words.low() == "stop"
-    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) != most:
+    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) < MOST:
         spec = _known(words)
         if spec is not None:
             commands.append(_command(words, spec))
@@ -242,6 +245,7 @@ def _command(words: Words, spec: CommandSpec) -> AnyCommand:
     wrong = _read_slots(words, spec, given)
     head = words.text[start : words.passed]
     fields = _read_fields(words, spec, given, wrong)
+    wrong += _contradicted(given, fields)
     block: str | None = None
     unclosed = ""
     block_line = words.line(words.start) if spec.block else 0
@@ -321,6 +325,12 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):
             wrong.append((value, Phrase("`{name}` must be a whole number, at least 1.", name=name)))
         fields.setdefault(name, value)
+
+
+def _contradicted(given: Given, fields: dict[str, str]) -> list[_Wrong]:
+    """The games and turns of a form that its command's own words name otherwise: it has no place."""
+    said = ((name, fields[name]) for name in NUMBERED if name in fields and name in given)
+    return [(value, Phrase("`{name}` appears twice.", name=name)) for name, value in said if value != str(given[name])]
 
 
 def _opens_signed_press(words: Words) -> bool:
