@@ -279,11 +279,10 @@ def _that_ask(
         return cast("list[SignedForm[Requested]]", forms)
     if evidence:
         forms = [at_reply_address(form, match, seat) for form in forms]
+        # Where another form names its revision, the desk does not obey one that names none.
+        forms += [replace(form, rev=wanted.rev) for form in forms if form.rev is None]
     found = [form for form in forms if _is_wanted(form, wanted)]
-    if evidence and not found:
-        forms = [replace(form, rev=wanted.rev) for form in forms if form.rev is None]
-        found = [form for form in forms if _is_wanted(form, wanted)]
-    # Forms that came back empty the desk asked about, and obeyed none: any other goes first.
+    # What came back empty, it asks about: any other goes first.
     found.sort(key=lambda form: isinstance(form.request, SubmitOrders) and form.request.untouched)
     return cast("list[SignedForm[Requested]]", found)
 

@@ -288,7 +288,7 @@ def _form(spec: CommandSpec, given: Given, fields: dict[str, str]) -> AnyForm:
         given |= fields
     holds = {name: value for name, value in given.items() if name in spec.request.__struct_fields__}
     place: dict[str, object] = {name: fields.get(name) for name in ("server", "player", "prev")}
-    place |= {name: int(fields[name]) for name in ("rev", *NUMBERED) if _REV.fullmatch(fields.get(name, ""))}
+    place |= {name: _number(spec, name, fields[name]) for name in ("rev", *NUMBERED) if name in fields}
     place |= {name: given[name] for name in NUMBERED if name in given}
     return msgspec.convert({"request": {"type": spec.request.__name__, **holds}, **place}, AnyForm)
 
@@ -322,9 +322,15 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         words.at += 1
         if name in fields:
             wrong.append((name, Phrase("`{name}` appears twice.", name=name)))
-        elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):
+        elif name in {"rev", *NUMBERED} and _number(spec, name, value) is None:
             wrong.append((value, Phrase("`{name}` must be a whole number, at least 1.", name=name)))
         fields.setdefault(name, value)
+
+
+def _number(spec: CommandSpec, name: str, value: str) -> int | None:
+    """The number in a field; setups are opened in turn 0 where a game does that, but there nothing is withdrawn."""
+    at_first = name == "turn" and value == "0" and not spec.withdraws
+    return int(value) if at_first or _REV.fullmatch(value) else None
 
 
 def _contradicted(given: Given, fields: dict[str, str]) -> list[_Wrong]:
