@@ -1873,7 +1873,8 @@ def opening(match: Match, entry: Entry, seat: int, commitment: str, aside: Seque
     match.once(paper["mail"], "setup", seat, match.game, 0)
     for commands, _ in proven(letter, player, paper.get("evidence"), waited="waited", turn=0):
         want = Want(match, player.name, [match.prev], "evidence" in paper)
-        fits = [one for one in commands if one.name == "setup" and want.fits(one, rev) and game_of(one) == match.game]
+        due = {match.game, 0} if want.mailbox else {match.game}
+        fits = [one for one in commands if one.name == "setup" and want.fits(one, rev) and game_of(one) in due]
         withdrawn = any(clears(match, want, one, "setup") for one in commands)
         must(not withdrawn, "a setup and its withdrawal")
         for command in fits:
@@ -2203,7 +2204,7 @@ def sentence(
     letter = letter_named(match, entry, path, body["mail"], body["received"])
     want = Want(match, player.name, [match.prev], "level" in body)
     name = "substitute" if what == "substituted" else what
-    match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due)
+    match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, body["rev"])
     for commands, _ in proven(letter, player, body.get("evidence"), waited=""):
         for command in commands:
             fits = command.name == name and want.fits(command, body["rev"]) and here(match, command, body)

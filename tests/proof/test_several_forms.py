@@ -52,10 +52,11 @@ def ordered(referee: Referee) -> dict[int, tuple[int, str]]:
 
 def test_orders_in_advance_that_name_no_head_and_are_not_used(referee: Referee) -> None:
     ann, bob = keyless(referee)
-    early = "orders m1 turn 2 final\nmRv1 Rv5\nend\n"
+    early = "orders m1 turn 2 final\nRv1 Rv2 Rv3 Rv4 Rv5\nend\n"
     reply(referee, home(), bob, bob.filled("orders", "final\nRv1") + early, asked(bob, "orders"))
     referee.turn((ann, ""))
-    reply(referee, home(), bob, bob.filled("orders", "final\nRv3"), asked(bob, "orders"))
+    assert not referee.match().orders[2].standing
+    reply(referee, home(), bob, bob.filled("orders", "final\nRv3", rev=2), asked(bob, "orders"))
     referee.turn((ann, ""))
     assert referee.match().turn == 3
     proved(referee, ann)
