@@ -185,6 +185,11 @@ class SubmitOrders(InMatch, frozen=True):
     text: str = ""
     final: bool = False
 
+    @property
+    def untouched(self) -> bool:
+        """Whether the form came back empty: a player who means to order nothing says `final`, or so in a comment."""
+        return not (self.final or self.text.strip())
+
 
 class Preview(InMatch, frozen=True):
     """`preview`."""

@@ -860,7 +860,7 @@ def bare(word: str) -> str:
 
 def read_commands(text: str) -> list[Command]:
     reading, found, unknown = Reading(text), [], 0
-    while unknown < 5 and (word := reading.peek().lower()):
+    while unknown < 5 and len(found) < 200 and (word := reading.peek().lower()):
         if bare(word) == "stop":
             break
         name = command_here(reading)
@@ -980,11 +980,14 @@ def fields(reading: Reading, command: Command, *, more: bool) -> None:
     while (word := reading.peek().lower()) in known:
         reading.take()
         if word == "final":
+            command.said["*final"] = "yes"
             continue
         value = reading.take()
         value = value if word == "fingerprint" else value.lower()
-        number = word not in {"rev", "game", "turn"} or re.fullmatch(r"[1-9][0-9]{0,8}", value)
+        at_first = (word, value) == ("turn", "0") and command.name != "clear"
+        number = word not in {"rev", "game", "turn"} or at_first or re.fullmatch(r"[1-9][0-9]{0,8}", value)
         command.fault |= word in command.said or not value or not number
+        command.fault |= word in {"game", "turn"} and command.said.get(f"*{word}", "match") not in {"match", value}
         command.said[word] = value
 
 
@@ -1870,7 +1873,8 @@ def opening(match: Match, entry: Entry, seat: int, commitment: str, aside: Seque
     match.once(paper["mail"], "setup", seat, match.game, 0)
     for commands, _ in proven(letter, player, paper.get("evidence"), waited="waited", turn=0):
         want = Want(match, player.name, [match.prev], "evidence" in paper)
-        fits = [one for one in commands if one.name == "setup" and want.fits(one, rev) and game_of(one) == match.game]
+        due = {match.game, 0} if want.mailbox else {match.game}
+        fits = [one for one in commands if one.name == "setup" and want.fits(one, rev) and game_of(one) in due]
         withdrawn = any(clears(match, want, one, "setup") for one in commands)
         must(not withdrawn, "a setup and its withdrawal")
         for command in fits:
@@ -2043,12 +2047,17 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
     raise No(f"letters/{stem}.eml holds no such orders")
 
 
+def untouched(command: Command) -> bool:
+    return not command.block and "*final" not in command.said
+
+
 def ordered(match: Match, want: Want, commands: Sequence[Command], seat: int, rev: int, *, default: bool) -> Any:
     number = match.position.turn
     said = "default" if default else str(number)
     withdrawn = any(clears(match, want, one, "default" if default else "turn", number) for one in commands)
     must(not withdrawn, "orders and their withdrawal")
-    for command in commands:
+    numbered = [one for one in commands if one.said.get("rev") == str(rev)]
+    for command in sorted([*numbered, *commands], key=untouched):
         if command.name == "orders" and command.said.get("*turn") == said and want.fits(command, rev):
             try:
                 return match.rules.order(match.position, seat, command.block)
@@ -2195,7 +2204,7 @@ def sentence(
     letter = letter_named(match, entry, path, body["mail"], body["received"])
     want = Want(match, player.name, [match.prev], "level" in body)
     name = "substitute" if what == "substituted" else what
-    match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due)
+    match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, body["rev"])
     for commands, _ in proven(letter, player, body.get("evidence"), waited=""):
         for command in commands:
             fits = command.name == name and want.fits(command, body["rev"]) and here(match, command, body)

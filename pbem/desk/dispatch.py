@@ -25,7 +25,7 @@ from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
 from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT, Choose
+from pbem.requests import DEFAULT, Choose, SubmitOrders
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
@@ -174,7 +174,9 @@ def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[A
     if caller.standing.trust is Trust.STRANGER:
         wanted, left_out = enough(reading.commands), []
     beyond, ignored = _beyond(wanted), reading.ignored
-    replies = [(one, beyond.get(at) or _reply(desk, caller, one, wanted)) for at, one in enumerate(wanted)]
+    # Those left out, too: whoever reads the letter without us does not know how many were answered.
+    together = reading.commands
+    replies = [(one, beyond.get(at) or _reply(desk, caller, one, together)) for at, one in enumerate(wanted)]
     replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
     if reading.short and (found := understood(desk, caller, reading.short)) is not None:
         replies, ignored = [found[:2]], found[2]
@@ -274,7 +276,21 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
         return Fault(
             command.name, command.match, Phrase("this letter also withdraws what it submits: send one of the two")
         )
+    if command.form.rev is None and any(_replaces(command, other) for other in others):
+        return Fault(
+            command.name, command.match, Phrase("this letter submits two of these: send one, or give each its `rev`")
+        )
     return None
+
+
+def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
+    """Whether another one in the letter brings something else for the same place: their order alone says what counts."""
+    place = (command.name, command.match, command.form.game, command.form.turn)
+    if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.game, other.form.turn):
+        return False
+    request = other.request
+    untouched = isinstance(request, SubmitOrders) and request.untouched
+    return not other.faults and not untouched and other.same != command.same
 
 
 def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["AT_HAND", "Brought", "Findings", "InProcess", "Question", "Reader", "ReaderError", "Understood", "find"]
 
 AT_HAND = 8  # letters that are read together
-COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
 
 _READ_BY_OTHERS = frozenset({"seal", "step", "reveal", "resign"})
 """The commands whose signed text the others' programs read in a sealed match."""
@@ -171,9 +170,9 @@ def _understood(
     verdict = identity.judge(letter, keys, question.server, words=VOCABULARY, at=question.at)
     said = heard(letter, verdict, read)
     if letter.html is not None and not said.text.strip():
-        reading = commands.without_effect(commands.parse(own_words(letter.html.text), COMMANDS))
+        reading = commands.without_effect(commands.parse(own_words(letter.html.text)))
     else:
-        reading = commands.parse(said.text, COMMANDS)
+        reading = commands.parse(said.text)
     voucher = vouch(letter, question.records, question.authserv_id, question.at, strictly=True)
     others = None
     if said.verdict.pasted and any(command.name in _READ_BY_OTHERS for command in reading.commands):

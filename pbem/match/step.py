@@ -157,7 +157,14 @@ class Step(msgspec.Struct):
         match = self.match
         player = player or match.name(seat)
         wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
-        faults = []
+        beside: dict[str, object] = {"game": match.game} if "turn" in place else {}
+        if match.phase == "setup":
+            beside = {"turn": match.turn}
+        faults = [
+            Fault(key, f"{key} {given}", _wrong(key, given, value))
+            for key, value in beside.items()
+            if (given := getattr(form, key)) not in {None, value}
+        ]
         for key, value in wanted.items():
             given = getattr(form, key)
             if given is None:

@@ -164,9 +164,9 @@ class Letters:
         self._judge_once(match, ("unused", turn), seat, letter, receipt, evidence, receipt.received)
         if _withdraws(reading, match, wanted, seat):
             raise ValueError(f"holds `{_called(wanted)}` and its own `clear`")
-        found = _that_ask(reading, match, wanted, seat, evidence)
         if not receipt.by_default and match.left.get(seat) != match.turn:
-            found = [form for form in found if _in_advance(form, match, evidence)]
+            reading = [command for command in reading if _in_advance(command.form, match, evidence)]
+        found = _that_ask(reading, match, wanted, seat, evidence)
         found = [form for form in found if _storable(form, match, seat)]
         if not found:
             raise ValueError(f"holds no `{_called(wanted)}` for this place that could be stored")
@@ -278,8 +278,13 @@ def _that_ask(
         forms = [form for form in forms if _agrees(form, match, seat, evidence)]
         return cast("list[SignedForm[Requested]]", forms)
     if evidence:
-        forms = [at_reply_address(replace(form, rev=form.rev or wanted.rev), match, seat) for form in forms]
-    return cast("list[SignedForm[Requested]]", [form for form in forms if _is_wanted(form, wanted)])
+        forms = [at_reply_address(form, match, seat) for form in forms]
+        # Where another form names its revision, the desk does not obey one that names none.
+        forms += [replace(form, rev=wanted.rev) for form in forms if form.rev is None]
+    found = [form for form in forms if _is_wanted(form, wanted)]
+    # What came back empty, it asks about: any other goes first.
+    found.sort(key=lambda form: isinstance(form.request, SubmitOrders) and form.request.untouched)
+    return cast("list[SignedForm[Requested]]", found)
 
 
 def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:

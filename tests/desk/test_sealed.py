@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bulletins import bulletin
+from honest import accused
 from material import IN_FORCE, KEYS
 from referee import SERVER, Referee, attachment, body, confirming
 from sealed_seats import SealedSeat, agreed, document, play
@@ -274,6 +275,24 @@ def test_sentences_are_as_ever_and_secrets_are_revealed(referee: Referee, words:
     play(referee, [ann, bob])
     assert referee.match().phase == "closed"
     assert "Your space, as it was" in body(ann.box.find("the end"))
+
+
+@pytest.mark.parametrize("words", ["resign m1 game 1", "annul m1 offer", "extend m1 3d"])
+def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, words: str) -> None:
+    """It is turn 0, whose number no field could name."""
+    ann, bob = begun(referee, game="shoot-em-up")
+    assert referee.match().turn == 0
+    before = referee.match().seq
+    referee.send(ann.box, f"{words}\n")
+    assert referee.match().seq > before, body(ann.box.last)
+    if words.startswith("annul"):
+        referee.send(bob.box, "annul m1 accept\n")
+    elif words.startswith("extend"):
+        play(referee, [ann, bob], 2)
+        referee.send(ann.box, "resign m1 game 1\n")
+    play(referee, [ann, bob])
+    assert referee.match().phase == "closed"
+    assert accused(referee) == []
 
 
 def test_an_annulled_match_ends_with_what_was_told(referee: Referee) -> None:

@@ -106,8 +106,8 @@ def _unused(seated: SeatContext, submission: Submission) -> tuple[Phrase, ...]:
 
 def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
     """Whether a form came back empty although something is due: a player who means that says `final`."""
-    match, request = seated.match, command.request
-    if request.text.strip() or request.final or match.phase != "playing" or match.position is None:
+    match = seated.match
+    if not command.request.untouched or match.phase != "playing" or match.position is None:
         return False
     return command.form.turn != match.turn or match.position.due.get(seated.seat, 0) is None
 

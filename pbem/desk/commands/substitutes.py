@@ -62,6 +62,8 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Subs
         raise Refused(
             Fault("substitute", given.leaver, Phrase("{name} has no seat in this match", name=given.leaver))
         )
+    if given.hash is not None:  # it would be another sentence than the others say
+        raise Refused(Fault("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out")))
     if name != nominated.NOBODY:
         _judge(desk, seated, name, match.name(seated.seat))
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}

@@ -31,6 +31,9 @@ __all__ = ["AnyCommand", "Command", "Reading", "parse", "without_effect"]
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
 
+MOST = 200
+"""So many commands of a letter are read, by the desk as by a proof; of the others it is enough that they were ignored."""
+
 MAX_UNKNOWN = 5
 """So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
 
@@ -135,14 +138,14 @@ def asked_by_nothing() -> AnyCommand:
     return parse(name).commands[0]
 
 
-def parse(text: str, most: int | None = None) -> Reading:
+def parse(text: str) -> Reading:
     """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, skipped, signature = _split(clean(text))
     words = Words(kept)
     commands: list[AnyCommand] = []
     unknown = 0
     optout = words.low() == "stop"
-    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) != most:
+    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) < MOST:
         spec = _known(words)
         if spec is not None:
             commands.append(_command(words, spec))
@@ -242,6 +245,7 @@ def _command(words: Words, spec: CommandSpec) -> AnyCommand:
     wrong = _read_slots(words, spec, given)
     head = words.text[start : words.passed]
     fields = _read_fields(words, spec, given, wrong)
+    wrong += _contradicted(given, fields)
     block: str | None = None
     unclosed = ""
     block_line = words.line(words.start) if spec.block else 0
@@ -284,7 +288,7 @@ def _form(spec: CommandSpec, given: Given, fields: dict[str, str]) -> AnyForm:
         given |= fields
     holds = {name: value for name, value in given.items() if name in spec.request.__struct_fields__}
     place: dict[str, object] = {name: fields.get(name) for name in ("server", "player", "prev")}
-    place |= {name: int(fields[name]) for name in ("rev", *NUMBERED) if _REV.fullmatch(fields.get(name, ""))}
+    place |= {name: _number(spec, name, fields[name]) for name in ("rev", *NUMBERED) if name in fields}
     place |= {name: given[name] for name in NUMBERED if name in given}
     return msgspec.convert({"request": {"type": spec.request.__name__, **holds}, **place}, AnyForm)
 
@@ -318,9 +322,23 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         words.at += 1
         if name in fields:
             wrong.append((name, Phrase("`{name}` appears twice.", name=name)))
-        elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):
+        elif name in {"rev", *NUMBERED} and _number(spec, name, value) is None:
             wrong.append((value, Phrase("`{name}` must be a whole number, at least 1.", name=name)))
         fields.setdefault(name, value)
+
+
+def _number(spec: CommandSpec, name: str, value: str) -> int | None:
+    """The number in a field; setups are opened in turn 0 where a game does that, but there nothing is withdrawn."""
+    at_first = name == "turn" and value == "0" and not spec.withdraws
+    return int(value) if at_first or _REV.fullmatch(value) else None
+
+
+def _contradicted(given: Given, fields: dict[str, str]) -> list[_Wrong]:
+    """The games and turns of a form that its command's own words name otherwise: it has no place."""
+    said = ((name, fields[name]) for name in NUMBERED if name in fields and name in given)
+    return [
+        (value, Phrase("`{name}` appears twice.", name=name)) for name, value in said if value != str(given[name])
+    ]
 
 
 def _opens_signed_press(words: Words) -> bool:
