@@ -18,7 +18,7 @@ from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
 from pbem.desk.decisions import forget
-from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
+from pbem.desk.reply import NOT_REGISTERED, Reply, refusal, refused
 from pbem.desk.seats import find_seat, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
@@ -362,9 +362,9 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
         raise Refused(*command.faults)
     spec = COMMANDS[command.name]
     if spec.for_players and caller.player is None:
-        raise Refused(Fault(command.name, None, NOT_REGISTERED))
+        raise refused(command.name, None, NOT_REGISTERED)
     if spec.shown != "never" and caller.misdated:
-        raise Refused(Fault(command.name, None, _MISDATED.given(fault=caller.misdated)))
+        raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
     left_out: dict[str, str] = {}
     if mailing_lists.may_leave(caller.tokens, command):
         pass
@@ -373,7 +373,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     else:
         left_out = _left_out(desk, caller, command)
     if caller.waits and not spec.newcomer:
-        raise Refused(Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet")))
+        raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
     if spec.a_day is not None and not _is_house(desk, caller) and _left(desk, caller, command, spec.a_day) < 0:
         return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
     handle = HANDLERS[command.name]
@@ -438,9 +438,9 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
     """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
     proof = caller.proof
     if caller.player is None or caller.player.level == "key" or proof is None:
-        raise Refused(Fault(command.name, None, Phrase("this must be signed with your key; `help signing` says how")))
+        raise refused(command.name, None, Phrase("this must be signed with your key; `help signing` says how"))
     if proof.missing is not None:
-        raise Refused(Fault(command.name, None, proof.missing))
+        raise refused(command.name, None, proof.missing)
     assert proof.token is not None
     at = _place(desk, caller, command)
     if at is None or proof.again is not None:
@@ -448,7 +448,7 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
     whole_match = COMMANDS[command.name].place == "player"
     place = proof.token.place
     if place != at.place and not (whole_match and place and place[0] == at.row.number):
-        raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=at.match.id)))
+        raise refused(command.name, None, _ELSEWHERE.given(match=at.match.id))
 
 
 def _place(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext | None:

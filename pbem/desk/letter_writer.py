@@ -6,6 +6,7 @@ match: see `match_letters`. Implements protocol.md, "Addresses and threads".
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin, mailing_lists
 from pbem.games import GAMES
-from pbem.i18n import ENGLISH
 from pbem.letters import subjects
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from pbem.config.server import Config
     from pbem.desk.matches import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
@@ -55,43 +56,27 @@ _LINK = 8000
 """How many characters a link to a page of a sealed match may carry: it has all that was told, and grows."""
 
 
+@dataclass(eq=False, repr=False)
 class LetterWriter:
-    """Writes the letters of a server; `random` makes Message-IDs that reveal nothing.
+    """Writes the letters of a server; its randomness makes Message-IDs that reveal nothing.
 
-    Without their own `return_paths`, letters carry the same secret in a header, which bounces quote.
+    Without their own return paths, letters carry the same secret in a header, which bounces quote.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
-        self,
-        composer: Composer,
-        outbox: Outbox,
-        players: Players,
-        archive: MatchRepository,
-        random: Callable[[int], bytes],
-        mailboxes: ReplyTokens,
-        held: DigestQueue,
-        operator: str = "",
-        language: str = ENGLISH,
-        *,
-        return_paths: bool = True,
-    ) -> None:
-        self._return_paths = return_paths
-        self.language = language
-        """What is written to those who chose no other."""
-        self._held = held
-        self._operator = operator
-        self._composer = composer
-        self._outbox = outbox
-        self._players = players
-        self._archive = archive
-        self._random = random
-        self._mailboxes = mailboxes
-        self._blank: dict[tuple[str, str], bytes] = {}
-        self._pages_written: dict[tuple[str, str], str] = {}
+    _config: Config
+    _composer: Composer
+    _outbox: Outbox
+    _players: Players
+    _archive: MatchRepository
+    _random: Callable[[int], bytes]
+    _mailboxes: ReplyTokens
+    _held: DigestQueue
+    _blank: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    _pages_written: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def draft(self, template: str, /, **facts: Any) -> TemplateText:
         """A template with its facts, to be rendered later."""
-        return TemplateText(template, {"server": self._composer.server, "operator": self._operator, **facts})
+        return TemplateText(template, {"server": self._composer.server, "operator": self._config.operator, **facts})
 
     def write(self, draft: TemplateText | str, language: str) -> str:
         """The text of a draft or a phrase in a language."""
@@ -111,7 +96,7 @@ class LetterWriter:
     def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
         """The language that a player chose; otherwise the one that a letter asks for, or the server's own."""
         chosen = self._players.setting(player.name, "language", "") if player else ""
-        return chosen or (letter and asked_for(letter)) or self.language
+        return chosen or (letter and asked_for(letter)) or self._config.language
 
     def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
@@ -162,7 +147,7 @@ class LetterWriter:
             pictures=made.pictures,
             mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
             bulletin=self._bulletin(address, made, attachments, now),
-            returns="" if self._return_paths else self._outbox.return_token(address, message_id),
+            returns="" if self._config.return_paths else self._outbox.return_token(address, message_id),
         )
 
     def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:

@@ -7,6 +7,7 @@ cannot say more than the game lets its reader know. Implements protocol.md, "Add
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -83,26 +84,17 @@ _BESIDE = 1 << 20
 large letters: such a one must not keep the request for the next setup from its reader."""
 
 
+@dataclass(eq=False, repr=False)
 class MatchLetters:
     """Writes the letters of matches, for players and observers."""
 
-    def __init__(
-        self,
-        writer: LetterWriter,
-        files: PositionFiles,
-        composer: Composer,
-        players: Players,
-        people: People,
-        archive: MatchRepository,
-        mailboxes: ReplyTokens,
-    ) -> None:
-        self._writer = writer
-        self._files = files
-        self._composer = composer
-        self._players = players
-        self._people = people
-        self._archive = archive
-        self._mailboxes = mailboxes
+    _writer: LetterWriter
+    _files: PositionFiles
+    _composer: Composer
+    _players: Players
+    _people: People
+    _archive: MatchRepository
+    _mailboxes: ReplyTokens
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""

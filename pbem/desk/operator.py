@@ -16,8 +16,9 @@ import structlog
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
+from pbem.desk.reply import refused
 from pbem.desk.seats import commit
-from pbem.games import Fault, Refused
+from pbem.games import Refused
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.events import operator
@@ -101,7 +102,7 @@ def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
     number = instruction.match or 0
     loaded = desk.archive.load(number)
     if loaded is None:
-        raise Refused(Fault(instruction.what, None, Phrase("there is no match m{number}", number=number)))
+        raise refused(instruction.what, None, Phrase("there is no match m{number}", number=number))
     match, row = loaded
     reason = " ".join(instruction.reason.split())[:REASON]
     if instruction.what == "end" and match.phase in PROPOSED:

@@ -6,6 +6,7 @@ docs/attachments.md.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
@@ -28,17 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["PositionFiles"]
 
 
+@dataclass(eq=False, repr=False)
 class PositionFiles:
     """Gives letters the position or the setup that is asked for, as data; the composers are at `pages`."""
 
-    def __init__(
-        self, writer: LetterWriter, composer: Composer, players: Players, matches: Matches, pages: str
-    ) -> None:
-        self._writer = writer
-        self._composer = composer
-        self._players = players
-        self._matches = matches
-        self._pages = pages
+    _writer: LetterWriter
+    _composer: Composer
+    _players: Players
+    _matches: Matches
+    _pages: str
 
     def _compose_with(
         self,

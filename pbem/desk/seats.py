@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.desk.reply import refused
+from pbem.games import Fault
 from pbem.match import progress
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import moved
@@ -172,7 +173,7 @@ def seated_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
     name = command.match or ""
     seated = find_seat(desk, int(name.removeprefix("m") or 0), caller.known_player.name)
     if seated is None:
-        raise Refused(Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours")))
+        raise refused(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
     step = seated.step(caller.now)
     moved.catch_up(step)
     if step.entries:
@@ -184,7 +185,7 @@ def demand_leisure(desk: Desk, player: str) -> None:
     """Refuse one more match to who plays very many: a lost letter is told in each, while the store is locked."""
     if player != desk.config.house_name and len(desk.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
         reason = Phrase("you play {count} matches; end one of them first", count=_PLAYED)
-        raise Refused(Fault("matches", None, reason))
+        raise refused("matches", None, reason)
 
 
 def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:

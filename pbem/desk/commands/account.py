@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin, keys
 from pbem.desk.commands import proposals
 from pbem.desk.commands.keys import confirm_key
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal, refused
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey
@@ -54,23 +54,23 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
     """`register`: an account for the caller's address, by a key that has to prove itself, or by the mailbox."""
     name = command.request.name
     if caller.player is not None:
-        raise Refused(
-            Fault("register", name, Phrase("your address is already registered as {name}", name=caller.player.name))
+        raise refused(
+            "register", name, Phrase("your address is already registered as {name}", name=caller.player.name)
         )
     if name == "name":  # copied from our own letters and pages as it stands there
-        raise Refused(Fault("register", "NAME", Phrase("write a name of your choice in its place")))
+        raise refused("register", "NAME", Phrase("write a name of your choice in its place"))
     if desk.players.by_name(name) or _is_reserved(desk, caller, name):
-        raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
+        raise refused("register", name, Phrase("this name is taken; choose another"))
     try:
         key = caller.understood.new_key(command.request)
     except BadKey as error:
-        raise Refused(Fault("register", None, error.reason)) from error
+        raise refused("register", None, error.reason) from error
     if key is None:
         return _register_mailbox(desk, caller, command, name)
     if key.state != "pinned":
-        raise Refused(Fault("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
+        raise refused("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
     if desk.players.owner(key.fingerprint):
-        raise Refused(Fault("register", key.fingerprint, Phrase("this key is already registered")))
+        raise refused("register", key.fingerprint, Phrase("this key is already registered"))
     found = desk.players.challenges(caller.address)
     same = next((old for old in found if (old.name, old.key.fingerprint) == (name, key.fingerprint)), None)
     if same is None and len(found) >= _WAITING and not caller.tokens:
@@ -104,7 +104,7 @@ def _register_mailbox(desk: Desk, caller: Caller, command: AnyCommand, name: str
         reply_to = desk.mailboxes.ask("register", caller.address, name, caller.now)
         return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
-        raise Refused(Fault("register", None, proof.missing))
+        raise refused("register", None, proof.missing)
     desk.players.add(name, caller.address, None, to_db(caller.now))
     _keep_language(desk, caller, name)
     desk.people.opt_in(caller.address)
@@ -124,7 +124,7 @@ def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
     if caller.player is not None and caller.player.name == name:
         return _account(desk, caller.player)
     if waiting is None:
-        raise Refused(Fault("confirm", None, Phrase("this address has no pending registration")))
+        raise refused("confirm", None, Phrase("this address has no pending registration"))
     wanted = {"confirm": waiting.name, "server": desk.config.server, "challenge": waiting.challenge}
     given = {"confirm": name, **command.fields}
     faults = [
@@ -159,7 +159,7 @@ def _house(desk: Desk) -> str:
 
 def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
     """Keep writing in the language in which the new player was answered, if that is not the server's own."""
-    if caller.language != desk.letters.language:
+    if caller.language != desk.config.language:
         desk.players.suppose(player, "language", caller.language)
 
 
@@ -182,7 +182,7 @@ def choose(desk: Desk, caller: Caller, command: Command[Choose]) -> Reply:
     if name == TIMEZONE:
         zone = zone_named(value)
         if zone is None:
-            raise Refused(Fault("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC")))
+            raise refused("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC"))
         value = zone
     desk.players.choose(caller.known_player.name, name, value)
     if (name, value) == ("mail", "each"):
@@ -195,7 +195,7 @@ def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) ->
     """Refuse to turn a program into a person, or a player with whom others agreed to play into a program."""
     if desk.people.is_program(player.name):
         if value == "no":
-            raise Refused(Fault("set", "program no", Phrase("{name} is a program for ever", name=player.name)))
+            raise refused("set", "program no", Phrase("{name} is a program for ever", name=player.name))
         return
     if value == "no":
         return

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.places import placed
-from pbem.desk.reply import Reply
-from pbem.games import Fault, Refused
+from pbem.desk.reply import Reply, refused
 from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
 from pbem.phrase import Phrase
@@ -19,6 +18,7 @@ from pbem.requests import DEFAULT
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
+    from pbem.games import Fault
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
     from pbem.requests import Clear, SubmitOrders
@@ -39,7 +39,7 @@ def demand_room(seated: SeatContext, command: AnyCommand, caller: Caller) -> Non
     waiting += [kept[seat] for kept in (match.setups, match.orders) if seat in kept]
     if sum(kept.octets for kept in waiting) + len(caller.letter.raw) > _ROOM:
         reason = Phrase("your letters that wait in {match} would become too long together", match=match.id)
-        raise Refused(Fault(command.name, None, reason))
+        raise refused(command.name, None, reason)
 
 
 def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -> Reply:

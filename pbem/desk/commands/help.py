@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import keys
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.games import GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS
@@ -45,7 +45,7 @@ def explain(desk: Desk, _caller: Caller, command: Command[AskHelp]) -> Reply:
         return Reply("help_sealed", {"forms": _OF_SEALED})
     if topic in GAMES:
         return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": served(pages, topic)})
-    raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
+    raise refused("help", topic, Phrase("no such command; `help` alone lists them all"))
 
 
 def games(_desk: Desk, _caller: Caller, _command: Command[ListGames]) -> Reply:

@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 from pbem.boards import drawn
 from pbem.desk.commands import advance_orders
 from pbem.desk.commands.help import no_such_game
-from pbem.desk.reply import NOT_REGISTERED, Reply
+from pbem.desk.reply import NOT_REGISTERED, Reply, refused
 from pbem.desk.seats import seat_at, seated_at
 from pbem.desk.timekeeper import TIMEZONE
-from pbem.games import GAMES, Fault, Refused, rules
+from pbem.games import GAMES, Refused, rules
 from pbem.match import events
 from pbem.match.clock import zone_named
 from pbem.match.state import AGREEING, RUNNING, standing
@@ -111,7 +111,7 @@ def diary(desk: Desk, caller: Caller, command: Command[ShowDiary]) -> Reply:
     """`diary`: what happened in a match, and when, in the reader's own zone."""
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
-        raise Refused(Fault("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted")))
+        raise refused("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted"))
     zone = zone_named(desk.players.setting(caller.known_player.name, TIMEZONE, "UTC")) or "UTC"
     days: dict[str, list[_Happening]] = {}
     for line in sorted(_happenings(desk, seated), key=attrgetter("time")):
@@ -168,7 +168,7 @@ def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:
         # Whose machine was lost goes on from here: all steps of the game, and the note to oneself.
         files = desk.match_letters.sealed_files(match, seated.row, seated.seat)
     elif letter is None:
-        raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
+        raise refused("report", None, Phrase("there is no report of that turn of game {game}", game=game))
     facts = {"count": len(letter.attachments) if letter else 0, "state": bool(files)}
     return Reply("report", facts | seated.facts(), files, seated, [letter] if letter else [])
 
@@ -177,9 +177,7 @@ def transcript(desk: Desk, caller: Caller, command: Command[MailTranscript]) -> 
     """`transcript`: the bundle of a match, as its seat may see it."""
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
-        raise Refused(
-            Fault("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
-        )
+        raise refused("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
     match, row, seat = seated.match, seated.row, seated.seat
     write, name = desk.match_letters.bundle(match, row, seat)
     content = write()
@@ -198,7 +196,7 @@ def sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
     if game not in GAMES:
         raise Refused(no_such_game("sheet", game))
     if drawn(game) is None:
-        raise Refused(Fault("sheet", game, Phrase("this game has no boards")))
+        raise refused("sheet", game, Phrase("this game has no boards"))
     title, name = rules(game).title, f"{game}-sheet.pdf"
     content = partial(desk.letters.blank_sheet, game, title, caller.language)
     attachments = [(name, "application/pdf", content)]
@@ -208,12 +206,12 @@ def sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
 def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
     """The sheet of a match as its player would have kept it: what the reports told, and the player's orders."""
     if caller.player is None:
-        raise Refused(Fault("sheet", command.match, NOT_REGISTERED))
+        raise refused("sheet", command.match, NOT_REGISTERED)
     seated = seated_at(desk, caller, command)
     match, boards = seated.match, drawn(seated.match.terms.game)
     view = match.view(seated.seat)
     if boards is None or view is None:
-        raise Refused(Fault("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one")))
+        raise refused("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))
     facts = seated.facts()
     mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
     title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"

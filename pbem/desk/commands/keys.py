@@ -12,7 +12,7 @@ import structlog
 
 from pbem.desk import keys
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, left_today
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal, refused
 from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused
@@ -79,9 +79,7 @@ def add(desk: Desk, caller: Caller, command: Command[AddKey]) -> Reply:
     _fit(caller, command)
     key = _new_key(desk, caller, command)
     if len(player.keys) >= _MOST_KEYS:
-        raise Refused(
-            Fault(command.name, None, Phrase("you have {most_keys} keys; revoke one first", most_keys=_MOST_KEYS))
-        )
+        raise refused(command.name, None, Phrase("you have {most_keys} keys; revoke one first", most_keys=_MOST_KEYS))
     return _challenge(desk, caller, player, key, "old-key", caller.verdict.key, caller.letter.raw)
 
 
@@ -92,19 +90,19 @@ def revoke(desk: Desk, caller: Caller, command: Command[RevokeKey]) -> Reply:
     _fit(caller, command)
     given = command.request.fingerprint
     if gone := key_changes.named((key.fingerprint for key in player.former), given):
-        raise Refused(Fault(command.name, given, Phrase("{gone} is revoked already", gone=gone[0])))
+        raise refused(command.name, given, Phrase("{gone} is revoked already", gone=gone[0]))
     found = key_changes.named((key.fingerprint for key in player.keys), given)
     if len(found) != 1:
         reason = Phrase("several of your keys begin with this; write more of the fingerprint")
         if not found:
             reason = Phrase("`whoami` lists your keys")
-        raise Refused(Fault(command.name, given, reason))
+        raise refused(command.name, given, reason)
     if len(player.keys) == 1:
         reason = Phrase(
             "this is your only key: add another first (`key add`), or replace it at once with your recovery code"
             " (`recover CODE`)"
         )
-        raise Refused(Fault(command.name, given, reason))
+        raise refused(command.name, given, reason)
     _demand_left(desk, KEY_CHANGE, player, caller.now, "key")
     desk.players.revoke_key(found[0], to_db(caller.now))
     desk.changes.forget(player.name, asked_by=found[0])
@@ -144,22 +142,20 @@ def add_address(desk: Desk, caller: Caller, command: Command[AddAddress]) -> Rep
     local, _, domain = address.lower().partition("@")
     own = desk.config.mail_address.partition("@")
     if address.lower() in [known.lower() for known in player.addresses]:
-        raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
+        raise refused(command.name, address, Phrase("this address is yours already"))
     if any(desk.people.opted_out(one) for one in (address, one_mailbox(address))):
-        raise Refused(Fault(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it")))
+        raise refused(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it"))
     if desk.players.by_address(address) or (split(local, desk.config)[0], domain) == own[::2]:
-        raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
+        raise refused(command.name, address, Phrase("this address cannot be used"))
     if len(player.addresses) >= _MOST_ADDRESSES:
-        raise Refused(
-            Fault(
-                command.name,
-                address,
-                Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES),
-            )
+        raise refused(
+            command.name,
+            address,
+            Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES),
         )
     _demand_left(desk, ADDRESS_CHALLENGE, player, caller.now, command.name)
     if not desk.strangers.may_be_named(address, caller.now):
-        raise Refused(Fault(command.name, address, Phrase("enough letters went there today; try again tomorrow")))
+        raise refused(command.name, address, Phrase("enough letters went there today; try again tomorrow"))
     challenge = desk.world(caller.now).salt()
     desk.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}
@@ -198,9 +194,9 @@ def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply 
     if faults:
         raise Refused(*faults)
     if from_db(waiting.created) < desk.time.ago(caller.now, keys.PATIENCE):
-        raise Refused(Fault("confirm", None, Phrase("this form is too old; ask for another")))
+        raise refused("confirm", None, Phrase("this form is too old; ask for another"))
     if desk.players.owner(waiting.key.fingerprint):
-        raise Refused(Fault("confirm", None, Phrase("this key was registered meanwhile")))
+        raise refused("confirm", None, Phrase("this key was registered meanwhile"))
     _fit(caller, command)
     return _prove(desk, caller, player, waiting)
 
@@ -212,7 +208,7 @@ def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Com
     if waiting is None or place != (player.name, desk.config.server):
         return None
     if desk.players.by_address(waiting.address):
-        raise Refused(Fault("confirm", waiting.address, Phrase("this address was registered meanwhile")))
+        raise refused("confirm", waiting.address, Phrase("this address was registered meanwhile"))
     desk.players.confirm_address(player.name, waiting.address, to_db(caller.now))
     return Reply("address_added", {"address": waiting.address, "first": player.address})
 
@@ -264,23 +260,23 @@ def _new_key(desk: Desk, caller: Caller, command: Command[AddKey] | Command[Reco
     try:
         key = caller.understood.new_key(command.request)
     except BadKey as error:
-        raise Refused(Fault(command.name, None, error.reason)) from error
+        raise refused(command.name, None, error.reason) from error
     if key is None and isinstance(command.request, AddKey) and command.request.fingerprint:
-        raise Refused(Fault(command.name, command.request.fingerprint, Phrase("attach the key of this fingerprint")))
+        raise refused(command.name, command.request.fingerprint, Phrase("attach the key of this fingerprint"))
     if key is None:
         reason = _PASTE_OR_ATTACH if caller.verdict.kind == "valid" else _PASTE
         reason = reason.given(command=command.name)
-        raise Refused(Fault(command.name, None, reason))
+        raise refused(command.name, None, reason)
     if key.state != "pinned":
-        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
+        raise refused(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
     player = caller.known_player
     if any(key.fingerprint == known.fingerprint for known in player.keys):
-        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
+        raise refused(command.name, key.fingerprint, Phrase("this key is yours already"))
     if desk.players.owner(key.fingerprint):
-        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key was used here before; make a new one")))
+        raise refused(command.name, key.fingerprint, Phrase("this key was used here before; make a new one"))
     length, before = len(key.public), sum(len(known.public) for known in (*player.keys, *player.former))
     if length > _SHORT_KEY and length + before > _ALL_KEYS:
-        raise Refused(Fault(command.name, key.fingerprint, _TOO_MUCH))
+        raise refused(command.name, key.fingerprint, _TOO_MUCH)
     return key
 
 
@@ -294,10 +290,10 @@ def _challenge(
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof == proof]
     same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
     if same is not None and same.due is not None:
-        raise Refused(Fault("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs")))
+        raise refused("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs"))
     # By the mailbox alone anybody can ask: who did is not to be in the way of who may.
     if proof != "mailbox" and same is None and len(waiting) >= _MOST_WAITING:
-        raise Refused(Fault("key", None, Phrase("too many new keys await confirmation; confirm one of them")))
+        raise refused("key", None, Phrase("too many new keys await confirmation; confirm one of them"))
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
     challenge = same.challenge if same else desk.world(now).salt()
     desk.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
@@ -319,12 +315,12 @@ _TOO_OFTEN = {
 def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
     """Refuse a command if it would tell others too often today."""
     if left_today(desk.daily, limit, now, player.name) < 0:
-        raise Refused(Fault(name, None, _TOO_OFTEN[limit]))
+        raise refused(name, None, _TOO_OFTEN[limit])
 
 
 def _demand_key(caller: Caller, command: AnyCommand) -> None:
     if caller.verdict.kind != "valid":
-        raise Refused(Fault(command.name, None, _NO_KEY))
+        raise refused(command.name, None, _NO_KEY)
 
 
 def _fit(caller: Caller, command: AnyCommand) -> None:
@@ -334,7 +330,7 @@ def _fit(caller: Caller, command: AnyCommand) -> None:
             "{reason}, and your opponents get this letter as proof: write a new one with nothing but the command",
             reason=reason,
         )
-        raise Refused(Fault(command.name, None, message))
+        raise refused(command.name, None, message)
 
 
 HANDLERS: Handlers = {

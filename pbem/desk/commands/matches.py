@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.commands.sealed import demand_text
 from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.seats import seated_at
-from pbem.games import Fault, Refused
 from pbem.match import progress
 from pbem.match.events import resigned
 from pbem.match.state import PHASES, RUNNING
@@ -34,15 +33,15 @@ def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""
     seated = seated_at(desk, caller, command)
     if seated.match.phase in ("declined", "withdrawn"):
-        raise Refused(Fault("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase])))
+        raise refused("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase]))
     text = command.request.text.strip()
     if not text:
-        raise Refused(Fault("press", None, Phrase("the message is empty")))
+        raise refused("press", None, Phrase("the message is empty"))
     by, everybody = seated.match.name(seated.seat), command.request.public
     readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(desk, seated, row, by)]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
-        raise Refused(Fault("press", seated.match.id, says))
+        raise refused("press", seated.match.id, says)
     for row in readers:
         if not desk.people.blocks(row.player, by):
             facts = {"by": by, "text": text, "everybody": everybody}
@@ -67,7 +66,7 @@ def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
     whole = command.request.whole
     if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
-        raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
+        raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
     if match.terms.sealed:
         demand_text(caller, command, seated)
     step = seated.step(caller.now)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import PROVISIONAL
-from pbem.desk.reply import Reply
-from pbem.games import GAMES, Fault, Refused, rules
+from pbem.desk.reply import Reply, refused
+from pbem.games import GAMES, rules
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
@@ -33,13 +33,13 @@ def observe(desk: Desk, caller: Caller, command: Command[Observe]) -> Reply:
     name = command.match or ""
     loaded = desk.archive.load(int(name.removeprefix("m") or 0))
     if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
-        raise Refused(Fault("observe", name, Phrase("there is no such match to watch")))
+        raise refused("observe", name, Phrase("there is no such match to watch"))
     match, row = loaded
     if match.phase not in RUNNING:
         over = Phrase("this match is over, and there is nothing more to watch")
-        raise Refused(Fault("observe", name, over))
+        raise refused("observe", name, over)
     if match.seat_of(caller.known_player.name):
-        raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))
+        raise refused("observe", name, Phrase("you play in it; `status` and `report` show what you may know"))
     desk.people.opt_in(caller.address)
     desk.people.observe(row.number, caller.known_player.name, to_db(caller.now))
     facts = {"m": desk.match_letters.public_facts(match, row), "view": match.view(None)}
@@ -50,7 +50,7 @@ def unobserve(desk: Desk, caller: Caller, command: Command[Unobserve]) -> Reply:
     """`unobserve`: the caller no longer observes it."""
     name = command.match or ""
     if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.known_player.name):
-        raise Refused(Fault("unobserve", name, Phrase("you do not watch this match")))
+        raise refused("unobserve", name, Phrase("you do not watch this match"))
     return Reply("unobserve", {"name": name})
 
 

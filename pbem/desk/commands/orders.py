@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from pbem.boards import drawn, words
 from pbem.desk.commands import advance_orders
 from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.seats import seated_at
-from pbem.games import Fault, Refused, faults
+from pbem.games import faults
 from pbem.match import submissions
 from pbem.match.documents import Opening
 from pbem.match.state import not_played
@@ -119,7 +119,7 @@ def clear(desk: Desk, caller: Caller, command: Command[Clear]) -> Reply:
     if given == DEFAULT or (given or 0) > seated.match.turn:
         return advance_orders.withdraw(seated, command, caller)
     if given is not None and given != seated.match.turn:
-        raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not being played")))
+        raise refused("clear", f"turn {given}", Phrase("that turn is not being played"))
     advance_orders.demand_room(seated, command, caller)
     step = seated.step(caller.now)
     submission = submissions.clear(
@@ -137,11 +137,9 @@ def preview(desk: Desk, caller: Caller, command: Command[Preview]) -> Reply:
     seated = _open_at(desk, caller, command)
     match = seated.match
     if match.position is None or match.phase != "playing":
-        raise Refused(Fault("preview", None, not_played(match)))
+        raise refused("preview", None, not_played(match))
     if command.form.turn != match.turn:
-        raise Refused(
-            Fault("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
-        )
+        raise refused("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
     orders = match.rules.order(match.position, seated.seat, command.request.text)
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
 

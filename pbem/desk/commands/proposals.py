@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin, unasked
 from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply, refused
 from pbem.desk.seats import SeatContext, demand_leisure, pinned, seat_at, seated_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
@@ -265,11 +265,9 @@ def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
     seat = next((seat for seat, kept in free.items() if kept is None), None)
     loaded = desk.archive.load(number)
     if seat is None or (loaded and _is_blocked(desk, loaded[0], caller.known_player.name)):
-        raise Refused(
-            Fault("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
-        )
+        raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
     if loaded and loaded[0].seat_of(caller.known_player.name):
-        raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
+        raise refused("join", name, Phrase("you have a seat in it already"))
     if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.known_player.name)):
         raise Refused(*keyless)
     demand_leisure(desk, caller.known_player.name)
@@ -304,23 +302,17 @@ def accept(desk: Desk, caller: Caller, command: Command[Accept]) -> Reply:
     seated = seated_at(desk, caller, command)
     match = seated.match
     if match.phase != "proposed":
-        raise Refused(
-            Fault(
-                "accept",
-                match.id,
-                Phrase("this match is {phase}; there is nothing to accept", phase=PHASES[match.phase]),
-            )
+        raise refused(
+            "accept", match.id, Phrase("this match is {phase}; there is nothing to accept", phase=PHASES[match.phase])
         )
     given = command.request.hash
     if given is None:
-        raise Refused(
-            Fault("accept", None, Phrase("repeat the hash of the agreed rules: `accept {id} <hash>`", id=match.id))
+        raise refused(
+            "accept", None, Phrase("repeat the hash of the agreed rules: `accept {id} <hash>`", id=match.id)
         )
     if given != match.rules_hash:
-        raise Refused(
-            Fault(
-                "accept", given, Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
-            )
+        raise refused(
+            "accept", given, Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
         )
     if keyless := without_keys(desk, match.terms, match.name(seated.seat)):
         raise Refused(*keyless)
@@ -379,14 +371,12 @@ def _give_up(desk: Desk, caller: Caller, command: AnyCommand, phase: str) -> Rep
             late = Phrase(
                 "this match is {phase} and can no longer be {wanted}", phase=PHASES[match.phase], wanted=PHASES[phase]
             )
-        raise Refused(Fault(command.name, match.id, late))
+        raise refused(command.name, match.id, late)
     if phase == "withdrawn" and seated.seat != 1:
-        raise Refused(
-            Fault(
-                "withdraw",
-                match.id,
-                Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id),
-            )
+        raise refused(
+            "withdraw",
+            match.id,
+            Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id),
         )
     desk.people.withdraw(number)
     desk.archive.matches.update(number, phase, None)

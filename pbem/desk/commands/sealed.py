@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.sealed_state import keys_of
 from pbem.desk.seats import seated_at
-from pbem.games import Fault, Refused
 from pbem.match import progress
 from pbem.match.events.reveal import reveal as laid_open
 from pbem.match.events.step import take as taken
@@ -84,7 +83,7 @@ def _signed_at(desk: Desk, caller: Caller, command: AnyCommand) -> tuple[SeatCon
     """The caller's seat in a sealed match, and the letter, if the others can check it, too; raises `Refused`."""
     seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
-        raise Refused(Fault(command.name, command.match, Phrase("this match is not sealed")))
+        raise refused(command.name, command.match, Phrase("this match is not sealed"))
     demand_text(caller, command, seated)
     return seated, caller.signed
 
@@ -97,12 +96,12 @@ def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> Non
     """
     signed = caller.signed
     if not signed.pasted:
-        raise Refused(Fault(command.name, None, _AS_TEXT))
+        raise refused(command.name, None, _AS_TEXT)
     read, tried = caller.understood.shown, {key.public: key.fingerprint for key in caller.understood.keys}
     keys = [tried.get(public) for public in keys_of(seated.match.players[seated.seat - 1])]
     known = signed.key in keys and None not in keys
     if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):
-        raise Refused(Fault(command.name, None, _UNLIKE))
+        raise refused(command.name, None, _UNLIKE)
 
 
 def _keep(seated: SeatContext, request: Sections, signed: Signed) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.match_facts import duration
 from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.seats import running, seated_at
 from pbem.games import Fault, Refused
 from pbem.match.clock import days_of_year, on_a_day, vacation_stop, written
@@ -41,7 +41,7 @@ def vacation(desk: Desk, caller: Caller, command: Command[TakeVacation]) -> Repl
     said = None
     if command.request.off:
         if not desk.players.vacations(player, to_db(now)):
-            raise Refused(Fault("vacation", "off", Phrase("you have no present or future vacation")))
+            raise refused("vacation", "off", Phrase("you have no present or future vacation"))
         desk.players.call_off(player, to_db(now), today.isoformat())
     else:
         said = _days(desk, player, command, today)
@@ -78,7 +78,7 @@ def _days(desk: Desk, player: str, command: Command[TakeVacation], today: date) 
     try:
         first, last = map(date.fromisoformat, given)
     except ValueError:
-        raise Refused(Fault("vacation", " to ".join(given), Phrase("there is no such day"))) from None
+        raise refused("vacation", " to ".join(given), Phrase("there is no such day")) from None
     faults = []
     if first < today:
         faults.append(
