@@ -24,13 +24,12 @@ from pbem.store.players import Challenge, KeyRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import Choose, Confirm, Register, WhoAmI
     from pbem.store.players import PlayerRow
 
-__all__ = ["HANDLERS"]
+__all__ = ["choose", "confirm", "register", "whoami"]
 
 _WAITING = 5
 """How many registrations of one address may wait that anybody can have asked for; a letter from there may go on."""
@@ -210,11 +209,3 @@ def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) ->
         faults.append(Fault("set", "program yes", others))
     if faults:
         raise Refused(*faults)
-
-
-HANDLERS: Handlers = {
-    "register": register,
-    "confirm": confirm,
-    "whoami": whoami,
-    "set": choose,
-}

@@ -14,12 +14,11 @@ from pbem.match.events import agreements
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Annul, Draw
 
-__all__ = ["HANDLERS"]
+__all__ = ["agree"]
 
 
 def agree(desk: Desk, caller: Caller, command: Command[Draw | Annul]) -> Reply:
@@ -31,9 +30,3 @@ def agree(desk: Desk, caller: Caller, command: Command[Draw | Annul]) -> Reply:
     seated.commit(step)
     facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "draw": agree,
-    "annul": agree,
-}

@@ -14,12 +14,11 @@ from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Block, Unblock
 
-__all__ = ["HANDLERS"]
+__all__ = ["block", "unblock"]
 
 _MOST = 500
 """How many names one player may block."""
@@ -42,9 +41,3 @@ def unblock(desk: Desk, caller: Caller, command: Command[Unblock]) -> Reply:
     if not desk.people.unblock(player, name):
         raise refused("unblock", name, Phrase("you do not block {name}", name=name))
     return Reply("block", {"name": name, "off": True, "blocked": desk.people.blocked(player)})
-
-
-HANDLERS: Handlers = {
-    "block": block,
-    "unblock": unblock,
-}

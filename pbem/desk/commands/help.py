@@ -18,12 +18,11 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import AskHelp, ListGames, MailRules
 
-__all__ = ["HANDLERS", "no_such_game"]
+__all__ = ["explain", "games", "mail_rules", "no_such_game"]
 
 _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
@@ -66,10 +65,3 @@ def mail_rules(desk: Desk, _caller: Caller, command: Command[MailRules]) -> Repl
 def no_such_game(command: str, game: str) -> Fault:
     """The fault of a game that is not played here."""
     return Fault(command, game, Phrase("no such game; there are: {games}", games=", ".join(GAMES)))
-
-
-HANDLERS: Handlers = {
-    "help": explain,
-    "games": games,
-    "rules": mail_rules,
-}

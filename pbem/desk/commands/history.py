@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.letters.draft import Enclosed
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Submission
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
 
-__all__ = ["HANDLERS", "READ"]
+__all__ = ["READ", "diary", "report", "sheet", "status", "transcript"]
 
 READ = 50
 """Of how many matches of a player one answer says how they stand."""
@@ -219,12 +218,3 @@ def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Re
     content = partial(desk.letters.sheet, title, boards.boards(view), draft, caller.language)
     attachments = [(name, "application/pdf", content)]
     return Reply("sheet", {"title": title, "file_name": name} | facts, attachments, seated)
-
-
-HANDLERS: Handlers = {
-    "sheet": sheet,
-    "status": status,
-    "report": report,
-    "diary": diary,
-    "transcript": transcript,
-}

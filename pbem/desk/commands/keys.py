@@ -34,13 +34,12 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyLimit
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
     from pbem.store.players import PlayerRow
 
-__all__ = ["HANDLERS", "confirm_key"]
+__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke"]
 
 _MOST_KEYS = 10
 
@@ -331,12 +330,3 @@ def _fit(caller: Caller, command: AnyCommand) -> None:
             reason=reason,
         )
         raise refused(command.name, None, message)
-
-
-HANDLERS: Handlers = {
-    "key add": add,
-    "key revoke": revoke,
-    "key keep": keep,
-    "recover": recover,
-    "address add": add_address,
-}

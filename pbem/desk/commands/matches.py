@@ -19,14 +19,13 @@ from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Resign, SendPress
     from pbem.store.matches import SeatRow
 
-__all__ = ["HANDLERS"]
+__all__ = ["press", "resign"]
 
 
 def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
@@ -84,9 +83,3 @@ def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
     progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
     return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "press": press,
-    "resign": resign,
-}

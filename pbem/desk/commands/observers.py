@@ -17,12 +17,11 @@ from pbem.store.people import POOLS
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Observe, ShowStandings, Unobserve
 
-__all__ = ["HANDLERS"]
+__all__ = ["observe", "standings", "unobserve"]
 
 _RANKED = 50
 """How many players of a game the standings show."""
@@ -63,10 +62,3 @@ def standings(desk: Desk, _caller: Caller, _command: Command[ShowStandings]) -> 
         if (rows := desk.people.standings(game, pool, _RANKED))
     ]
     return Reply("standings", {"tables": tables, "few": PROVISIONAL})
-
-
-HANDLERS: Handlers = {
-    "observe": observe,
-    "unobserve": unobserve,
-    "standings": standings,
-}

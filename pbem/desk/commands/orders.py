@@ -23,14 +23,13 @@ from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Submission
     from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
 
-__all__ = ["HANDLERS"]
+__all__ = ["clear", "orders", "preview", "setup"]
 
 
 def _open_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
@@ -142,11 +141,3 @@ def preview(desk: Desk, caller: Caller, command: Command[Preview]) -> Reply:
         raise refused("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
     orders = match.rules.order(match.position, seated.seat, command.request.text)
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "setup": setup,
-    "orders": orders,
-    "clear": clear,
-    "preview": preview,
-}

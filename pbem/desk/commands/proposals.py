@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
     from pbem.store.players import PlayerRow
 
-__all__ = ["HANDLERS", "welcome"]
+__all__ = ["accept", "decline", "join", "list_matches", "new", "welcome", "withdraw"]
 
 _LISTED = 50
 """How many matches the open list shows."""
@@ -401,13 +400,3 @@ def _summary(desk: Desk, match: Match, seat: int) -> dict[str, object]:
         "totals": match.totals,
         "asked": match.asked(seat),
     }
-
-
-HANDLERS: Handlers = {
-    "new": new,
-    "list": list_matches,
-    "accept": accept,
-    "decline": decline,
-    "join": join,
-    "withdraw": withdraw,
-}

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.letters.draft import Enclosed
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.match.signed import Signed
     from pbem.requests import Reveal, Seal, Sections, TakeSteps
 
-__all__ = ["HANDLERS", "demand_text"]
+__all__ = ["demand_text", "reveal", "seal", "take"]
 
 _AS_TEXT = Phrase(
     "your opponent checks what you sign, so sign it as text: with an SSH key or minisign, or with OpenPGP in the"
@@ -116,6 +115,3 @@ def _keep(seated: SeatContext, request: Sections, signed: Signed) -> None:
 def _files(seated: SeatContext) -> Sequence[Enclosed]:
     """The files that say how the match stands now, for the player's program."""
     return seated.desk.match_letters.sealed_files(seated.match, seated.row, seated.seat)
-
-
-HANDLERS: Handlers = {"seal": seal, "step": take, "reveal": reveal}

@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Substitute
 
-__all__ = ["HANDLERS"]
+__all__ = ["substitute"]
 
 _WILL_YOU = Phrase("[pbem {match}] {title}: will you take {leaver}'s seat?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
@@ -175,8 +174,3 @@ def _seat_taken(desk: Desk, seated: SeatContext, step: Step, name: str) -> None:
     assert row is not None
     seated.row = row
     seated.commit(step)
-
-
-HANDLERS: Handlers = {
-    "substitute": substitute,
-}

@@ -22,12 +22,11 @@ from pbem.store.players import VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Claim, Extend, TakeVacation
 
-__all__ = ["HANDLERS"]
+__all__ = ["claim", "extend", "vacation"]
 
 _AHEAD = 366
 """How many days ahead a vacation may be announced."""
@@ -147,10 +146,3 @@ def claim(desk: Desk, caller: Caller, command: Command[Claim]) -> Reply:
     claimed.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "vacation": vacation,
-    "extend": extend,
-    "claim": claim,
-}
