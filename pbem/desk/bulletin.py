@@ -51,7 +51,7 @@ def of_match(
     standing = asked_of.get(seat)
     clock = match.clocks.get(seat) if match.asked(seat) else None
     head = {"seq": match.seq, "head": match.head, "signature": signature} if signature else None
-    told = {
+    told: JsonObject = {
         "about": "match",
         "match": match.id,
         "rules": match.terms.game,
@@ -81,11 +81,9 @@ def of_match(
         "head": head,
         "address": address,
     }
-    return (
-        told | {"sealed": {"owes": {str(one): list(match.owes(one)) for one in match.seats}}}
-        if match.terms.sealed
-        else told
-    )
+    if match.terms.sealed:
+        told["sealed"] = {"owes": {str(one): list(match.owes(one)) for one in match.seats}}
+    return told
 
 
 def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:

@@ -253,13 +253,10 @@ def tell_opponents(
 ) -> None:
     """Tell the others at each running match."""
     for seated in running(desk, player.name):
-        match = seated.match
-        for other in match.seats:
-            to = desk.players.by_name(match.name(other))
-            if other != seated.seat and to is not None:
-                told = _by_the_clock_of(desk, to.name, facts)
-                out = desk.match_letters.about(match, seated.row, other, subject, template, **told)
-                desk.letters.send(to.address, out, now)
+        for other in seated.match.seats:
+            if other != seated.seat:
+                told = _by_the_clock_of(desk, seated.match.name(other), facts)
+                seated.write_at_once(other, template, subject, now, **told)
 
 
 def tell_player(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.letters.draft import OutgoingLetter, TemplateText
     from pbem.mail.compose import Composer
-    from pbem.match.state import Match
+    from pbem.match.state import Match, Submission
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.players import Players
 
@@ -82,31 +82,35 @@ class PositionFiles:
     ) -> JsonObject:
         """How a game stands for a seat; to a letter about a sealed match, adds what the others signed."""
         submission = match.orders.get(seat)
-        assert match.options is not None
-        return {
-            "pbem": "position 1",
+        return self._document("position 1", match, row, seat, submission, out) | {
+            "turn": match.turn,
+            "events": "",
+            "asked": match.asked(seat),
+            "standing": standing_orders(submission),
+            "view": view,
+        }
+
+    def _document(
+        self, kind: str, match: Match, row: MatchRow, seat: int, submission: Submission | None, out: OutgoingLetter
+    ) -> JsonObject:
+        """What is said of a match to who answers a letter, with what was sent before; and of a sealed one all."""
+        content: JsonObject = {
+            "pbem": kind,
             "rules": match.terms.game,
             "address": out.reply_to if self._composer.delimiter else self._writer.address,
             "server": match.server,
             "match": match.id,
             "game": match.game,
-            "turn": match.turn,
             "seat": seat,
             "player": match.name(seat),
             "names": list(match.names),
-            "events": "",
-            "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
-            "standing": standing_orders(submission),
-            "view": view,
-            **self._sealed(match, row, seat, out),
         }
+        return content | self._sealed(match, row, seat, out) if match.terms.sealed else content
 
     def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The additional data of a sealed match; what the others signed comes as files."""
-        if not match.terms.sealed:
-            return {}
         assert match.options is not None
         texts = sealed_state.signed_texts(match, seat, row.number, self._matches)
         out.attachments += texts
@@ -122,18 +126,5 @@ class PositionFiles:
         """What a seat is asked to set up; to a letter about a sealed match, adds what the others signed."""
         assert match.options is not None
         submission = match.setups.get(seat) if match.terms.sealed else None
-        return {
-            "pbem": "setup 1",
-            "rules": match.terms.game,
-            "address": out.reply_to if self._composer.delimiter else self._writer.address,
-            "server": match.server,
-            "match": match.id,
-            "game": match.game,
-            "seat": seat,
-            "player": match.name(seat),
-            "names": list(match.names),
-            "prev": match.prev,
-            "rev": submission.rev + 1 if submission else 1,
-            "options": dict(match.options.changed),
-            **self._sealed(match, row, seat, out),
-        }
+        content = self._document("setup 1", match, row, seat, submission, out)
+        return content | {"options": dict(match.options.changed)}

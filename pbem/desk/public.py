@@ -143,13 +143,19 @@ class Public:
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     """The formats of all keys that a transcript holds."""
+    return (key["format"] for _, key in _keys(entries))
+
+
+def _keys(entries: Sequence[Entry]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """All keys that a transcript holds, each with the seat of its player."""
     for entry in entries:
+        body = entry.body
         if entry.type == "agreed":
-            yield from (key["format"] for player in entry.body["players"].values() for key in player["keys"])
+            yield from ((int(seat), key) for seat, player in body["players"].items() for key in player["keys"])
         elif entry.type == "substituted":
-            yield from (key["format"] for key in entry.body["player"]["keys"])
+            yield from ((body["seat"], key) for key in body["player"]["keys"])
         elif entry.type == "keys":
-            yield from (key["format"] for key in entry.body["added"])
+            yield from ((body["seat"], key) for key in body["added"])
 
 
 def _nothing_is_signed(_statement: bytes) -> bytes:
@@ -159,14 +165,8 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     """The signed forms of a match's letters, for letters whose signed text is one form and nothing else."""
     keys: dict[int, list[Mapping[str, str]]] = {seat: [] for seat in match.seats}
-    for entry in entries:
-        if entry.type == "agreed":
-            for seat in match.seats:
-                keys[seat] += entry.body["players"][str(seat)]["keys"]
-        elif entry.type == "substituted":
-            keys[entry.body["seat"]] += entry.body["player"]["keys"]
-        elif entry.type == "keys":
-            keys[entry.body["seat"]] += entry.body["added"]
+    for seat, key in _keys(entries):
+        keys[seat].append(key)
     for path, letter in papers.items():
         found = re.fullmatch(r"letters/([a-z]+-[a-z0-9-]*seat-([1-9]))\.eml", path)
         if not found:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin, keys
 from pbem.desk.commands import proposals
-from pbem.desk.commands.keys import confirm_key
+from pbem.desk.commands.keys import confirm_key, unlike
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal, refused
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused, titles
@@ -53,9 +53,8 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
     """`register`: an account for the caller's address, by a key that has to prove itself, or by the mailbox."""
     name = command.request.name
     if caller.player is not None:
-        raise refused(
-            "register", name, Phrase("your address is already registered as {name}", name=caller.player.name)
-        )
+        known = Phrase("your address is already registered as {name}", name=caller.player.name)
+        raise refused("register", name, known)
     if name == "name":  # copied from our own letters and pages as it stands there
         raise refused("register", "NAME", Phrase("write a name of your choice in its place"))
     if desk.players.by_name(name) or _is_reserved(desk, caller, name):
@@ -126,15 +125,7 @@ def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
         raise refused("confirm", None, Phrase("this address has no pending registration"))
     wanted = {"confirm": waiting.name, "server": desk.config.server, "challenge": waiting.challenge}
     given = {"confirm": name, **command.fields}
-    faults = [
-        Fault(
-            "confirm",
-            f"{key} {given.get(key, '')}",
-            Phrase("the form said `{key} {value}`", key=key, value=value),
-        )
-        for key, value in wanted.items()
-        if given.get(key) != value
-    ]
+    faults = unlike(wanted, given)
     if desk.players.by_name(name):
         faults.append(Fault("confirm", name, Phrase("this name has been taken meanwhile; register another")))
     if desk.players.owner(waiting.key.fingerprint):

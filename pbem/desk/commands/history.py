@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.letters.draft import Enclosed
+    from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import Command
-    from pbem.match.state import Submission
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
 
 __all__ = ["READ", "diary", "report", "sheet", "status", "transcript"]
@@ -75,35 +74,25 @@ def _all_matches(desk: Desk, caller: Caller) -> Reply:
     name, of_player = caller.known_player.name, desk.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
-    matches = [_line(desk, seat_at(desk, number, name)) for number in told[:READ]]
-    matches.sort(key=lambda match: not match.m["asked"])
+    matches = [_line(seat_at(desk, number, name)) for number in told[:READ]]
+    matches.sort(key=lambda match: not match["m"]["asked"])
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
 
 
-class _Line(NamedTuple):
+def _line(seated: SeatContext) -> Facts:
     """A match in the list."""
-
-    m: Mapping[str, object]
-    others: list[str]
-    stands: Submission | None
-    accepted: bool
-    silent: list[str]
-    unreachable: list[str]
-
-
-def _line(desk: Desk, seated: SeatContext) -> _Line:
     match, seat = seated.match, seated.seat
     submissions = match.setups if match.phase == "setup" else match.orders
     others = [other for other in match.seats if other != seat]
-    return _Line(
-        m=desk.match_letters.facts(match, seated.row, seat, match),
-        others=[match.name(other) for other in others if not match.name(other).startswith("?")],
-        stands=standing(submissions, seat) if match.phase in RUNNING else None,
-        accepted=seated.row.of(seat).accepted,
-        silent=[match.name(other) for other in others if other in match.missed],
-        unreachable=[match.name(other) for other in others if other in match.unreachable],
-    )
+    return {
+        "others": [match.name(other) for other in others if not match.name(other).startswith("?")],
+        "stands": standing(submissions, seat) if match.phase in RUNNING else None,
+        "accepted": seated.row.of(seat).accepted,
+        "silent": [match.name(other) for other in others if other in match.missed],
+        "unreachable": [match.name(other) for other in others if other in match.unreachable],
+        **seated.facts(),
+    }
 
 
 def diary(desk: Desk, caller: Caller, command: Command[ShowDiary]) -> Reply:

@@ -28,6 +28,7 @@ from pbem.store.keychanges import WaitingKey
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
     from pbem.store.players import PlayerRow
 
-__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke"]
+__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke", "unlike"]
 
 _MOST_KEYS = 10
 
@@ -54,6 +55,8 @@ _MOST_ADDRESSES = 5
 
 _MOST_WAITING = 5
 """How many new keys of a player may await confirmation that were asked for in the same way."""
+
+_THE_FORM_SAID = Phrase("the form said `{name} {value}`")
 
 _TOO_MUCH = Phrase("your keys are too long together: take a short one, such as an SSH key of the kind ed25519")
 
@@ -147,11 +150,8 @@ def add_address(desk: Desk, caller: Caller, command: Command[AddAddress]) -> Rep
     if desk.players.by_address(address) or (split(local, desk.config)[0], domain) == own[::2]:
         raise refused(command.name, address, Phrase("this address cannot be used"))
     if len(player.addresses) >= _MOST_ADDRESSES:
-        raise refused(
-            command.name,
-            address,
-            Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES),
-        )
+        reason = Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES)
+        raise refused(command.name, address, reason)
     _demand_left(desk, ADDRESS_CHALLENGE, player, caller.now, command.name)
     if not desk.strangers.may_be_named(address, caller.now):
         raise refused(command.name, address, Phrase("enough letters went there today; try again tomorrow"))
@@ -181,16 +181,7 @@ def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply 
         "fingerprint": waiting.key.fingerprint,
         "proof": waiting.proof,
     }
-    faults = [
-        Fault(
-            "confirm",
-            f"{name} {given.get(name, '')}",
-            Phrase("the form said `{name} {value}`", name=name, value=value),
-        )
-        for name, value in wanted.items()
-        if given.get(name) != value
-    ]
-    if faults:
+    if faults := unlike(wanted, given):
         raise Refused(*faults)
     if from_db(waiting.created) < desk.time.ago(caller.now, keys.PATIENCE):
         raise refused("confirm", None, Phrase("this form is too old; ask for another"))
@@ -198,6 +189,15 @@ def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply 
         raise refused("confirm", None, Phrase("this key was registered meanwhile"))
     _fit(caller, command)
     return _prove(desk, caller, player, waiting)
+
+
+def unlike(wanted: Mapping[str, str], given: Mapping[str, str]) -> list[Fault]:
+    """The lines of a form that came back changed, or not at all."""
+    return [
+        Fault("confirm", f"{name} {given.get(name, '')}", _THE_FORM_SAID.given(name=name, value=value))
+        for name, value in wanted.items()
+        if given.get(name) != value
+    ]
 
 
 def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Command[Confirm]) -> Reply | None:
@@ -240,16 +240,14 @@ def _recover_by_mailbox(desk: Desk, caller: Caller, command: AnyCommand, player:
 
 def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
     """The mailbox is proved: everybody is told, and the delay begins."""
-    if waiting.due is not None:
-        told = written(from_db(waiting.due), desk.time.zone(player.name))
-        return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
-    _demand_left(desk, RECOVERY_CONFIRMED, player, caller.now, "recover")
-    due = caller.now + desk.config.recovery.delay
-    for other in desk.changes.of_player(player.name):
-        if other.due is not None:
-            desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
-    desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
-    keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
+    due = from_db(waiting.due) if waiting.due else caller.now + desk.config.recovery.delay
+    if waiting.due is None:
+        _demand_left(desk, RECOVERY_CONFIRMED, player, caller.now, "recover")
+        for other in desk.changes.of_player(player.name):
+            if other.due is not None:
+                desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
+        desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
+        keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
     told = written(due, desk.time.zone(player.name))
     return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
 
@@ -300,21 +298,15 @@ def _challenge(
     return Reply("challenge", facts)
 
 
-_TOO_OFTEN = {
-    KEY_CHANGE: Phrase(
-        "keys may be changed {changes_a_day} times a day; try again tomorrow", changes_a_day=KEY_CHANGE.most
-    ),
-    **{
-        limit: Phrase("{letters_a_day} such letters went out today; try again tomorrow", letters_a_day=limit.most)
-        for limit in (ADDRESS_CHALLENGE, RECOVERY_CONFIRMED)
-    },
-}
-
-
 def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
     """Refuse a command if it would tell others too often today."""
-    if left_today(desk.daily, limit, now, player.name) < 0:
-        raise refused(name, None, _TOO_OFTEN[limit])
+    if left_today(desk.daily, limit, now, player.name) >= 0:
+        return
+    if limit is KEY_CHANGE:
+        too_often = Phrase("keys may be changed {changes_a_day} times a day; try again tomorrow")
+        raise refused(name, None, too_often.given(changes_a_day=limit.most))
+    too_often = Phrase("{letters_a_day} such letters went out today; try again tomorrow")
+    raise refused(name, None, too_often.given(letters_a_day=limit.most))
 
 
 def _demand_key(caller: Caller, command: AnyCommand) -> None:

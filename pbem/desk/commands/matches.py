@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.commands.sealed import demand_text
-from pbem.desk.places import placed
 from pbem.desk.reply import Reply, refused
 from pbem.desk.seats import seated_at
 from pbem.match import progress
@@ -68,10 +67,8 @@ def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
     if match.terms.sealed:
         demand_text(caller, command, seated)
-    step = seated.step(caller.now)
-    said = placed(caller, command, match, seated.seat)
     others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
-    resigned.resign(step, seated.seat, said, caller.signed)
+    step, _ = seated.say(caller, command, resigned.resign)
     if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
         desk.archive.matches.keep_text(seated.row.number, caller.signed.hash, caller.signed.pasted)
     by, level = match.name(seated.seat), caller.signed.level
