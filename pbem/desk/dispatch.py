@@ -266,15 +266,12 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
         return Fault(command.name, command.match, Phrase("one match per letter: this letter names several"))
     if spec.shown == "at once" and any(COMMANDS[other.name].private for other in others):
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
+    reason = None
     if any(_withdraws(command, other) for other in others):
-        return Fault(
-            command.name, command.match, Phrase("this letter also submits what it withdraws: send one of the two")
-        )
-    if any(_withdraws(other, command) for other in others):
-        return Fault(
-            command.name, command.match, Phrase("this letter also withdraws what it submits: send one of the two")
-        )
-    return None
+        reason = Phrase("this letter also submits what it withdraws: send one of the two")
+    elif any(_withdraws(other, command) for other in others):
+        reason = Phrase("this letter also withdraws what it submits: send one of the two")
+    return Fault(command.name, command.match, reason) if reason else None
 
 
 def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
@@ -351,9 +348,8 @@ def _with_own_match(desk: Desk, caller: Caller, fault: Fault) -> Fault:
     missing = fault.message.facts.get("missing")
     if missing != NAME_THE_MATCH or (own := own_match(desk, caller)) is None:
         return fault
-    return fault._replace(
-        message=fault.message.given(**fault.message.facts | {"missing": NAME_THE_MATCH.given(match=own)})
-    )
+    facts = fault.message.facts | {"missing": NAME_THE_MATCH.given(match=own)}
+    return fault._replace(message=fault.message.given(**facts))
 
 
 def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:

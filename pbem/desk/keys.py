@@ -124,12 +124,10 @@ def new_code(desk: Desk, name: str, now: datetime) -> str:
 def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
     """What `whoami` shows."""
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
+    zone = desk.time.zone(player.name)
     return {
         "player": player,
-        "waiting": [
-            (one, clock.written(from_db(one.due), desk.time.zone(player.name)) if one.due else None)
-            for one in waiting
-        ],
+        "waiting": [(one, clock.written(from_db(one.due), zone) if one.due else None) for one in waiting],
         "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
         "waiting_addresses": desk.players.waiting_addresses(player=player.name),
         "has_code": desk.players.recovery_hash(player.name) is not None,
@@ -170,8 +168,7 @@ def carry_out(desk: Desk, now: datetime) -> None:
             continue
         change, code = replace_all(desk, player, waiting, waiting.letter, now)
         write(desk, player.address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=code)
-        for address in player.more_addresses:
-            write(desk, address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=None)
+        tell_changed(desk, player, change, now, but=player.address)
 
 
 def put_off(desk: Desk, gap: timedelta, now: datetime) -> None:
@@ -270,11 +267,10 @@ def tell_player(
     but: str = "",
 ) -> None:
     """Tell the player, at every address except the one that is answered."""
+    told = _by_the_clock_of(desk, player.name, facts)
     for address in player.addresses:
         if address.lower() != but.lower():
-            write(
-                desk, address, template, subject, now, name=player.name, **_by_the_clock_of(desk, player.name, facts)
-            )
+            write(desk, address, template, subject, now, name=player.name, **told)
 
 
 def _by_the_clock_of(desk: Desk, player: str, facts: Mapping[str, object]) -> dict[str, object]:

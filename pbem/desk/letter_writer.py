@@ -228,15 +228,6 @@ class LetterWriter:
             self._blank[game, language] = known
         return known
 
-    @property
-    def address(self) -> str:
-        """The server's address, of no match."""
-        return self._composer.address
-
-    def sub_address(self, detail: str) -> str:
-        """The server's sub-address with this detail."""
-        return self._composer.sub_address(detail)
-
     def post(
         self, row: MatchRow, seat: int, outs: Sequence[tuple[str, OutgoingLetter]], match: Match, now: datetime
     ) -> None:
@@ -273,35 +264,21 @@ class LetterWriter:
             for outs in matches.values():
                 self._send_together(player, outs, now, digest=True)
 
-    def forget(self, player: str, match: int) -> None:
-        """Send the player none of what waits about a match: it is over before it was read."""
-        self._held.take(player, match)
-
-    def next_digest(self) -> datetime | None:
-        """When the next digest is due."""
-        return self._held.next_due()
-
-    def hurry(self, player: str, now: datetime) -> None:
-        """Send what waits for this player at the next opportunity: no digest is wanted any more."""
-        self._held.hurry(player, now)
-
     def _send_together(
         self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool = False
     ) -> None:
         for first in range(0, len(outs), MOST):
-            self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
-
-    def _send_as_one(self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool) -> None:
-        one = joined(outs, digest=digest)
-        if digest:
-            one.mailing = mailing_lists.DIGESTS
-        for out in outs:
-            if out is not one and out.detail and out.detail != one.detail:
-                self._mailboxes.give(out.detail, player, out.place, now)
-        message_id = self.send(player.address, one, now)
-        # Of several turns of a match the last one is asked for.
-        for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in outs if out.watch}.items():
-            self._outbox.watch(message_id, match, seat, asked)
+            some = outs[first : first + MOST]
+            one = joined(some, digest=digest)
+            if digest:
+                one.mailing = mailing_lists.DIGESTS
+            for out in some:
+                if out is not one and out.detail and out.detail != one.detail:
+                    self._mailboxes.give(out.detail, player, out.place, now)
+            message_id = self.send(player.address, one, now)
+            # Of several turns of a match the last one is asked for.
+            for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in some if out.watch}.items():
+                self._outbox.watch(message_id, match, seat, asked)
 
 
 def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:

@@ -240,7 +240,7 @@ class MatchLetters:
                 return self._reveal(notice, latest, row, out, now)
             case "closed":
                 rematch = self._rematch(match, seat)
-                return {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._writer.address}
+                return {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
             case "extended":
                 return {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
             case "offer":
@@ -451,8 +451,7 @@ class MatchLetters:
         game = drawn(match.terms.game)
         truth, view = truth_of(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
-        write, _ = self.bundle(match, row, None)
-        content = write()
+        content = self.bundle(match, row, None)
         apart = self.proof(match, row, seat, latest, (name, content))
         if apart is not None:  # before the letter that tells of the end: if it bounces, a later one arrived
             self._writer.post_alone(row, seat, apart, now)
@@ -484,17 +483,13 @@ class MatchLetters:
         out.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
         return out
 
-    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
+    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> bytes:
         """The bundle of a match: its finished games, and what this seat may see of the running one."""
         rows = self._archive.matches.entries(row.number)
         running = match.game if match.phase == "playing" else 0
         papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
-
-        def write() -> bytes:
-            entries = [Entry.read(entry.entry) for entry in rows]
-            return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
-
-        return write, f"{match.id}.pbem.zip"
+        entries = [Entry.read(entry.entry) for entry in rows]
+        return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
 
     def old_turns(
         self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]

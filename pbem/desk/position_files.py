@@ -13,7 +13,6 @@ from pbem.boards import drawn
 from pbem.desk import sealed_state
 from pbem.desk.match_facts import standing_orders, time_of
 from pbem.letters.draft import Composing
-from pbem.mail.commands import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Composer
     from pbem.match.state import Match, Submission
     from pbem.store.matches import Matches, MatchRow
-    from pbem.store.players import Players
 
 __all__ = ["PositionFiles"]
 
@@ -35,7 +33,6 @@ class PositionFiles:
 
     _writer: LetterWriter
     _composer: Composer
-    _players: Players
     _matches: Matches
     _pages: str
 
@@ -53,7 +50,7 @@ class PositionFiles:
         deadline = time_of(match, seat)["deadline"]
         words = {**words, "deadline": deadline} if deadline else words
         pages = self._pages if drawn(match.terms.game) else ""
-        wanted = self._players.setting(match.name(seat), "composer", SETTINGS["composer"][0]) == "on"
+        wanted = self._writer.setting(match.name(seat), "composer") == "on"
         once = what == "setup" and match.game == 1  # it is the same page all through a match
         told = {**content, "deadline": None}
         sealed = content.get("sealed")
@@ -97,7 +94,7 @@ class PositionFiles:
         content: JsonObject = {
             "pbem": kind,
             "rules": match.terms.game,
-            "address": out.reply_to if self._composer.delimiter else self._writer.address,
+            "address": out.reply_to if self._composer.delimiter else self._composer.address,
             "server": match.server,
             "match": match.id,
             "game": match.game,

@@ -37,7 +37,7 @@ class Reply(msgspec.Struct):
     """The answer below the echo of a command; separate letters may go out with it."""
 
     template: str
-    facts: Mapping[str, object] = msgspec.field(default_factory=dict)
+    facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
     attachments: Sequence[Enclosed] = ()
     at: SeatContext | None = None
     """The seat in a match, when the answer belongs into that thread."""

@@ -91,6 +91,8 @@ class Desk:
         # Rows of the store.
         self.inbox = Inbox(database, vault)
         self.outbox = Outbox(database, vault)
+        self.held = DigestQueue(database, vault)
+        """The letters that wait for a digest."""
         self.players = Players(database)
         self.people = People(database, self.players)
         self.changes = KeyChanges(database, vault)
@@ -124,9 +126,9 @@ class Desk:
             self.archive,
             self.random,
             self.mailboxes,
-            DigestQueue(database, vault),
+            self.held,
         )
-        files = PositionFiles(self.letters, self.composer, self.players, matches, config.pages)
+        files = PositionFiles(self.letters, self.composer, matches, config.pages)
         self.match_letters = MatchLetters(
             self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes
         )

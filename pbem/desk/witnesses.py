@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
-    from pbem.store.tlog import CheckpointRow, QueuedHead
+    from pbem.store.tlog import QueuedHead
     from pbem.store.witness_requests import Answered
 
 __all__ = ["look", "take"]
@@ -166,8 +166,7 @@ def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
 def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[str], now: datetime) -> str:
     """Take in what a witness answered."""
     if said[1] == "cosigned":
-        found = desk.log.checkpoint(int(said[3]))
-        return _cosigned(desk, found, text, now) if found else "cosignature of a checkpoint that is unknown"
+        return _cosigned(desk, int(said[3]), text, now)
     sender = (letter.sender or "").lower()
     witness = next((one for one in desk.config.witness.cosigners if one.address.lower() == sender), None)
     if witness is None:
@@ -208,7 +207,10 @@ def _convicts(desk: Desk, text: str) -> bool:
     return False
 
 
-def _cosigned(desk: Desk, found: CheckpointRow, text: str, now: datetime) -> str:
+def _cosigned(desk: Desk, size: int, text: str, now: datetime) -> str:
+    found = desk.log.checkpoint(size)
+    if found is None:
+        return "cosignature of a checkpoint that is unknown"
     note = before = Note.read(found.note)
     names = []
     for line in text.splitlines():
@@ -272,8 +274,7 @@ def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datet
     """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
     asked, latest = Request.read(answered.request), desk.log.latest()
     if answered.status == _OK:
-        found = desk.log.checkpoint(Checkpoint.read(asked.note.text).size)
-        return _cosigned(desk, found, answered.text, now) if found else "cosignature of a checkpoint that is unknown"
+        return _cosigned(desk, Checkpoint.read(asked.note.text).size, answered.text, now)
     why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status, "")
     if answered.status == _CONFLICT and _KNOWN_SIZE.fullmatch(answered.text):
         size = int(answered.text)
@@ -322,7 +323,7 @@ def _tell_of_refusal(desk: Desk, origin: str, why: str, text: str, now: datetime
     A fork is counted apart: anybody who carries the log's letters can use up the count of what proves nothing.
     """
     facts = {"name": origin, "forked": why == "forked", "text": text}
-    forked = Phrase("[pbem] The log of {name} forked", name=origin)
-    unproved = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
-    subject = forked if why == "forked" else unproved
+    subject = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
+    if why == "forked":
+        subject = Phrase("[pbem] The log of {name} forked", name=origin)
     tell_operator(desk, LOG_REFUSED, now, subject, facts, about=(origin, why))

@@ -78,7 +78,8 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
     waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
     desk.players.await_answer(waiting, to_db(caller.now), to_db(desk.time.ago(caller.now, _PATIENCE)))
     facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
-    return Reply("register", facts, outcome="asked")
+    items = [bulletin.of_challenge(command, key.fingerprint, challenge)]
+    return Reply("register", facts, outcome="asked", items=items)
 
 
 def _is_reserved(desk: Desk, caller: Caller, name: str) -> bool:
@@ -138,7 +139,8 @@ def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
     desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
     code = keys.new_code(desk, name, caller.now)
-    return Reply("confirm", {"name": name, "games": titles(), "code": code, "house": _house(desk)})
+    facts = {"name": name, "games": titles(), "code": code, "house": _house(desk)}
+    return Reply("confirm", facts, items=[bulletin.of_account(name, code)])
 
 
 def _house(desk: Desk) -> str:
@@ -176,7 +178,7 @@ def choose(desk: Desk, caller: Caller, command: Command[Choose]) -> Reply:
         value = zone
     desk.players.choose(caller.known_player.name, name, value)
     if (name, value) == ("mail", "each"):
-        desk.letters.hurry(caller.known_player.name, caller.now)
+        desk.held.hurry(caller.known_player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
     return Reply("set", {"name": name, "value": value, "now": now})
 
@@ -193,10 +195,8 @@ def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) ->
     if caller.verdict.kind != "valid":
         faults.append(Fault("set", "program yes", Phrase("only a signature with your key says this")))
     if begun := desk.archive.matches.of_player(player.name, ("open", "proposed", *RUNNING)):
-        others = Phrase(
-            "the others there agreed to play with a person: first end {matches}",
-            matches=", ".join(f"m{number}" for number in begun),
-        )
-        faults.append(Fault("set", "program yes", others))
+        others = Phrase("the others there agreed to play with a person: first end {matches}")
+        named = ", ".join(f"m{number}" for number in begun)
+        faults.append(Fault("set", "program yes", others.given(matches=named)))
     if faults:
         raise Refused(*faults)

@@ -17,10 +17,8 @@ from pbem.desk.commands import advance_orders
 from pbem.desk.commands.help import no_such_game
 from pbem.desk.reply import NOT_REGISTERED, Reply, refused
 from pbem.desk.seats import seat_at, seated_at
-from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import GAMES, Refused, rules
 from pbem.match import events
-from pbem.match.clock import zone_named
 from pbem.match.state import AGREEING, RUNNING, standing
 from pbem.match.transcript import Entry
 from pbem.phrase import Phrase
@@ -100,7 +98,7 @@ def diary(desk: Desk, caller: Caller, command: Command[ShowDiary]) -> Reply:
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
         raise refused("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted"))
-    zone = zone_named(desk.players.setting(caller.known_player.name, TIMEZONE, "UTC")) or "UTC"
+    zone = desk.time.zone(caller.known_player.name)
     days: dict[str, list[_Happening]] = {}
     for line in sorted(_happenings(desk, seated), key=attrgetter("time")):
         local = line.time.astimezone(ZoneInfo(zone))
@@ -167,8 +165,7 @@ def transcript(desk: Desk, caller: Caller, command: Command[MailTranscript]) -> 
     if not seated.match.seq:
         raise refused("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
     match, row, seat = seated.match, seated.row, seated.seat
-    write, name = desk.match_letters.bundle(match, row, seat)
-    content = write()
+    name, content = f"{match.id}.pbem.zip", desk.match_letters.bundle(match, row, seat)
     apart = desk.match_letters.proof(match, row, seat, match, (name, content))
     facts = {"file_name": name, "apart": apart is not None} | seated.facts()
     if apart is not None:

@@ -112,7 +112,7 @@ def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
     keys = desk.players.keys(name)
     return desk.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
-        "address": desk.letters.address,
+        "address": desk.composer.address,
         "level": desk.players.level(name),
         "format": keys[-1].format if keys else "ssh",
     }
@@ -133,11 +133,8 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command[
     if (given.name, given.leaver) != (name, left):
         raise refused("substitute", None, Phrase("you were asked to take {left}'s seat, and nothing else", left=left))
     if given.hash not in {None, match.rules_hash}:
-        raise refused(
-            "substitute",
-            given.hash,
-            Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash),
-        )
+        another = Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash)
+        raise refused("substitute", given.hash, another)
     signed = caller.verdict.kind == "valid"
     if given.hash is None or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
         return Reply("substitute_form", facts | {"m": _stranger(desk, seated, name)}, outcome="asked")
