@@ -113,27 +113,12 @@ class LetterWriter:
         leave_to = None
         if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
             leave_to = self._mailboxes.ask("write", address, player.name, now)
-        places = (reply_to, leave_to)
         if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
             where = reply_to or self._composer.address
             out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
-        self._outbox.put(address, message_id, self._compose(address, out, language, message_id, now, places), now)
-        return message_id
-
-    def _compose(
-        self,
-        address: str,
-        out: OutgoingLetter,
-        language: str,
-        message_id: str,
-        now: datetime,
-        places: tuple[str | None, str | None],
-    ) -> bytes:
-        """The bytes of a letter; `places`: where to answer it, and where to leave its list."""
-        reply_to, leave_to = places
         made = self._made(out, language)
         attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
-        return self._composer.compose(
+        raw = self._composer.compose(
             address,
             self.write(made.subject, language),
             visible(str(made.text)),
@@ -149,6 +134,8 @@ class LetterWriter:
             bulletin=self._bulletin(address, made, attachments, now),
             returns="" if self._config.return_paths else self._outbox.return_token(address, message_id),
         )
+        self._outbox.put(address, message_id, raw, now)
+        return message_id
 
     def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
         """A letter's signed bulletin; nothing if there is nothing to say."""

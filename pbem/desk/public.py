@@ -12,8 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk.matches import MatchRepository
-from pbem.desk.ratings import PROVISIONAL
-from pbem.games import GAMES, rules
+from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
@@ -23,7 +22,7 @@ from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
-from pbem.store.people import POOLS, People
+from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Public:
         self._people = People(database)
         self._matches = Matches(database, vault)
         log = TransparencyLog(database)
-        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "", log=log)
+        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "", log)
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
@@ -66,12 +65,7 @@ class Public:
 
     def standings(self) -> list[tuple[str, Pool, list[Standing]]]:
         """The best rated players of each game that was played, by its title and the pool."""
-        return [
-            (rules(game).title, pool, rows)
-            for game in GAMES
-            for pool in POOLS
-            if (rows := self._people.standings(game, pool, _RANKED))
-        ]
+        return tables(self._people, _RANKED)
 
     def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""

@@ -28,6 +28,7 @@ from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.operator import Instructions
+from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.players import Players
@@ -112,7 +113,7 @@ class Desk:
         log = self.log if config.witness.cosigners else None
         matches, sign = Matches(database, vault), self.signing_key.sign
         self.archive = MatchRepository(matches, self.people, config.server, sign, self.server_key, log)
-        self.time = Timekeeper(database, self.players, matches, config.clock.outage)
+        self.time = Timekeeper(Outages(database), self.players, matches, config.clock.outage)
         self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
         """Reply addresses, and letters judged by them."""
         in_all = config.limits.answers_to_strangers

@@ -174,22 +174,22 @@ def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[s
     latest = desk.log.latest()
     if said[1] == "behind" and latest is not None and int(said[3]) <= latest.size:
         return _behind(desk, witness, int(said[3]), now)
-    _LOG.error("witness refused", witness=witness.key.name, inbox=row.id, why=said[1])
-    _tell_operator(desk, witness, said[1], text, now)
-    return f"witness refused: {said[1]}"
+    return _refused(desk, witness, said[1], text, now, inbox=row.id)
 
 
-def _tell_operator(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime) -> None:
+def _refused(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime, **where: int) -> str:
     """Tell the operator that a witness does not cosign; `why` is empty if it does not know the log.
 
     Letters that prove themselves are counted apart, because anybody can use up the count of the others.
     """
+    _LOG.error("witness refused", witness=witness.key.name, why=why, **where)
     proved = not witness.by_http and _convicts(desk, text)
     about = witness.key.name, "proved" if proved else "refused"
     facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http, "proved": proved}
     refuses = Phrase("[pbem] A witness refuses our log")
     subject = refuses if why else Phrase("[pbem] A witness does not know our log")
     tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=about)
+    return f"witness refused: {why or 'it does not know the log'}"
 
 
 def _convicts(desk: Desk, text: str) -> bool:
@@ -281,10 +281,8 @@ def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datet
         if size != asked.old and latest is not None and size <= latest.size:
             return _behind(desk, witness, size, now)
         why = "forked" if size == asked.old else "behind"
-    _LOG.error("witness refused", witness=witness.key.name, status=answered.status, why=why)
     said = f"HTTP {answered.status}\n{answered.text}".rstrip()
-    _tell_operator(desk, witness, why, f"{said}\n\n{asked.note}", now)
-    return f"witness refused: {why or answered.status}"
+    return _refused(desk, witness, why, f"{said}\n\n{asked.note}", now, status=answered.status)
 
 
 # The logs of others.

@@ -8,8 +8,8 @@ tell nothing of another seat's orders, nor whether there are any. Implements pro
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from pbem.boards import drawn
@@ -25,7 +25,7 @@ from pbem.phrase import Phrase
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from pbem.desk.caller import Caller
@@ -99,38 +99,26 @@ def diary(desk: Desk, caller: Caller, command: Command[ShowDiary]) -> Reply:
     if not seated.match.seq:
         raise refused("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted"))
     zone = desk.time.zone(caller.known_player.name)
-    days: dict[str, list[_Happening]] = {}
-    for line in sorted(_happenings(desk, seated), key=attrgetter("time")):
-        local = line.time.astimezone(ZoneInfo(zone))
-        days.setdefault(f"{local:%Y-%m-%d}", []).append(line._replace(clock=f"{local:%H:%M}"))
+    days: dict[str, list[Facts]] = {}
+    for time, line in sorted(_happenings(desk, seated), key=itemgetter(0)):
+        local = time.astimezone(ZoneInfo(zone))
+        days.setdefault(f"{local:%Y-%m-%d}", []).append({"clock": f"{local:%H:%M}", **line})
     return Reply("diary", {"days": days, "zone": zone} | seated.facts(), at=seated)
 
 
-class _Happening(NamedTuple):
-    """A line of the diary."""
-
-    time: datetime
-    kind: str
-    """The type of its entry, or `press`."""
-    body: Mapping[str, object]
-    names: Mapping[int, str]
-    """Who sat where."""
-    clock: str = ""
-    """The time on the reader's wall."""
-
-
-def _happenings(desk: Desk, seated: SeatContext) -> Iterator[_Happening]:
+def _happenings(desk: Desk, seated: SeatContext) -> Iterator[tuple[datetime, Facts]]:
+    """The lines of the diary: the type of an entry, or `press`; what it says; and who sat where."""
     names: dict[int, str] = {}
     for row in desk.archive.matches.entries(seated.row.number):
         entry = Entry.read(row.entry)
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
         if not events.TYPES[entry.type].silent:
-            yield _Happening(_moment(entry.time), entry.type, entry.body, dict(names))
+            yield _moment(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
     for player, time in desk.archive.matches.press_times(seated.row.number):
-        yield _Happening(from_db(time), "press", {"by": player}, {})
+        yield from_db(time), {"kind": "press", "body": {"by": player}, "names": {}}
 
 
 def _moment(time: str) -> datetime:

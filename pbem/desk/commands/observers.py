@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.ratings import PROVISIONAL
+from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.reply import Reply, refused
-from pbem.games import GAMES, rules
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
-from pbem.store.people import POOLS
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
@@ -55,10 +53,4 @@ def unobserve(desk: Desk, caller: Caller, command: Command[Unobserve]) -> Reply:
 
 def standings(desk: Desk, _caller: Caller, _command: Command[ShowStandings]) -> Reply:
     """`standings`: the best rated players of each game that was played, among people and with programs."""
-    tables = [
-        {"title": rules(game).title, "pool": pool, "rows": rows}
-        for game in GAMES
-        for pool in POOLS
-        if (rows := desk.people.standings(game, pool, _RANKED))
-    ]
-    return Reply("standings", {"tables": tables, "few": PROVISIONAL})
+    return Reply("standings", {"tables": tables(desk.people, _RANKED), "few": PROVISIONAL})

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand, Command
+    from pbem.mail.commands import Command
     from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
     from pbem.store.players import PlayerRow
 
-__all__ = ["accept", "decline", "join", "list_matches", "new", "welcome", "withdraw"]
+__all__ = ["accept", "give_up", "join", "list_matches", "new", "welcome"]
 
 _LISTED = 50
 """How many matches the open list shows."""
@@ -333,17 +333,9 @@ def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
     seated.commit(step)
 
 
-def decline(desk: Desk, caller: Caller, command: Command[Decline]) -> Reply:
-    """`decline`: a proposed match is turned down."""
-    return _give_up(desk, caller, command, "declined")
-
-
-def withdraw(desk: Desk, caller: Caller, command: Command[Withdraw]) -> Reply:
-    """`withdraw`: a proposal is taken back."""
-    return _give_up(desk, caller, command, "withdrawn")
-
-
-def _give_up(desk: Desk, caller: Caller, command: AnyCommand, phase: str) -> Reply:
+def give_up(desk: Desk, caller: Caller, command: Command[Decline | Withdraw]) -> Reply:
+    """`decline` or `withdraw`: a proposed match is turned down, or the proposal is taken back."""
+    phase = "declined" if command.name == "decline" else "withdrawn"
     seated = seated_at(desk, caller, command)
     match, number = seated.match, seated.row.number
     if match.phase not in ("proposed", "open"):
