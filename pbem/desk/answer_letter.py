@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.mail.commands import AnyCommand, Reading
 
+    Answered = tuple[AnyCommand, Reply]
+
 __all__ = ["SHORT", "write", "write_short"]
 
 SHORT = Phrase("[pbem] Your letter")
@@ -48,13 +50,7 @@ _SUBJECT = 60
 
 
 def write(
-    desk: Desk,
-    caller: Caller,
-    reading: Reading,
-    replies: Sequence[tuple[AnyCommand, Reply]],
-    *,
-    due: Reply | None = None,
-    last: bool = False,
+    desk: Desk, caller: Caller, reading: Reading, replies: Sequence[Answered], *, due: Reply | None, last: bool
 ) -> None:
     """One letter with every command echoed and its answer below; separate letters go before it.
 
@@ -148,7 +144,7 @@ def _told_of_ignored(reading: Reading) -> list[str]:
     return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
 
 
-def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[AnyCommand, Reply]]) -> None:
+def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None:
     """A short answer with which the owner of the address can go on: perhaps somebody else wrote the letter."""
     out, told = OutgoingLetter(SHORT, ""), []
     for command, reply in replies:

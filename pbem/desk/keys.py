@@ -25,11 +25,10 @@ from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.identity import Verdict
+    from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import WaitingKey
     from pbem.store.players import KeyRow, PlayerRow
@@ -246,7 +245,7 @@ def tell_changed(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime
 
 
 def tell_opponents(
-    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Mapping[str, object]
+    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts
 ) -> None:
     """Tell the others at each running match."""
     for seated in running(desk, player.name):
@@ -257,14 +256,7 @@ def tell_opponents(
 
 
 def tell_player(
-    desk: Desk,
-    player: PlayerRow,
-    template: str,
-    subject: Phrase,
-    now: datetime,
-    facts: Mapping[str, object],
-    *,
-    but: str = "",
+    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts, *, but: str = ""
 ) -> None:
     """Tell the player, at every address except the one that is answered."""
     told = _by_the_clock_of(desk, player.name, facts)
@@ -273,7 +265,7 @@ def tell_player(
             write(desk, address, template, subject, now, name=player.name, **told)
 
 
-def _by_the_clock_of(desk: Desk, player: str, facts: Mapping[str, object]) -> dict[str, object]:
+def _by_the_clock_of(desk: Desk, player: str, facts: Facts) -> Facts:
     """The facts, with the time from which keys count, in a player's local time."""
     due = facts.get("due")
     return {**facts, "due": clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}

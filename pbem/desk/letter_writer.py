@@ -141,8 +141,8 @@ class LetterWriter:
         """A letter's signed bulletin; nothing if there is nothing to say."""
         if not made.bulletin:
             return b""
-        key, sign = self._archive.key, self._archive.announce
-        return canonical(bulletin.sealed(self._composer.server, address, now, made.bulletin, files, key, sign))
+        document = bulletin.unsigned(self._composer.server, address, now, made.bulletin, files, self._archive.key)
+        return canonical(document | {"signature": self._archive.announce(sha256_hex(canonical(document)))})
 
     def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
         """A letter with its words, its picture and its files, in a language."""

@@ -349,15 +349,14 @@ class MatchLetters:
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
         """How a game begins for a seat: its view, which is attached, too, and how the setups came."""
-        view = match.view(seat)
-        self._files.position(match, row, seat, view, out)
+        view = self._files.position(match, row, seat, out)
         return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
 
     def _of_turn(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts for the report of a turn; its reports are attached as the file that the transcript hashes."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}"
-        file, view = self._file(match, f"{name}.json", facts["file"]), match.view(seat)
+        file = self._file(match, f"{name}.json", facts["file"])
         out.attachments.append((file["file_name"], "application/json", facts["file"]))
         taken_up, stand_in, played = facts["taken_up"], facts["stand_in"], None
         if stand_in is not None:
@@ -366,7 +365,7 @@ class MatchLetters:
             hashed = sha256_hex(paper)
             played = {"text": stand_in.text, "file": receipt, "hash": hashed}
             played["signature"] = self._archive.vouch(match.id, hashed)
-        self._files.position(match, row, seat, view, out, facts["reports"])
+        view = self._files.position(match, row, seat, out, facts["reports"])
         return {
             "played": played,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
@@ -388,7 +387,7 @@ class MatchLetters:
         if match.phase == "setup":
             document, what = self._files.setup_document(match, row, seat, out), "setup"
         elif match.phase == "playing":
-            document, what = self._files.position_document(match, row, seat, match.view(seat), out), "position"
+            document, what = self._files.position_document(match, row, seat, out), "position"
         else:
             return []
         whole = {**document, "deadline": time_of(match, seat)["deadline"]}
@@ -403,15 +402,14 @@ class MatchLetters:
         if match.phase == "setup":
             self._files.setup(match, row, seat, out)
             return {}
-        facts: Facts = {"view": match.view(seat)}
+        facts: Facts = {}
         reports: list[Mapping[str, Any]] = []
         if notice.kind == "step":
             told, files = self.steps(match, seat, notice.facts["told"])
             out.attachments += files
             reports = [report for one in told["turns"] for report in one["reports"]]
             facts |= {**told, "reports": reports}
-        self._files.position(match, row, seat, facts["view"], out, reports)
-        return facts
+        return facts | {"view": self._files.position(match, row, seat, out, reports)}
 
     def steps(self, match: Match, seat: int, told: Entered) -> tuple[Facts, list[Attachment]]:
         """The result of a letter with steps, as a seat is told; with the reports of each turn that it finished."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import OutgoingLetter, TemplateText
+    from pbem.letters.draft import Facts, OutgoingLetter
     from pbem.mail.compose import Composer
     from pbem.match.state import Match, Submission
     from pbem.store.matches import Matches, MatchRow
@@ -37,13 +37,7 @@ class PositionFiles:
     _pages: str
 
     def _compose_with(
-        self,
-        match: Match,
-        seat: int,
-        what: str,
-        content: Mapping[str, Any],
-        words: Mapping[str, TemplateText | str],
-        out: OutgoingLetter,
+        self, match: Match, seat: int, what: str, content: JsonObject, words: Facts, out: OutgoingLetter
     ) -> None:
         """Give a letter the data for the page on which its answer is composed."""
         name = f"{match.id}-game-{match.game}-{what}.json"
@@ -59,24 +53,18 @@ class PositionFiles:
         out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, place, linked)
 
     def position(
-        self,
-        match: Match,
-        row: MatchRow,
-        seat: int,
-        view: Mapping[str, Any] | None,
-        out: OutgoingLetter,
-        reports: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
-        """The position and its form, for programs: docs/attachments.md."""
-        content = self.position_document(match, row, seat, view, out)
+        self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter, reports: Sequence[Mapping[str, Any]] = ()
+    ) -> Facts | None:
+        """The position and its form, for programs: docs/attachments.md; returns the seat's view."""
+        content = self.position_document(match, row, seat, out)
         names = dict(enumerate(match.names, start=1))
         happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
         words = {"events": self._writer.draft("letters/events.txt", **happened)} if reports else {}
         self._compose_with(match, seat, "position", content, words, out)
+        view: Facts | None = content["view"]
+        return view
 
-    def position_document(
-        self, match: Match, row: MatchRow, seat: int, view: Mapping[str, Any] | None, out: OutgoingLetter
-    ) -> JsonObject:
+    def position_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """How a game stands for a seat; to a letter about a sealed match, adds what the others signed."""
         submission = match.orders.get(seat)
         return self._document("position 1", match, row, seat, submission, out) | {
@@ -84,7 +72,7 @@ class PositionFiles:
             "events": "",
             "asked": match.asked(seat),
             "standing": standing_orders(submission),
-            "view": view,
+            "view": match.view(seat),
         }
 
     def _document(

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.tokens import Place
 
+    T = TypeVar("T")
+    Event = Callable[[Step, int, SignedForm[Requested], Signed], T]
+    """What a seat says, by a signed form."""
+
 __all__ = [
     "SeatContext",
     "answered_at",
@@ -52,8 +56,6 @@ __all__ = [
     "seated_at",
     "without_keys",
 ]
-
-T = TypeVar("T")
 
 _PLAYED = 100
 """How many matches a player plays at a time; the server's house plays as many as are proposed to it."""
@@ -90,12 +92,7 @@ class SeatContext(msgspec.Struct):
         commit(self.desk, self.match, self.row, step)
         self.match = step.match
 
-    def say(
-        self,
-        caller: Caller,
-        command: Command[Requested],
-        event: Callable[[Step, int, SignedForm[Requested], Signed], T],
-    ) -> tuple[Step, T]:
+    def say(self, caller: Caller, command: Command[Requested], event: Event[Requested, T]) -> tuple[Step, T]:
         """A new step in which this seat says what a command says, and what came of that; raises `Refused`."""
         step = self.step(caller.now)
         said = placed(caller, command, self.match, self.seat)

@@ -18,16 +18,15 @@ from pbem.match.sealed import seal as committed
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pbem.desk.caller import Caller
-    from pbem.desk.seats import SeatContext
+    from pbem.desk.seats import Event, SeatContext
     from pbem.desk.wiring import Desk
     from pbem.letters.draft import Enclosed
     from pbem.mail.commands import AnyCommand, Command
-    from pbem.match.signed import Signed
     from pbem.match.step import Step
-    from pbem.requests import Reveal, Seal, SignedForm, TakeSteps
+    from pbem.requests import Reveal, Seal, TakeSteps
 
 __all__ = ["demand_text", "reveal", "seal", "take"]
 
@@ -72,9 +71,7 @@ def reveal(desk: Desk, caller: Caller, command: Command[Reveal]) -> Reply:
     return Reply("reveal", {"game": game} | seated.facts(), _files(seated), seated)
 
 
-def _say(
-    desk: Desk, caller: Caller, command: Command[Told], event: Callable[[Step, int, SignedForm[Told], Signed], T]
-) -> tuple[SeatContext, Step, T]:
+def _say(desk: Desk, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[SeatContext, Step, T]:
     """What a caller's seat in a sealed match says, in a letter that the others can check; raises `Refused`.
 
     What was signed is kept for the others, and so is the note that its player sends along.
