@@ -36,7 +36,7 @@ def bundles_now(referee: Referee) -> list[bytes]:
     for begun in referee.database.rows("SELECT DISTINCT match FROM entries ORDER BY match"):
         loaded = archive.load(begun["match"])
         assert loaded is not None
-        found += [letters.bundle(*loaded, seat)[0]() for seat in (*loaded[0].seats, None)]
+        found += [letters.bundle(*loaded, seat) for seat in (*loaded[0].seats, None)]
     return found
 
 

@@ -7,10 +7,7 @@ repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from pbem.desk import bulletin
 from pbem.desk.seats import answered_at
@@ -22,15 +19,16 @@ from pbem.pages import served
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pbem.desk.caller import Caller
     from pbem.desk.reply import Reply
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import TemplateText
     from pbem.mail.commands import AnyCommand, Reading
+
+    Answered = tuple[AnyCommand, Reply]
 
 __all__ = ["SHORT", "write", "write_short"]
 
@@ -51,27 +49,8 @@ _SUBJECT = 60
 """How many characters are repeated of the subject of a letter."""
 
 
-class _Told(msgspec.Struct, frozen=True):
-    """A command, and its reply, which is put into words when the letter is."""
-
-    echo: str
-    draft: TemplateText
-    write: Callable[[TemplateText], str]
-
-    @property
-    def text(self) -> str:
-        """The text below the command."""
-        return self.write(self.draft).strip("\n")
-
-
 def write(
-    desk: Desk,
-    caller: Caller,
-    reading: Reading,
-    replies: Sequence[tuple[AnyCommand, Reply]],
-    *,
-    due: Reply | None = None,
-    last: bool = False,
+    desk: Desk, caller: Caller, reading: Reading, replies: Sequence[Answered], *, due: Reply | None, last: bool
 ) -> None:
     """One letter with every command echoed and its answer below; separate letters go before it.
 
@@ -87,14 +66,14 @@ def write(
         out = desk.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
     out.reply_to = asked or going_on or out.reply_to
-    told, in_words = [], partial(desk.letters.write, language=language)
+    told = []
     for command, reply in replies:
         for letter in reply.letters:
             letter.language = language
             desk.letters.send(caller.address, letter, caller.now)
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
-        out.bulletin += _items(caller.letter.message_id, command, reply, in_words)
-        told.append(_told(desk, command.echo, reply, in_words))
+        out.bulletin += _items(desk, caller, command, reply, language)
+        told.append(_told(desk, command.echo, reply.template, reply.facts, language))
     ignored = [] if reading.optout or caller.standing.repeated else _told_of_ignored(reading)
     out.language = language
     out.room = _ANSWER
@@ -104,7 +83,7 @@ def write(
         ignored=ignored,
         stopped=reading.optout,
         html_only=None if reading.meant is None else _which(caller, at),
-        due=due and _told(desk, "", due, in_words),
+        due=due and _told(desk, "", due.template, due.facts, language),
         last=last,
         player=caller.player is not None,
         games=titles(),
@@ -121,9 +100,11 @@ def _language(desk: Desk, caller: Caller) -> str:
     return desk.players.setting(caller.player.name, "language", caller.language) if caller.player else caller.language
 
 
-def _told(desk: Desk, echo: str, reply: Reply, write: Callable[[TemplateText], str]) -> _Told:
+def _told(desk: Desk, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
+    """A command, and the text below it."""
     echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
-    return _Told(echo, desk.letters.draft(f"answers/{reply.template}.txt", **reply.facts), write)
+    text = desk.letters.write(desk.letters.draft(f"answers/{template}.txt", **facts), language)
+    return {"echo": echo, "text": text.strip("\n")}
 
 
 def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:
@@ -135,32 +116,11 @@ def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:
     }
 
 
-def _items(
-    message_id: str | None, command: AnyCommand, reply: Reply, write: Callable[[str], str]
-) -> list[JsonObject]:
-    """The outcome of a command of the letter with this Message-ID, for programs."""
-    found = reply.facts.get("faults") if reply.outcome == "refused" else ()
-    faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
-    return [
-        bulletin.of_answer(command, reply.outcome, faults, message_id),
-        *_challenge(command, reply),
-        *_account(reply),
-        *reply.items,
-    ]
-
-
-def _challenge(command: AnyCommand, reply: Reply) -> list[JsonObject]:
-    """The challenge that a key has to sign, if any."""
-    fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
-    if reply.outcome != "asked" or not (fingerprint and challenge):
-        return []
-    return [bulletin.of_challenge(command, str(fingerprint), str(challenge))]
-
-
-def _account(reply: Reply) -> list[JsonObject]:
-    """The account and its new recovery code, if the answer brings one."""
-    name, code = reply.facts.get("name"), reply.facts.get("code")
-    return [bulletin.of_account(str(name), str(code))] if name and code else []
+def _items(desk: Desk, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
+    """The outcome of a command of a letter, for programs."""
+    found = reply.facts["faults"] if reply.outcome == "refused" else ()
+    faults = [desk.letters.write(fault.message, language) for fault in found]
+    return [bulletin.of_answer(command, reply.outcome, faults, caller.letter.message_id), *reply.items]
 
 
 _FOOTER = re.compile(
@@ -184,9 +144,9 @@ def _told_of_ignored(reading: Reading) -> list[str]:
     return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
 
 
-def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[AnyCommand, Reply]]) -> None:
+def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None:
     """A short answer with which the owner of the address can go on: perhaps somebody else wrote the letter."""
-    out, told = OutgoingLetter(SHORT, ""), list[_Told]()
+    out, told = OutgoingLetter(SHORT, ""), []
     for command, reply in replies:
         if reply.letters:  # the rules of a game: there is no more to say
             (out,) = reply.letters
@@ -195,10 +155,8 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[AnyCommand, 
             facts = {**reply.facts, "name": ""}
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]
-            draft = desk.letters.draft(f"answers/{reply.template}.txt", **facts)
-            write = partial(desk.letters.write, language=caller.language)
-            told.append(_Told("", draft, write))
-            out.bulletin += _items(caller.letter.message_id, command, reply, write)
+            told.append(_told(desk, "", reply.template, facts, caller.language))
+            out.bulletin += _items(desk, caller, command, reply, caller.language)
             out.reply_to = reply.reply_to
     asked = any(reply.outcome == "asked" for _, reply in replies)
     if asked and out.subject == SHORT:

@@ -63,7 +63,8 @@ def authenticate(
     vouched = partial(desk.strangers.vouched_for, letter, row, understood.voucher)
     # Step 3: what was mailed to one mailbox alone comes back from somebody who reads its mail.
     found = desk.mailboxes.tokens_of(letter, row)
-    tokens = _came_back(found, sender, player)
+    name = player.name if player else None
+    tokens = tuple(token for token in found if token.came_back(sender, name))
     # Step 4: a signature that does not hold: no effect. Perhaps somebody wrote the letter in a player's name.
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
@@ -80,7 +81,9 @@ def authenticate(
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
     # Step 9: others have seen what was said before, and can send it.
-    seen = _handled(desk, player, understood.heard.words, verdict) if by_key else None
+    # Texts from before words were compared are recognised by their signed bytes.
+    words, signed = understood.heard.words, sha256_hex(verdict.signed)
+    seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
     said = _said(proof) if seen is None else _said_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return f"said before; {UNVOUCHED}"
@@ -107,12 +110,6 @@ def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
     """The verdict as it counts here: a player without a key may sign elsewhere, which makes an unsigned letter."""
     elsewhere = verdict.kind == "unknown key" and player is not None and player.level == "mailbox"
     return Verdict("none", verdict.reason) if elsewhere else verdict
-
-
-def _came_back(found: Sequence[Token], sender: str, player: PlayerRow | None) -> tuple[Token, ...]:
-    """The tokens of a letter that only somebody who reads this sender's mail can send, each for the first time."""
-    name = player.name if player else None
-    return tuple(token for token in found if token.came_back(sender, name))
 
 
 def _prove(
@@ -160,12 +157,6 @@ def _trust(proof: Proof | None, *, by_key: bool, vouched: bool) -> Trust:
 
 def _said(proof: Proof | None) -> Said:
     return Said.SEEN if proof is not None and proof.again is not None else Said.NEW
-
-
-def _handled(desk: Desk, player: PlayerRow | None, words: str, verdict: Verdict) -> HandledRow | None:
-    """What became of these words; texts from before words were compared are recognised by their signed bytes."""
-    assert player is not None
-    return desk.players.handled(player.name, words, sha256_hex(verdict.signed))
 
 
 def _said_again(desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime) -> Said:

@@ -172,11 +172,8 @@ def _write(
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""
     for seated in running(desk, player.name):
-        match = seated.match
-        for seat in match.seats:
-            reader = desk.players.by_name(match.name(seat))
-            if reader is not None and (reader.name == player.name) != opponents:
-                until = written(now + halted.long_enough(match.terms), desk.time.zone(reader.name))
-                told = {"player": player.name, "until": until, **facts}
-                out = desk.match_letters.about(match, seated.row, seat, subject, template, **told)
-                desk.letters.send(reader.address, out, now)
+        long_enough = now + halted.long_enough(seated.match.terms)
+        for seat in seated.match.seats:
+            if (seat == seated.seat) != opponents:
+                until = written(long_enough, desk.time.zone(seated.match.name(seat)))
+                seated.write_at_once(seat, template, subject, now, player=player.name, until=until, **facts)

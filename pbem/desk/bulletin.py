@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.events import claimed
-from pbem.match.transcript import canonical, sha256_hex, written
+from pbem.match.transcript import sha256_hex, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.json_object import JsonObject
@@ -33,7 +33,7 @@ __all__ = [
     "of_match",
     "of_open",
     "of_reply",
-    "sealed",
+    "unsigned",
 ]
 
 SIGNED_TEXT = ".signed.txt"
@@ -51,7 +51,7 @@ def of_match(
     standing = asked_of.get(seat)
     clock = match.clocks.get(seat) if match.asked(seat) else None
     head = {"seq": match.seq, "head": match.head, "signature": signature} if signature else None
-    told = {
+    told: JsonObject = {
         "about": "match",
         "match": match.id,
         "rules": match.terms.game,
@@ -81,11 +81,9 @@ def of_match(
         "head": head,
         "address": address,
     }
-    return (
-        told | {"sealed": {"owes": {str(one): list(match.owes(one)) for one in match.seats}}}
-        if match.terms.sealed
-        else told
-    )
+    if match.terms.sealed:
+        told["sealed"] = {"owes": {str(one): list(match.owes(one)) for one in match.seats}}
+    return told
 
 
 def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:
@@ -136,17 +134,11 @@ def is_for_programs(name: str, kind: str) -> bool:
     return kind == "application/json" or name.endswith(SIGNED_TEXT)
 
 
-def sealed(
-    server: str,
-    to: str,
-    time: datetime,
-    items: Sequence[JsonObject],
-    files: Sequence[Attachment],
-    key: str,
-    sign: Callable[[str], str],
+def unsigned(
+    server: str, to: str, time: datetime, items: Sequence[JsonObject], files: Sequence[Attachment], key: str
 ) -> JsonObject:
-    """The signed bulletin of a letter: items, and the hashes of JSON files and signed texts by their names."""
-    document: JsonObject = {
+    """The bulletin of a letter: items, and the hashes of JSON files and signed texts by their names."""
+    return {
         "pbem": "bulletin 1",
         "server": server,
         "to": to,
@@ -155,4 +147,3 @@ def sealed(
         "files": {name: sha256_hex(content) for name, kind, content in files if is_for_programs(name, kind)},
         "key": key,
     }
-    return document | {"signature": sign(sha256_hex(canonical(document)))}

@@ -25,6 +25,7 @@ from pbem.store.database import from_db, to_db
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -69,13 +70,9 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
             with desk.database.transaction():
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     due = desk.archive.matches.next_due()
-    recovery = _recover_keys(desk, now)
-    if (digest := desk.letters.next_digest()) is not None and digest <= now:
-        decide(desk, partial(desk.letters.send_digests, now))
-        digest = desk.letters.next_digest()
-    if (offers := unasked.next_due(desk)) is not None and offers <= now:
-        decide(desk, partial(unasked.send, desk, now))
-        offers = unasked.next_due(desk)
+    recovery = _when_due(desk, partial(keys.next_due, desk), partial(keys.carry_out, desk), now)
+    digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
+    offers = _when_due(desk, partial(unasked.next_due, desk), partial(unasked.send, desk), now)
     kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
     times = [from_db(due) if due else None, recovery, following, digest, offers, kept, log, look]
@@ -113,13 +110,15 @@ def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
     return following
 
 
-def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
-    """Carry out the recoveries whose delay is over; returns when the next one is."""
-    due = keys.next_due(desk)
+def _when_due(
+    desk: Desk, next_due: Callable[[], datetime | None], do: Callable[[datetime], None], now: datetime
+) -> datetime | None:
+    """Do something if its time has come; returns when it is due next."""
+    due = next_due()
     if due is None or due > now:
         return due
-    decide(desk, partial(keys.carry_out, desk, now))
-    return keys.next_due(desk)
+    decide(desk, partial(do, now))
+    return next_due()
 
 
 def _step(desk: Desk, last: datetime, now: datetime) -> None:

@@ -18,7 +18,7 @@ from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
 from pbem.desk.decisions import forget
-from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
+from pbem.desk.reply import NOT_REGISTERED, Reply, refusal, refused
 from pbem.desk.seats import find_seat, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
@@ -268,23 +268,18 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
         return Fault(command.name, command.match, Phrase("one match per letter: this letter names several"))
     if spec.shown == "at once" and any(COMMANDS[other.name].private for other in others):
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
+    reason = None
     if any(_withdraws(command, other) for other in others):
-        return Fault(
-            command.name, command.match, Phrase("this letter also submits what it withdraws: send one of the two")
-        )
-    if any(_withdraws(other, command) for other in others):
-        return Fault(
-            command.name, command.match, Phrase("this letter also withdraws what it submits: send one of the two")
-        )
-    if command.form.rev is None and any(_replaces(command, other) for other in others):
-        return Fault(
-            command.name, command.match, Phrase("this letter submits two of these: send one, or give each its `rev`")
-        )
-    return None
+        reason = Phrase("this letter also submits what it withdraws: send one of the two")
+    elif any(_withdraws(other, command) for other in others):
+        reason = Phrase("this letter also withdraws what it submits: send one of the two")
+    elif command.form.rev is None and any(_replaces(command, other) for other in others):
+        reason = Phrase("this letter submits two of these: send one, or give each its `rev`")
+    return Fault(command.name, command.match, reason) if reason else None
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
-    """Whether another one in the letter brings something else for the same place: their order alone says what counts."""
+    """Whether another in the letter brings something else for the same place: their order alone says what counts."""
     place = (command.name, command.match, command.form.game, command.form.turn)
     if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.game, other.form.turn):
         return False
@@ -367,9 +362,8 @@ def _with_own_match(desk: Desk, caller: Caller, fault: Fault) -> Fault:
     missing = fault.message.facts.get("missing")
     if missing != NAME_THE_MATCH or (own := own_match(desk, caller)) is None:
         return fault
-    return fault._replace(
-        message=fault.message.given(**fault.message.facts | {"missing": NAME_THE_MATCH.given(match=own)})
-    )
+    facts = fault.message.facts | {"missing": NAME_THE_MATCH.given(match=own)}
+    return fault._replace(message=fault.message.given(**facts))
 
 
 def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
@@ -378,9 +372,9 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
         raise Refused(*command.faults)
     spec = COMMANDS[command.name]
     if spec.for_players and caller.player is None:
-        raise Refused(Fault(command.name, None, NOT_REGISTERED))
+        raise refused(command.name, None, NOT_REGISTERED)
     if spec.shown != "never" and caller.misdated:
-        raise Refused(Fault(command.name, None, _MISDATED.given(fault=caller.misdated)))
+        raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
     left_out: dict[str, str] = {}
     if mailing_lists.may_leave(caller.tokens, command):
         pass
@@ -389,7 +383,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     else:
         left_out = _left_out(desk, caller, command)
     if caller.waits and not spec.newcomer:
-        raise Refused(Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet")))
+        raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
     if spec.a_day is not None and not _is_house(desk, caller) and _left(desk, caller, command, spec.a_day) < 0:
         return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
     handle = HANDLERS[command.name]
@@ -454,9 +448,9 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
     """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
     proof = caller.proof
     if caller.player is None or caller.player.level == "key" or proof is None:
-        raise Refused(Fault(command.name, None, Phrase("this must be signed with your key; `help signing` says how")))
+        raise refused(command.name, None, Phrase("this must be signed with your key; `help signing` says how"))
     if proof.missing is not None:
-        raise Refused(Fault(command.name, None, proof.missing))
+        raise refused(command.name, None, proof.missing)
     assert proof.token is not None
     at = _place(desk, caller, command)
     if at is None or proof.again is not None:
@@ -464,7 +458,7 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
     whole_match = COMMANDS[command.name].place == "player"
     place = proof.token.place
     if place != at.place and not (whole_match and place and place[0] == at.row.number):
-        raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=at.match.id)))
+        raise refused(command.name, None, _ELSEWHERE.given(match=at.match.id))
 
 
 def _place(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext | None:

@@ -34,7 +34,7 @@ from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -155,7 +155,9 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
     following = _take_in_hand(desk, now, fresh=True) if more else []
     outcomes = _give_effect(desk, letters, now)
     desk.points("effects committed")
-    _tell_of(outcomes)
+    for row_id, outcome in outcomes.items():
+        if outcome:
+            _LOG.info("letter handled", inbox=row_id, outcome=outcome)
     return following
 
 
@@ -165,12 +167,6 @@ def _is_soon_answered(letters: Sequence[_Read]) -> bool:
     It comes alone, too, where the next one is large; that is read after its answer.
     """
     return len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
-
-
-def _tell_of(outcomes: Mapping[int, str]) -> None:
-    for row_id, outcome in outcomes.items():
-        if outcome:
-            _LOG.info("letter handled", inbox=row_id, outcome=outcome)
 
 
 def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:

@@ -25,11 +25,10 @@ from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.identity import Verdict
+    from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import WaitingKey
     from pbem.store.players import KeyRow, PlayerRow
@@ -124,12 +123,10 @@ def new_code(desk: Desk, name: str, now: datetime) -> str:
 def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
     """What `whoami` shows."""
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
+    zone = desk.time.zone(player.name)
     return {
         "player": player,
-        "waiting": [
-            (one, clock.written(from_db(one.due), desk.time.zone(player.name)) if one.due else None)
-            for one in waiting
-        ],
+        "waiting": [(one, clock.written(from_db(one.due), zone) if one.due else None) for one in waiting],
         "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
         "waiting_addresses": desk.players.waiting_addresses(player=player.name),
         "has_code": desk.players.recovery_hash(player.name) is not None,
@@ -170,8 +167,7 @@ def carry_out(desk: Desk, now: datetime) -> None:
             continue
         change, code = replace_all(desk, player, waiting, waiting.letter, now)
         write(desk, player.address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=code)
-        for address in player.more_addresses:
-            write(desk, address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=None)
+        tell_changed(desk, player, change, now, but=player.address)
 
 
 def put_off(desk: Desk, gap: timedelta, now: datetime) -> None:
@@ -249,38 +245,27 @@ def tell_changed(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime
 
 
 def tell_opponents(
-    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Mapping[str, object]
+    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts
 ) -> None:
     """Tell the others at each running match."""
     for seated in running(desk, player.name):
-        match = seated.match
-        for other in match.seats:
-            to = desk.players.by_name(match.name(other))
-            if other != seated.seat and to is not None:
-                told = _by_the_clock_of(desk, to.name, facts)
-                out = desk.match_letters.about(match, seated.row, other, subject, template, **told)
-                desk.letters.send(to.address, out, now)
+        for other in seated.match.seats:
+            if other != seated.seat:
+                told = _by_the_clock_of(desk, seated.match.name(other), facts)
+                seated.write_at_once(other, template, subject, now, **told)
 
 
 def tell_player(
-    desk: Desk,
-    player: PlayerRow,
-    template: str,
-    subject: Phrase,
-    now: datetime,
-    facts: Mapping[str, object],
-    *,
-    but: str = "",
+    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts, *, but: str = ""
 ) -> None:
     """Tell the player, at every address except the one that is answered."""
+    told = _by_the_clock_of(desk, player.name, facts)
     for address in player.addresses:
         if address.lower() != but.lower():
-            write(
-                desk, address, template, subject, now, name=player.name, **_by_the_clock_of(desk, player.name, facts)
-            )
+            write(desk, address, template, subject, now, name=player.name, **told)
 
 
-def _by_the_clock_of(desk: Desk, player: str, facts: Mapping[str, object]) -> dict[str, object]:
+def _by_the_clock_of(desk: Desk, player: str, facts: Facts) -> Facts:
     """The facts, with the time from which keys count, in a player's local time."""
     due = facts.get("due")
     return {**facts, "due": clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}

@@ -6,6 +6,7 @@ match: see `match_letters`. Implements protocol.md, "Addresses and threads".
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin, mailing_lists
 from pbem.games import GAMES
-from pbem.i18n import ENGLISH
 from pbem.letters import subjects
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from pbem.config.server import Config
     from pbem.desk.matches import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
@@ -55,43 +56,27 @@ _LINK = 8000
 """How many characters a link to a page of a sealed match may carry: it has all that was told, and grows."""
 
 
+@dataclass(eq=False, repr=False)
 class LetterWriter:
-    """Writes the letters of a server; `random` makes Message-IDs that reveal nothing.
+    """Writes the letters of a server; its randomness makes Message-IDs that reveal nothing.
 
-    Without their own `return_paths`, letters carry the same secret in a header, which bounces quote.
+    Without their own return paths, letters carry the same secret in a header, which bounces quote.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
-        self,
-        composer: Composer,
-        outbox: Outbox,
-        players: Players,
-        archive: MatchRepository,
-        random: Callable[[int], bytes],
-        mailboxes: ReplyTokens,
-        held: DigestQueue,
-        operator: str = "",
-        language: str = ENGLISH,
-        *,
-        return_paths: bool = True,
-    ) -> None:
-        self._return_paths = return_paths
-        self.language = language
-        """What is written to those who chose no other."""
-        self._held = held
-        self._operator = operator
-        self._composer = composer
-        self._outbox = outbox
-        self._players = players
-        self._archive = archive
-        self._random = random
-        self._mailboxes = mailboxes
-        self._blank: dict[tuple[str, str], bytes] = {}
-        self._pages_written: dict[tuple[str, str], str] = {}
+    _config: Config
+    _composer: Composer
+    _outbox: Outbox
+    _players: Players
+    _archive: MatchRepository
+    _random: Callable[[int], bytes]
+    _mailboxes: ReplyTokens
+    _held: DigestQueue
+    _blank: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    _pages_written: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def draft(self, template: str, /, **facts: Any) -> TemplateText:
         """A template with its facts, to be rendered later."""
-        return TemplateText(template, {"server": self._composer.server, "operator": self._operator, **facts})
+        return TemplateText(template, {"server": self._composer.server, "operator": self._config.operator, **facts})
 
     def write(self, draft: TemplateText | str, language: str) -> str:
         """The text of a draft or a phrase in a language."""
@@ -111,7 +96,7 @@ class LetterWriter:
     def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
         """The language that a player chose; otherwise the one that a letter asks for, or the server's own."""
         chosen = self._players.setting(player.name, "language", "") if player else ""
-        return chosen or (letter and asked_for(letter)) or self.language
+        return chosen or (letter and asked_for(letter)) or self._config.language
 
     def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
@@ -128,27 +113,12 @@ class LetterWriter:
         leave_to = None
         if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
             leave_to = self._mailboxes.ask("write", address, player.name, now)
-        places = (reply_to, leave_to)
         if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
             where = reply_to or self._composer.address
             out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
-        self._outbox.put(address, message_id, self._compose(address, out, language, message_id, now, places), now)
-        return message_id
-
-    def _compose(
-        self,
-        address: str,
-        out: OutgoingLetter,
-        language: str,
-        message_id: str,
-        now: datetime,
-        places: tuple[str | None, str | None],
-    ) -> bytes:
-        """The bytes of a letter; `places`: where to answer it, and where to leave its list."""
-        reply_to, leave_to = places
         made = self._made(out, language)
         attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
-        return self._composer.compose(
+        raw = self._composer.compose(
             address,
             self.write(made.subject, language),
             visible(str(made.text)),
@@ -162,15 +132,17 @@ class LetterWriter:
             pictures=made.pictures,
             mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
             bulletin=self._bulletin(address, made, attachments, now),
-            returns="" if self._return_paths else self._outbox.return_token(address, message_id),
+            returns="" if self._config.return_paths else self._outbox.return_token(address, message_id),
         )
+        self._outbox.put(address, message_id, raw, now)
+        return message_id
 
     def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
         """A letter's signed bulletin; nothing if there is nothing to say."""
         if not made.bulletin:
             return b""
-        key, sign = self._archive.key, self._archive.announce
-        return canonical(bulletin.sealed(self._composer.server, address, now, made.bulletin, files, key, sign))
+        document = bulletin.unsigned(self._composer.server, address, now, made.bulletin, files, self._archive.key)
+        return canonical(document | {"signature": self._archive.announce(sha256_hex(canonical(document)))})
 
     def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
         """A letter with its words, its picture and its files, in a language."""
@@ -243,15 +215,6 @@ class LetterWriter:
             self._blank[game, language] = known
         return known
 
-    @property
-    def address(self) -> str:
-        """The server's address, of no match."""
-        return self._composer.address
-
-    def sub_address(self, detail: str) -> str:
-        """The server's sub-address with this detail."""
-        return self._composer.sub_address(detail)
-
     def post(
         self, row: MatchRow, seat: int, outs: Sequence[tuple[str, OutgoingLetter]], match: Match, now: datetime
     ) -> None:
@@ -288,35 +251,21 @@ class LetterWriter:
             for outs in matches.values():
                 self._send_together(player, outs, now, digest=True)
 
-    def forget(self, player: str, match: int) -> None:
-        """Send the player none of what waits about a match: it is over before it was read."""
-        self._held.take(player, match)
-
-    def next_digest(self) -> datetime | None:
-        """When the next digest is due."""
-        return self._held.next_due()
-
-    def hurry(self, player: str, now: datetime) -> None:
-        """Send what waits for this player at the next opportunity: no digest is wanted any more."""
-        self._held.hurry(player, now)
-
     def _send_together(
         self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool = False
     ) -> None:
         for first in range(0, len(outs), MOST):
-            self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
-
-    def _send_as_one(self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool) -> None:
-        one = joined(outs, digest=digest)
-        if digest:
-            one.mailing = mailing_lists.DIGESTS
-        for out in outs:
-            if out is not one and out.detail and out.detail != one.detail:
-                self._mailboxes.give(out.detail, player, out.place, now)
-        message_id = self.send(player.address, one, now)
-        # Of several turns of a match the last one is asked for.
-        for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in outs if out.watch}.items():
-            self._outbox.watch(message_id, match, seat, asked)
+            some = outs[first : first + MOST]
+            one = joined(some, digest=digest)
+            if digest:
+                one.mailing = mailing_lists.DIGESTS
+            for out in some:
+                if out is not one and out.detail and out.detail != one.detail:
+                    self._mailboxes.give(out.detail, player, out.place, now)
+            message_id = self.send(player.address, one, now)
+            # Of several turns of a match the last one is asked for.
+            for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in some if out.watch}.items():
+                self._outbox.watch(message_id, match, seat, asked)
 
 
 def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:

@@ -7,6 +7,7 @@ cannot say more than the game lets its reader know. Implements protocol.md, "Add
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -83,26 +84,17 @@ _BESIDE = 1 << 20
 large letters: such a one must not keep the request for the next setup from its reader."""
 
 
+@dataclass(eq=False, repr=False)
 class MatchLetters:
     """Writes the letters of matches, for players and observers."""
 
-    def __init__(
-        self,
-        writer: LetterWriter,
-        files: PositionFiles,
-        composer: Composer,
-        players: Players,
-        people: People,
-        archive: MatchRepository,
-        mailboxes: ReplyTokens,
-    ) -> None:
-        self._writer = writer
-        self._files = files
-        self._composer = composer
-        self._players = players
-        self._people = people
-        self._archive = archive
-        self._mailboxes = mailboxes
+    _writer: LetterWriter
+    _files: PositionFiles
+    _composer: Composer
+    _players: Players
+    _people: People
+    _archive: MatchRepository
+    _mailboxes: ReplyTokens
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
@@ -248,7 +240,7 @@ class MatchLetters:
                 return self._reveal(notice, latest, row, out, now)
             case "closed":
                 rematch = self._rematch(match, seat)
-                return {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._writer.address}
+                return {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
             case "extended":
                 return {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
             case "offer":
@@ -357,15 +349,14 @@ class MatchLetters:
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
         """How a game begins for a seat: its view, which is attached, too, and how the setups came."""
-        view = match.view(seat)
-        self._files.position(match, row, seat, view, out)
+        view = self._files.position(match, row, seat, out)
         return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
 
     def _of_turn(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts for the report of a turn; its reports are attached as the file that the transcript hashes."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}"
-        file, view = self._file(match, f"{name}.json", facts["file"]), match.view(seat)
+        file = self._file(match, f"{name}.json", facts["file"])
         out.attachments.append((file["file_name"], "application/json", facts["file"]))
         taken_up, stand_in, played = facts["taken_up"], facts["stand_in"], None
         if stand_in is not None:
@@ -374,7 +365,7 @@ class MatchLetters:
             hashed = sha256_hex(paper)
             played = {"text": stand_in.text, "file": receipt, "hash": hashed}
             played["signature"] = self._archive.vouch(match.id, hashed)
-        self._files.position(match, row, seat, view, out, facts["reports"])
+        view = self._files.position(match, row, seat, out, facts["reports"])
         return {
             "played": played,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
@@ -396,7 +387,7 @@ class MatchLetters:
         if match.phase == "setup":
             document, what = self._files.setup_document(match, row, seat, out), "setup"
         elif match.phase == "playing":
-            document, what = self._files.position_document(match, row, seat, match.view(seat), out), "position"
+            document, what = self._files.position_document(match, row, seat, out), "position"
         else:
             return []
         whole = {**document, "deadline": time_of(match, seat)["deadline"]}
@@ -411,15 +402,14 @@ class MatchLetters:
         if match.phase == "setup":
             self._files.setup(match, row, seat, out)
             return {}
-        facts: Facts = {"view": match.view(seat)}
+        facts: Facts = {}
         reports: list[Mapping[str, Any]] = []
         if notice.kind == "step":
             told, files = self.steps(match, seat, notice.facts["told"])
             out.attachments += files
             reports = [report for one in told["turns"] for report in one["reports"]]
             facts |= {**told, "reports": reports}
-        self._files.position(match, row, seat, facts["view"], out, reports)
-        return facts
+        return facts | {"view": self._files.position(match, row, seat, out, reports)}
 
     def steps(self, match: Match, seat: int, told: Entered) -> tuple[Facts, list[Attachment]]:
         """The result of a letter with steps, as a seat is told; with the reports of each turn that it finished."""
@@ -459,8 +449,7 @@ class MatchLetters:
         game = drawn(match.terms.game)
         truth, view = truth_of(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
-        write, _ = self.bundle(match, row, None)
-        content = write()
+        content = self.bundle(match, row, None)
         apart = self.proof(match, row, seat, latest, (name, content))
         if apart is not None:  # before the letter that tells of the end: if it bounces, a later one arrived
             self._writer.post_alone(row, seat, apart, now)
@@ -492,17 +481,13 @@ class MatchLetters:
         out.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
         return out
 
-    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
+    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> bytes:
         """The bundle of a match: its finished games, and what this seat may see of the running one."""
         rows = self._archive.matches.entries(row.number)
         running = match.game if match.phase == "playing" else 0
         papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
-
-        def write() -> bytes:
-            entries = [Entry.read(entry.entry) for entry in rows]
-            return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
-
-        return write, f"{match.id}.pbem.zip"
+        entries = [Entry.read(entry.entry) for entry in rows]
+        return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
 
     def old_turns(
         self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]

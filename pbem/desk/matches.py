@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -54,32 +55,24 @@ LETTERS = 128 * 1024 * 1024
 """How many octets the letters that wait in these matches have together: their players decide how long they are."""
 
 
+@dataclass(eq=False, repr=False)
 class MatchRepository:
-    """The matches of a server; `sign` makes the server's signature of a statement; `key` (in hex) verifies it."""
+    """The matches of a server; `_sign` makes the server's signature of a statement; `key` (in hex) verifies it."""
 
-    def __init__(
-        self,
-        matches: Matches,
-        people: People,
-        server: str,
-        sign: Callable[[bytes], bytes],
-        key: str,
-        log: TransparencyLog | None = None,
-    ) -> None:
-        self.matches = matches
-        self.key = key
-        self._people = people
-        self._server = server
-        self._sign = sign
-        self._log = log
-        self._warm: OrderedDict[int, tuple[int, Match]] = OrderedDict()
-        """Matches with the versions of their rows."""
-        self._octets: dict[int, int] = {}
-        """How long the letters are that wait in each of them."""
-        self._last: dict[int, EntryRow] = {}
-        """The last entries of those, as they were signed."""
-        self._before: dict[int, tuple[int, Match] | None] = {}
-        """What of them changed since the present decision began, as it was then: the decision may be undone."""
+    matches: Matches
+    _people: People
+    _server: str
+    _sign: Callable[[bytes], bytes]
+    key: str
+    _log: TransparencyLog | None = None
+    _warm: OrderedDict[int, tuple[int, Match]] = field(default_factory=OrderedDict)
+    """Matches with the versions of their rows."""
+    _octets: dict[int, int] = field(default_factory=dict)
+    """How long the letters are that wait in each of them."""
+    _last: dict[int, EntryRow] = field(default_factory=dict)
+    """The last entries of those, as they were signed."""
+    _before: dict[int, tuple[int, Match] | None] = field(default_factory=dict)
+    """What of them changed since the present decision began, as it was then: the decision may be undone."""
 
     def begin(self) -> None:
         """Note that a decision begins: what was decided before is committed."""

@@ -16,8 +16,9 @@ import structlog
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
-from pbem.desk.seats import commit
-from pbem.games import Fault, Refused
+from pbem.desk.reply import refused
+from pbem.desk.seats import SeatContext, commit
+from pbem.games import Refused
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.events import operator
@@ -101,7 +102,7 @@ def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
     number = instruction.match or 0
     loaded = desk.archive.load(number)
     if loaded is None:
-        raise Refused(Fault(instruction.what, None, Phrase("there is no match m{number}", number=number)))
+        raise refused(instruction.what, None, Phrase("there is no match m{number}", number=number))
     match, row = loaded
     reason = " ".join(instruction.reason.split())[:REASON]
     if instruction.what == "end" and match.phase in PROPOSED:
@@ -123,12 +124,10 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
     desk.people.withdraw(number)
     desk.archive.matches.update(number, "declined", None)
     match = replace(match, phase="declined")
+    facts = {"by": Phrase("The operator of the server"), "done": "declined"}
     for taken in row.seats:
-        player = desk.players.by_name(taken.player)
-        if player is not None:
-            facts = {"by": Phrase("The operator of the server"), "done": "declined"}
-            out = desk.match_letters.about(match, row, taken.seat, PHASES["declined"], "declined", **facts)
-            desk.letters.send(player.address, out, now)
+        at = SeatContext(desk, match, row, taken.seat)
+        at.write_at_once(taken.seat, "declined", PHASES["declined"], now, **facts)
     return f"m{number} is declined"
 
 

@@ -6,55 +6,45 @@ docs/attachments.md.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
 from pbem.desk import sealed_state
 from pbem.desk.match_facts import standing_orders, time_of
 from pbem.letters.draft import Composing
-from pbem.mail.commands import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import OutgoingLetter, TemplateText
+    from pbem.letters.draft import Facts, OutgoingLetter
     from pbem.mail.compose import Composer
-    from pbem.match.state import Match
+    from pbem.match.state import Match, Submission
     from pbem.store.matches import Matches, MatchRow
-    from pbem.store.players import Players
 
 __all__ = ["PositionFiles"]
 
 
+@dataclass(eq=False, repr=False)
 class PositionFiles:
     """Gives letters the position or the setup that is asked for, as data; the composers are at `pages`."""
 
-    def __init__(
-        self, writer: LetterWriter, composer: Composer, players: Players, matches: Matches, pages: str
-    ) -> None:
-        self._writer = writer
-        self._composer = composer
-        self._players = players
-        self._matches = matches
-        self._pages = pages
+    _writer: LetterWriter
+    _composer: Composer
+    _matches: Matches
+    _pages: str
 
     def _compose_with(
-        self,
-        match: Match,
-        seat: int,
-        what: str,
-        content: Mapping[str, Any],
-        words: Mapping[str, TemplateText | str],
-        out: OutgoingLetter,
+        self, match: Match, seat: int, what: str, content: JsonObject, words: Facts, out: OutgoingLetter
     ) -> None:
         """Give a letter the data for the page on which its answer is composed."""
         name = f"{match.id}-game-{match.game}-{what}.json"
         deadline = time_of(match, seat)["deadline"]
         words = {**words, "deadline": deadline} if deadline else words
         pages = self._pages if drawn(match.terms.game) else ""
-        wanted = self._players.setting(match.name(seat), "composer", SETTINGS["composer"][0]) == "on"
+        wanted = self._writer.setting(match.name(seat), "composer") == "on"
         once = what == "setup" and match.game == 1  # it is the same page all through a match
         told = {**content, "deadline": None}
         sealed = content.get("sealed")
@@ -63,51 +53,49 @@ class PositionFiles:
         out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, place, linked)
 
     def position(
-        self,
-        match: Match,
-        row: MatchRow,
-        seat: int,
-        view: Mapping[str, Any] | None,
-        out: OutgoingLetter,
-        reports: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
-        """The position and its form, for programs: docs/attachments.md."""
-        content = self.position_document(match, row, seat, view, out)
+        self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter, reports: Sequence[Mapping[str, Any]] = ()
+    ) -> Facts | None:
+        """The position and its form, for programs: docs/attachments.md; returns the seat's view."""
+        content = self.position_document(match, row, seat, out)
         names = dict(enumerate(match.names, start=1))
         happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
         words = {"events": self._writer.draft("letters/events.txt", **happened)} if reports else {}
         self._compose_with(match, seat, "position", content, words, out)
+        view: Facts | None = content["view"]
+        return view
 
-    def position_document(
-        self, match: Match, row: MatchRow, seat: int, view: Mapping[str, Any] | None, out: OutgoingLetter
-    ) -> JsonObject:
+    def position_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """How a game stands for a seat; to a letter about a sealed match, adds what the others signed."""
         submission = match.orders.get(seat)
-        assert match.options is not None
-        return {
-            "pbem": "position 1",
+        return self._document("position 1", match, row, seat, submission, out) | {
+            "turn": match.turn,
+            "events": "",
+            "asked": match.asked(seat),
+            "standing": standing_orders(submission),
+            "view": match.view(seat),
+        }
+
+    def _document(
+        self, kind: str, match: Match, row: MatchRow, seat: int, submission: Submission | None, out: OutgoingLetter
+    ) -> JsonObject:
+        """What is said of a match to who answers a letter, with what was sent before; and of a sealed one all."""
+        content: JsonObject = {
+            "pbem": kind,
             "rules": match.terms.game,
-            "address": out.reply_to if self._composer.delimiter else self._writer.address,
+            "address": out.reply_to if self._composer.delimiter else self._composer.address,
             "server": match.server,
             "match": match.id,
             "game": match.game,
-            "turn": match.turn,
             "seat": seat,
             "player": match.name(seat),
             "names": list(match.names),
-            "events": "",
-            "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
-            "standing": standing_orders(submission),
-            "view": view,
-            **self._sealed(match, row, seat, out),
         }
+        return content | self._sealed(match, row, seat, out) if match.terms.sealed else content
 
     def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The additional data of a sealed match; what the others signed comes as files."""
-        if not match.terms.sealed:
-            return {}
         assert match.options is not None
         texts = sealed_state.signed_texts(match, seat, row.number, self._matches)
         out.attachments += texts
@@ -123,18 +111,5 @@ class PositionFiles:
         """What a seat is asked to set up; to a letter about a sealed match, adds what the others signed."""
         assert match.options is not None
         submission = match.setups.get(seat) if match.terms.sealed else None
-        return {
-            "pbem": "setup 1",
-            "rules": match.terms.game,
-            "address": out.reply_to if self._composer.delimiter else self._writer.address,
-            "server": match.server,
-            "match": match.id,
-            "game": match.game,
-            "seat": seat,
-            "player": match.name(seat),
-            "names": list(match.names),
-            "prev": match.prev,
-            "rev": submission.rev + 1 if submission else 1,
-            "options": dict(match.options.changed),
-            **self._sealed(match, row, seat, out),
-        }
+        content = self._document("setup 1", match, row, seat, submission, out)
+        return content | {"options": dict(match.options.changed)}

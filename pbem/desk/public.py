@@ -12,8 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk.matches import MatchRepository
-from pbem.desk.ratings import PROVISIONAL
-from pbem.games import GAMES, rules
+from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
@@ -23,7 +22,7 @@ from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
-from pbem.store.people import POOLS, People
+from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Public:
         self._people = People(database)
         self._matches = Matches(database, vault)
         log = TransparencyLog(database)
-        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "", log=log)
+        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "", log)
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
@@ -66,12 +65,7 @@ class Public:
 
     def standings(self) -> list[tuple[str, Pool, list[Standing]]]:
         """The best rated players of each game that was played, by its title and the pool."""
-        return [
-            (rules(game).title, pool, rows)
-            for game in GAMES
-            for pool in POOLS
-            if (rows := self._people.standings(game, pool, _RANKED))
-        ]
+        return tables(self._people, _RANKED)
 
     def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""
@@ -143,13 +137,19 @@ class Public:
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     """The formats of all keys that a transcript holds."""
+    return (key["format"] for _, key in _keys(entries))
+
+
+def _keys(entries: Sequence[Entry]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """All keys that a transcript holds, each with the seat of its player."""
     for entry in entries:
+        body = entry.body
         if entry.type == "agreed":
-            yield from (key["format"] for player in entry.body["players"].values() for key in player["keys"])
+            yield from ((int(seat), key) for seat, player in body["players"].items() for key in player["keys"])
         elif entry.type == "substituted":
-            yield from (key["format"] for key in entry.body["player"]["keys"])
+            yield from ((body["seat"], key) for key in body["player"]["keys"])
         elif entry.type == "keys":
-            yield from (key["format"] for key in entry.body["added"])
+            yield from ((body["seat"], key) for key in body["added"])
 
 
 def _nothing_is_signed(_statement: bytes) -> bytes:
@@ -159,14 +159,8 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     """The signed forms of a match's letters, for letters whose signed text is one form and nothing else."""
     keys: dict[int, list[Mapping[str, str]]] = {seat: [] for seat in match.seats}
-    for entry in entries:
-        if entry.type == "agreed":
-            for seat in match.seats:
-                keys[seat] += entry.body["players"][str(seat)]["keys"]
-        elif entry.type == "substituted":
-            keys[entry.body["seat"]] += entry.body["player"]["keys"]
-        elif entry.type == "keys":
-            keys[entry.body["seat"]] += entry.body["added"]
+    for seat, key in _keys(entries):
+        keys[seat].append(key)
     for path, letter in papers.items():
         found = re.fullmatch(r"letters/([a-z]+-[a-z0-9-]*seat-([1-9]))\.eml", path)
         if not found:

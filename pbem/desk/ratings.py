@@ -1,7 +1,7 @@
 """Ratings and reliability: what a match makes of its players' standings.
 
 The arithmetic is openskill's (Plackett-Luce), for two players and for more. Matches with a program in a seat are
-rated in a pool of their own, which `pbem.store.people` knows. Nothing here is stored or told.
+rated in a pool of their own, which `pbem.store.people` knows. Nothing here is stored.
 Implements protocol.md, "Commands" (`standings`).
 """
 
@@ -10,7 +10,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pbem.games import GAMES, rules
 from pbem.match.changed import replace
+from pbem.store.people import POOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
-    from pbem.store.people import Standing
+    from pbem.store.people import People, Pool, Standing
 
-__all__ = ["FEW_TURNS", "PROVISIONAL", "rated", "reliability"]
+__all__ = ["FEW_TURNS", "PROVISIONAL", "rated", "reliability", "tables"]
 
 PROVISIONAL = 5
 """Below so many matches a rating is provisional, and marked."""
@@ -87,3 +89,13 @@ def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, 
             late.discard(entry.body["seat"])
         elif entry.type == "verdict":  # who did not reveal missed the time for it
             yield from ((int(seat), False) for seat, word in entry.body["verdicts"].items() if isinstance(word, dict))
+
+
+def tables(people: People, most: int) -> list[tuple[str, Pool, list[Standing]]]:
+    """The best rated players of each game that was played, by its title and the pool."""
+    return [
+        (rules(game).title, pool, rows)
+        for game in GAMES
+        for pool in POOLS
+        if (rows := people.standings(game, pool, most))
+    ]

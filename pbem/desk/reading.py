@@ -39,6 +39,9 @@ _READ_BY_OTHERS = frozenset({"seal", "step", "reveal", "resign"})
 """The commands whose signed text the others' programs read in a sealed match."""
 
 
+BringsKey = Register | AddKey | Recover
+
+
 class ReaderError(Exception):
     """Reading failed, and nobody can be told whose fault it is: it took too long or too much memory."""
 
@@ -63,7 +66,7 @@ class Question(msgspec.Struct, frozen=True):
 class Brought(msgspec.Struct, frozen=True):
     """What a request brings as a new key."""
 
-    request: Register | AddKey | Recover
+    request: BringsKey
     key: Key | None = None
     """None if there is none."""
     fault: Phrase | None = None
@@ -82,7 +85,7 @@ class Understood(msgspec.Struct, frozen=True):
     shown: Heard | None = None
     """What is signed as the other players of a sealed match will read it by any of these keys, if they are to."""
 
-    def new_key(self, request: Register | AddKey | Recover) -> Key | None:
+    def new_key(self, request: BringsKey) -> Key | None:
         """The new key that a request brings; None if it brings none. Raises `BadKey`."""
         found = next((one for one in self.brought if one.request == request), None)
         if found is not None and found.fault is not None:
@@ -179,17 +182,13 @@ def _understood(
         # Whichever of these keys the others try, and in which order: by the signer's as the last, no other one fits.
         tried = sorted(keys, key=lambda key: key.fingerprint == said.verdict.key)
         others = shown(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
-    asking = [one.request for one in reading.commands if isinstance(one.request, Register | AddKey | Recover)]
+    asking = [one.request for one in reading.commands if isinstance(one.request, BringsKey)]
     brought = list(_brought(letter, said.verdict, asking, question.at, read)) if asking else []
     return Understood([*keys], said, reading, voucher, brought, others)
 
 
 def _brought(
-    letter: Letter,
-    verdict: Verdict,
-    asking: Sequence[Register | AddKey | Recover],
-    at: datetime,
-    read: Callable[[bytes], Letter],
+    letter: Letter, verdict: Verdict, asking: Sequence[BringsKey], at: datetime, read: Callable[[bytes], Letter]
 ) -> Iterator[Brought]:
     """What the commands bring as new keys; each part of the letter is taken apart once, however many ask for it."""
 

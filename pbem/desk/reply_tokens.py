@@ -8,6 +8,7 @@ Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -75,16 +76,14 @@ class Proof(msgspec.Struct, frozen=True):
         return self.missing is None
 
 
+@dataclass(eq=False, repr=False)
 class ReplyTokens:
     """Reply tokens given out and taken back, and letters judged by them; randomness is handed in."""
 
-    def __init__(
-        self, config: Config, kept: Tokens, random: Callable[[int], bytes], reply_address: Callable[[str], str]
-    ) -> None:
-        self._config = config
-        self._tokens = kept
-        self._random = random
-        self._reply_address = reply_address
+    _config: Config
+    _tokens: Tokens
+    _random: Callable[[int], bytes]
+    _reply_address: Callable[[str], str]
 
     def draw(self, match: str = "reply") -> str:
         """The detail of a reply address for the answer to a letter; good for one letter, once it is given."""

@@ -7,11 +7,13 @@ Implements design.md, "The way of a letter".
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.desk.places import placed
+from pbem.desk.reply import refused
+from pbem.games import Fault
 from pbem.match import progress
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import moved
@@ -22,17 +24,24 @@ from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand
+    from pbem.letters.draft import Facts
+    from pbem.mail.commands import AnyCommand, Command
     from pbem.mail.compose import Attachment
+    from pbem.match.signed import Signed
     from pbem.match.state import Match, Submission
     from pbem.match.terms import Terms
+    from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
     from pbem.store.tokens import Place
+
+    T = TypeVar("T")
+    Event = Callable[[Step, int, SignedForm[Requested], Signed], T]
+    """What a seat says, by a signed form."""
 
 __all__ = [
     "SeatContext",
@@ -83,38 +92,44 @@ class SeatContext(msgspec.Struct):
         commit(self.desk, self.match, self.row, step)
         self.match = step.match
 
+    def say(self, caller: Caller, command: Command[Requested], event: Event[Requested, T]) -> tuple[Step, T]:
+        """A new step in which this seat says what a command says, and what came of that; raises `Refused`."""
+        step = self.step(caller.now)
+        said = placed(caller, command, self.match, self.seat)
+        return step, event(step, self.seat, said, caller.signed)
+
     def submit(self, step: Step, submission: Submission, turn: int | None = None) -> None:
         """Write what this seat sent or withdrew, for what is due or for a later turn; and the result."""
         self.desk.archive.submit(self.row.number, self.match, self.seat, submission, turn)
         progress.advance(step)
         self.commit(step)
 
-    def facts(self) -> dict[str, object]:
+    def facts(self) -> Facts:
         """The facts about the match for an answer."""
         return {"m": self.desk.match_letters.facts(self.match, self.row, self.seat, self.match)}
 
-    def receipt(self, submission: Submission, name: str) -> tuple[dict[str, object], list[Attachment]]:
-        """The receipt for what was sent, as an attached file, and the answer's facts about it."""
-        paper = submission.paper.encode()
-        facts: dict[str, object] = {
-            "rev": submission.rev,
-            "level": submission.level,
-            "file_name": name,
-            "receipt": sha256_hex(paper),
-            "signature": self.desk.archive.vouch(self.match.id, sha256_hex(paper)),
-        }
-        return facts, [(name, "text/plain", paper)]
+    def enclosed(self, paper: str, name: str, hashed: str) -> tuple[Facts, list[Attachment]]:
+        """A paper as an attached file, and the answer's facts about it; that of its hash is called `hashed`."""
+        content = paper.encode()
+        sha256 = sha256_hex(content)
+        facts = {"file_name": name, hashed: sha256, "signature": self.desk.archive.vouch(self.match.id, sha256)}
+        return facts, [(name, "text/plain", content)]
 
-    def withdrawn(self, submission: Submission) -> tuple[dict[str, str], list[Attachment]]:
+    def receipt(self, submission: Submission, what: str) -> tuple[Facts, list[Attachment]]:
+        """The receipt for orders, as an attached file, and the answer's facts about it."""
+        name = f"{self.match.id}-game-{self.match.game}-{what}-rev-{submission.rev}.receipt.txt"
+        facts, files = self.enclosed(submission.paper, name, "receipt")
+        return facts | {"rev": submission.rev, "level": submission.level}, files
+
+    def withdrawn(self, submission: Submission) -> tuple[Facts, list[Attachment]]:
         """The paper of a withdrawal, for its player, and the letter's facts about it."""
-        paper = submission.aside[-1].paper.encode()
-        name = f"{self.match.id}-{submission.aside[-1].stem}.txt"
-        facts = {
-            "file_name": name,
-            "hash": sha256_hex(paper),
-            "signature": self.desk.archive.vouch(self.match.id, sha256_hex(paper)),
-        }
-        return facts, [(name, "text/plain", paper)]
+        aside = submission.aside[-1]
+        return self.enclosed(aside.paper, f"{self.match.id}-{aside.stem}.txt", "hash")
+
+    def write_at_once(self, seat: int, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
+        """A letter to a seat of the match that waits for no digest."""
+        out = self.desk.match_letters.about(self.match, self.row, seat, subject, template, **facts)
+        self.desk.letters.post_alone(self.row, seat, out, now)
 
     def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
         """A separate letter to another seat of the match."""
@@ -172,7 +187,7 @@ def seated_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
     name = command.match or ""
     seated = find_seat(desk, int(name.removeprefix("m") or 0), caller.known_player.name)
     if seated is None:
-        raise Refused(Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours")))
+        raise refused(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
     step = seated.step(caller.now)
     moved.catch_up(step)
     if step.entries:
@@ -184,7 +199,7 @@ def demand_leisure(desk: Desk, player: str) -> None:
     """Refuse one more match to who plays very many: a lost letter is told in each, while the store is locked."""
     if player != desk.config.house_name and len(desk.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
         reason = Phrase("you play {count} matches; end one of them first", count=_PLAYED)
-        raise Refused(Fault("matches", None, reason))
+        raise refused("matches", None, reason)
 
 
 def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:

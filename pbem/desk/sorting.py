@@ -6,7 +6,7 @@ A letter to a role address is for the operator, see `role_addresses`; a letter t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from pbem.desk import bounces, role_addresses, witnesses
 from pbem.desk.answer_letter import SHORT
@@ -15,6 +15,7 @@ from pbem.letters.draft import OutgoingLetter
 from pbem.mail.message import automatic
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.desk.reading import Findings, Understood
@@ -40,7 +41,7 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[
         return _unreadable(desk, row, letter, findings.beyond, now)
     if witnessed := witnesses.take(desk, row, letter, now):
         return witnessed
-    if reasons := automatic(letter, row.envelope.sender, **_ours(desk)):
+    if reasons := _automatic(desk, row, letter):
         return "automatic: " + ", ".join(reasons)
     if letter.sender is None:
         return f"no sender: {letter.from_defect}"
@@ -50,7 +51,7 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[
 
 def _unreadable(desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, now: datetime) -> str:
     """Answer a letter beyond the limits, if its headers say whom."""
-    if letter.sender is None or automatic(letter, row.envelope.sender, **_ours(desk)):
+    if letter.sender is None or _automatic(desk, row, letter):
         return "unreadable"
     if not desk.strangers.may_be_answered(letter.sender, now):
         return f"unreadable; {UNVOUCHED}"
@@ -60,14 +61,7 @@ def _unreadable(desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, now: 
     return "unreadable, answered"
 
 
-class _Ours(TypedDict):
-    """How a server's own letters are recognised, and how far others have come at most."""
-
-    address: str
-    server: str
-    hops: int
-
-
-def _ours(desk: Desk) -> _Ours:
-    config = desk.config
-    return {"address": config.mail_address, "server": config.server, "hops": config.limits.received}
+def _automatic(desk: Desk, row: InboxRow, letter: Letter) -> Sequence[str]:
+    """Why a letter is one that no person wrote, or one of our own that came round."""
+    config, sender = desk.config, row.envelope.sender
+    return automatic(letter, sender, address=config.mail_address, server=config.server, hops=config.limits.received)

@@ -8,6 +8,7 @@ Implements reliability.md, case 35.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -37,14 +38,14 @@ _UNDOTTED = ("gmail.com", "googlemail.com")
 """One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
 
 
+@dataclass(eq=False, repr=False)
 class Strangers:
-    """Decides how an unsigned letter is answered; `in_all` is the most that strangers are answered a day."""
+    """Decides how an unsigned letter is answered; `_in_all` is the most that strangers are answered a day."""
 
-    def __init__(self, mailboxes: ReplyTokens, vouched: Vouched, daily: Daily, in_all: int) -> None:
-        self._mailboxes = mailboxes
-        self._vouched = vouched
-        self._daily = daily
-        self._in_all = in_all
+    _mailboxes: ReplyTokens
+    _vouched: Vouched
+    _daily: Daily
+    _in_all: int
 
     def vouched_for(self, letter: Letter, row: InboxRow, found: Voucher) -> bool:
         """Whether the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""

@@ -7,19 +7,19 @@ the clock, and reliability.md, case 30 (clock step).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.match.clock import VACATION, Calendar, Stop, zone_named
 from pbem.match.events.moved import OUTAGE
 from pbem.store.database import from_db, to_db
-from pbem.store.outages import Outages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pbem.store.database import Database
     from pbem.store.matches import Matches
+    from pbem.store.outages import Outages
     from pbem.store.players import Players
 
 __all__ = ["TIMEZONE", "Timekeeper"]
@@ -32,14 +32,14 @@ _STEP_BACK = timedelta(minutes=5)
 """So far the system's clock may be set back without a word."""
 
 
+@dataclass(eq=False, repr=False)
 class Timekeeper:
-    """Keeps the time of a server; `outage` is how long it must be out of reach before deadlines move."""
+    """Keeps the time of a server; `_outage` is how long it must be out of reach before deadlines move."""
 
-    def __init__(self, database: Database, players: Players, matches: Matches, outage: timedelta) -> None:
-        self._outages = Outages(database)
-        self._players = players
-        self._matches = matches
-        self._outage = outage
+    _outages: Outages
+    _players: Players
+    _matches: Matches
+    _outage: timedelta
 
     def beat(
         self,

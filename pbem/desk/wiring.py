@@ -1,14 +1,14 @@
 """The desk of a server: the outside world that it is handed, and the parts that are made from it.
 
-Only wiring: each part is made from the others when it is first needed; the modules that are handed the desk say what
-they do with them. Implements design.md, "The way of a letter".
+Only wiring: each part is made from those before it; the modules that are handed the desk say what they do with
+them. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.operator import Instructions
+from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.players import Players
@@ -83,6 +84,56 @@ class Desk:
     logged_all: bool = False
     """Whether the heads of times when no log was kept are in its queue."""
 
+    def __post_init__(self) -> None:
+        config, database, vault = self.config, self.database, self.vault
+        self.server_key = self.signing_key.public_key().public_bytes_raw().hex()
+        """The server's public key, in hexadecimal digits."""
+
+        # Rows of the store.
+        self.inbox = Inbox(database, vault)
+        self.outbox = Outbox(database, vault)
+        self.held = DigestQueue(database, vault)
+        """The letters that wait for a digest."""
+        self.players = Players(database)
+        self.people = People(database, self.players)
+        self.changes = KeyChanges(database, vault)
+        """Keys that wait for their first signature, or for a delay."""
+        self.lookups = Lookups(database)
+        """What the DNS said."""
+        self.instructions = Instructions(database)
+        """What the operator ordered."""
+        self.daily = Daily(database)
+        """What is counted by the day."""
+        self.log = TransparencyLog(database)
+        """The log of all heads."""
+        self.witness_requests = WitnessRequests(database)
+        """What witnesses are asked by HTTP."""
+
+        # What is made of them.
+        log = self.log if config.witness.cosigners else None
+        matches, sign = Matches(database, vault), self.signing_key.sign
+        self.archive = MatchRepository(matches, self.people, config.server, sign, self.server_key, log)
+        self.time = Timekeeper(Outages(database), self.players, matches, config.clock.outage)
+        self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
+        """Reply addresses, and letters judged by them."""
+        in_all = config.limits.answers_to_strangers
+        self.strangers = Strangers(self.mailboxes, Vouched(database), self.daily, in_all)
+        """How letters are answered for whose sender nobody vouches."""
+        self.letters = LetterWriter(
+            config,
+            self.composer,
+            self.outbox,
+            self.players,
+            self.archive,
+            self.random,
+            self.mailboxes,
+            self.held,
+        )
+        files = PositionFiles(self.letters, self.composer, matches, config.pages)
+        self.match_letters = MatchLetters(
+            self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes
+        )
+
     def world(self, now: datetime) -> Environment:
         """The environment that a match is handed at a time."""
         return Environment(
@@ -92,116 +143,4 @@ class Desk:
             self.server_key,
             calendar=lambda player: self.time.calendar(player, now),
             outages=cache(self.time.outages),
-        )
-
-    @cached_property
-    def server_key(self) -> str:
-        """The server's public key, in hexadecimal digits."""
-        return self.signing_key.public_key().public_bytes_raw().hex()
-
-    # Rows of the store.
-
-    @cached_property
-    def inbox(self) -> Inbox:
-        """The letters that came."""
-        return Inbox(self.database, self.vault)
-
-    @cached_property
-    def outbox(self) -> Outbox:
-        """The letters that leave."""
-        return Outbox(self.database, self.vault)
-
-    @cached_property
-    def players(self) -> Players:
-        """Accounts, keys and settings."""
-        return Players(self.database)
-
-    @cached_property
-    def people(self) -> People:
-        """Addresses, invitations, observers and standings."""
-        return People(self.database, self.players)
-
-    @cached_property
-    def changes(self) -> KeyChanges:
-        """Keys that wait for their first signature, or for a delay."""
-        return KeyChanges(self.database, self.vault)
-
-    @cached_property
-    def lookups(self) -> Lookups:
-        """What the DNS said."""
-        return Lookups(self.database)
-
-    @cached_property
-    def instructions(self) -> Instructions:
-        """What the operator ordered."""
-        return Instructions(self.database)
-
-    @cached_property
-    def daily(self) -> Daily:
-        """What is counted by the day."""
-        return Daily(self.database)
-
-    @cached_property
-    def log(self) -> TransparencyLog:
-        """The log of all heads."""
-        return TransparencyLog(self.database)
-
-    @cached_property
-    def witness_requests(self) -> WitnessRequests:
-        """What witnesses are asked by HTTP."""
-        return WitnessRequests(self.database)
-
-    # What is made of them.
-
-    @cached_property
-    def archive(self) -> MatchRepository:
-        """Matches, brought from the store and back."""
-        return MatchRepository(
-            Matches(self.database, self.vault),
-            self.people,
-            self.config.server,
-            self.signing_key.sign,
-            self.server_key,
-            self.log if self.config.witness.cosigners else None,
-        )
-
-    @cached_property
-    def time(self) -> Timekeeper:
-        """The server's up-time, and the players' calendars."""
-        return Timekeeper(self.database, self.players, self.archive.matches, self.config.clock.outage)
-
-    @cached_property
-    def mailboxes(self) -> ReplyTokens:
-        """Reply addresses, and letters judged by them."""
-        tokens = Tokens(self.database)
-        return ReplyTokens(self.config, tokens, self.random, self.composer.reply_address)
-
-    @cached_property
-    def strangers(self) -> Strangers:
-        """How letters are answered for whose sender nobody vouches."""
-        vouched = Vouched(self.database)
-        return Strangers(self.mailboxes, vouched, self.daily, self.config.limits.answers_to_strangers)
-
-    @cached_property
-    def letters(self) -> LetterWriter:
-        """The writer of letters."""
-        return LetterWriter(
-            self.composer,
-            self.outbox,
-            self.players,
-            self.archive,
-            self.random,
-            self.mailboxes,
-            DigestQueue(self.database, self.vault),
-            self.config.operator,
-            self.config.language,
-            return_paths=self.config.return_paths,
-        )
-
-    @cached_property
-    def match_letters(self) -> MatchLetters:
-        """The writer of what is told of matches."""
-        files = PositionFiles(self.letters, self.composer, self.players, self.archive.matches, self.config.pages)
-        return MatchLetters(
-            self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes
         )

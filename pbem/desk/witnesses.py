@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
-    from pbem.store.tlog import CheckpointRow, QueuedHead
+    from pbem.store.tlog import QueuedHead
     from pbem.store.witness_requests import Answered
 
 __all__ = ["look", "take"]
@@ -166,8 +166,7 @@ def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
 def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[str], now: datetime) -> str:
     """Take in what a witness answered."""
     if said[1] == "cosigned":
-        found = desk.log.checkpoint(int(said[3]))
-        return _cosigned(desk, found, text, now) if found else "cosignature of a checkpoint that is unknown"
+        return _cosigned(desk, int(said[3]), text, now)
     sender = (letter.sender or "").lower()
     witness = next((one for one in desk.config.witness.cosigners if one.address.lower() == sender), None)
     if witness is None:
@@ -175,22 +174,22 @@ def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[s
     latest = desk.log.latest()
     if said[1] == "behind" and latest is not None and int(said[3]) <= latest.size:
         return _behind(desk, witness, int(said[3]), now)
-    _LOG.error("witness refused", witness=witness.key.name, inbox=row.id, why=said[1])
-    _tell_operator(desk, witness, said[1], text, now)
-    return f"witness refused: {said[1]}"
+    return _refused(desk, witness, said[1], text, now, inbox=row.id)
 
 
-def _tell_operator(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime) -> None:
+def _refused(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime, **where: int) -> str:
     """Tell the operator that a witness does not cosign; `why` is empty if it does not know the log.
 
     Letters that prove themselves are counted apart, because anybody can use up the count of the others.
     """
+    _LOG.error("witness refused", witness=witness.key.name, why=why, **where)
     proved = not witness.by_http and _convicts(desk, text)
     about = witness.key.name, "proved" if proved else "refused"
     facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http, "proved": proved}
     refuses = Phrase("[pbem] A witness refuses our log")
     subject = refuses if why else Phrase("[pbem] A witness does not know our log")
     tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=about)
+    return f"witness refused: {why or 'it does not know the log'}"
 
 
 def _convicts(desk: Desk, text: str) -> bool:
@@ -208,7 +207,10 @@ def _convicts(desk: Desk, text: str) -> bool:
     return False
 
 
-def _cosigned(desk: Desk, found: CheckpointRow, text: str, now: datetime) -> str:
+def _cosigned(desk: Desk, size: int, text: str, now: datetime) -> str:
+    found = desk.log.checkpoint(size)
+    if found is None:
+        return "cosignature of a checkpoint that is unknown"
     note = before = Note.read(found.note)
     names = []
     for line in text.splitlines():
@@ -272,18 +274,15 @@ def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datet
     """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
     asked, latest = Request.read(answered.request), desk.log.latest()
     if answered.status == _OK:
-        found = desk.log.checkpoint(Checkpoint.read(asked.note.text).size)
-        return _cosigned(desk, found, answered.text, now) if found else "cosignature of a checkpoint that is unknown"
+        return _cosigned(desk, Checkpoint.read(asked.note.text).size, answered.text, now)
     why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status, "")
     if answered.status == _CONFLICT and _KNOWN_SIZE.fullmatch(answered.text):
         size = int(answered.text)
         if size != asked.old and latest is not None and size <= latest.size:
             return _behind(desk, witness, size, now)
         why = "forked" if size == asked.old else "behind"
-    _LOG.error("witness refused", witness=witness.key.name, status=answered.status, why=why)
     said = f"HTTP {answered.status}\n{answered.text}".rstrip()
-    _tell_operator(desk, witness, why, f"{said}\n\n{asked.note}", now)
-    return f"witness refused: {why or answered.status}"
+    return _refused(desk, witness, why, f"{said}\n\n{asked.note}", now, status=answered.status)
 
 
 # The logs of others.
@@ -322,7 +321,7 @@ def _tell_of_refusal(desk: Desk, origin: str, why: str, text: str, now: datetime
     A fork is counted apart: anybody who carries the log's letters can use up the count of what proves nothing.
     """
     facts = {"name": origin, "forked": why == "forked", "text": text}
-    forked = Phrase("[pbem] The log of {name} forked", name=origin)
-    unproved = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
-    subject = forked if why == "forked" else unproved
+    subject = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
+    if why == "forked":
+        subject = Phrase("[pbem] The log of {name} forked", name=origin)
     tell_operator(desk, LOG_REFUSED, now, subject, facts, about=(origin, why))

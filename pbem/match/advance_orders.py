@@ -62,9 +62,9 @@ def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     return submission
 
 
-def withdraw(step: Step, seat: int, turn: int, form: SignedForm[Clear], signed: Signed) -> Submission:
+def withdraw(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:
     """Withdraw what is stored for a later turn, or the default orders; returns what it was. Raises `Refused`."""
-    match = step.match
+    match, turn = step.match, form.turn or DEFAULT
     submission = match.stored.get((seat, turn))
     if submission is None or not submission.standing:
         message = Phrase("you have stored no default orders")

@@ -15,6 +15,7 @@ from referee import Referee, body, form_in, placed
 from pbem.games import GAMES
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
+from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def in_english(letter: EmailMessage) -> list[str]:
 
 def test_every_word_of_a_match_comes_from_a_catalogue(referee: Referee) -> None:
     ann, bob = referee.agreed("kind: scored\ngames: 2\npace: 2d\ngrace: 1d\nmiss: wait", game="marbles")
-    referee.desk.letters.language = TAG
+    referee.desk.letters._config = referee.desk.config = replace(referee.desk.config, language=TAG)
     before = len(ann.letters), len(bob.letters)
     referee.send(ann, ann.filled("setup", "hide 3"))
     referee.send(bob, bob.filled("setup", "hide 4"))

@@ -12,7 +12,7 @@ import pytest
 from referee import SERVER
 
 import pbem
-from pbem.desk import answer_letter, authenticate, commands, dispatch, inbox, places, sorting, strangers
+from pbem.desk import answer_letter, authenticate, dispatch, inbox, places, sorting, strangers
 from pbem.desk.commands import HANDLERS
 from pbem.desk.reply import Reply
 from pbem.mail.commands import COMMANDS
@@ -34,7 +34,6 @@ ROOT = Path(pbem.__file__).parent
 
 def test_every_row_has_its_function_and_no_other() -> None:
     assert HANDLERS.keys() == COMMANDS.keys()
-    assert sum(len(module.HANDLERS) for module in commands._MODULES) == len(HANDLERS), "one function a command"
     for name, handler in HANDLERS.items():
         assert len(inspect.signature(handler).parameters) == 3, name
         assert handler.__module__.startswith("pbem.desk.commands."), name

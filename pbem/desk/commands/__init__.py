@@ -1,4 +1,4 @@
-"""What commands do: one function per command, found by the name of its row in the table of commands.
+"""What commands do: one function per command, by the name of its row in the table of commands.
 
 Each function is given the desk, the caller and the command. It raises `Refused` if nothing is to change; otherwise it
 returns a `Reply`. The demands of the row were checked before. Changes of a match go through `Step` and the
@@ -31,20 +31,48 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS"]
 
-_MODULES = (
-    help,
-    history,
-    account,
-    keys,
-    time,
-    proposals,
-    orders,
-    sealed,
-    matches,
-    observers,
-    blocks,
-    agreements,
-    substitutes,
-)
-
-HANDLERS: Handlers = {name: handle for module in _MODULES for name, handle in module.HANDLERS.items()}
+HANDLERS: Handlers = {
+    "help": help.explain,
+    "games": help.games,
+    "rules": help.mail_rules,
+    "sheet": history.sheet,
+    "status": history.status,
+    "report": history.report,
+    "diary": history.diary,
+    "transcript": history.transcript,
+    "register": account.register,
+    "confirm": account.confirm,
+    "whoami": account.whoami,
+    "set": account.choose,
+    "key add": keys.add,
+    "key revoke": keys.revoke,
+    "key keep": keys.keep,
+    "recover": keys.recover,
+    "address add": keys.add_address,
+    "vacation": time.vacation,
+    "extend": time.extend,
+    "claim": time.claim,
+    "new": proposals.new,
+    "list": proposals.list_matches,
+    "accept": proposals.accept,
+    "decline": proposals.give_up,
+    "join": proposals.join,
+    "withdraw": proposals.give_up,
+    "setup": orders.setup,
+    "orders": orders.orders,
+    "clear": orders.clear,
+    "preview": orders.preview,
+    "seal": sealed.seal,
+    "step": sealed.take,
+    "reveal": sealed.reveal,
+    "press": matches.press,
+    "resign": matches.resign,
+    "observe": observers.observe,
+    "unobserve": observers.unobserve,
+    "standings": observers.standings,
+    "block": blocks.block,
+    "unblock": blocks.unblock,
+    "draw": agreements.agree,
+    "annul": agreements.agree,
+    "substitute": substitutes.substitute,
+}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin, keys
 from pbem.desk.commands import proposals
-from pbem.desk.commands.keys import confirm_key
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.commands.keys import confirm_key, unlike
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal, refused
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey
@@ -24,13 +24,12 @@ from pbem.store.players import Challenge, KeyRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import Choose, Confirm, Register, WhoAmI
     from pbem.store.players import PlayerRow
 
-__all__ = ["HANDLERS"]
+__all__ = ["choose", "confirm", "register", "whoami"]
 
 _WAITING = 5
 """How many registrations of one address may wait that anybody can have asked for; a letter from there may go on."""
@@ -54,23 +53,22 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
     """`register`: an account for the caller's address, by a key that has to prove itself, or by the mailbox."""
     name = command.request.name
     if caller.player is not None:
-        raise Refused(
-            Fault("register", name, Phrase("your address is already registered as {name}", name=caller.player.name))
-        )
+        known = Phrase("your address is already registered as {name}", name=caller.player.name)
+        raise refused("register", name, known)
     if name == "name":  # copied from our own letters and pages as it stands there
-        raise Refused(Fault("register", "NAME", Phrase("write a name of your choice in its place")))
+        raise refused("register", "NAME", Phrase("write a name of your choice in its place"))
     if desk.players.by_name(name) or _is_reserved(desk, caller, name):
-        raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
+        raise refused("register", name, Phrase("this name is taken; choose another"))
     try:
         key = caller.understood.new_key(command.request)
     except BadKey as error:
-        raise Refused(Fault("register", None, error.reason)) from error
+        raise refused("register", None, error.reason) from error
     if key is None:
         return _register_mailbox(desk, caller, command, name)
     if key.state != "pinned":
-        raise Refused(Fault("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
+        raise refused("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
     if desk.players.owner(key.fingerprint):
-        raise Refused(Fault("register", key.fingerprint, Phrase("this key is already registered")))
+        raise refused("register", key.fingerprint, Phrase("this key is already registered"))
     found = desk.players.challenges(caller.address)
     same = next((old for old in found if (old.name, old.key.fingerprint) == (name, key.fingerprint)), None)
     if same is None and len(found) >= _WAITING and not caller.tokens:
@@ -80,7 +78,8 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
     waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
     desk.players.await_answer(waiting, to_db(caller.now), to_db(desk.time.ago(caller.now, _PATIENCE)))
     facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
-    return Reply("register", facts, outcome="asked")
+    items = [bulletin.of_challenge(command, key.fingerprint, challenge)]
+    return Reply("register", facts, outcome="asked", items=items)
 
 
 def _is_reserved(desk: Desk, caller: Caller, name: str) -> bool:
@@ -104,7 +103,7 @@ def _register_mailbox(desk: Desk, caller: Caller, command: AnyCommand, name: str
         reply_to = desk.mailboxes.ask("register", caller.address, name, caller.now)
         return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
-        raise Refused(Fault("register", None, proof.missing))
+        raise refused("register", None, proof.missing)
     desk.players.add(name, caller.address, None, to_db(caller.now))
     _keep_language(desk, caller, name)
     desk.people.opt_in(caller.address)
@@ -124,18 +123,10 @@ def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
     if caller.player is not None and caller.player.name == name:
         return _account(desk, caller.player)
     if waiting is None:
-        raise Refused(Fault("confirm", None, Phrase("this address has no pending registration")))
+        raise refused("confirm", None, Phrase("this address has no pending registration"))
     wanted = {"confirm": waiting.name, "server": desk.config.server, "challenge": waiting.challenge}
     given = {"confirm": name, **command.fields}
-    faults = [
-        Fault(
-            "confirm",
-            f"{key} {given.get(key, '')}",
-            Phrase("the form said `{key} {value}`", key=key, value=value),
-        )
-        for key, value in wanted.items()
-        if given.get(key) != value
-    ]
+    faults = unlike(wanted, given)
     if desk.players.by_name(name):
         faults.append(Fault("confirm", name, Phrase("this name has been taken meanwhile; register another")))
     if desk.players.owner(waiting.key.fingerprint):
@@ -148,7 +139,8 @@ def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
     desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
     code = keys.new_code(desk, name, caller.now)
-    return Reply("confirm", {"name": name, "games": titles(), "code": code, "house": _house(desk)})
+    facts = {"name": name, "games": titles(), "code": code, "house": _house(desk)}
+    return Reply("confirm", facts, items=[bulletin.of_account(name, code)])
 
 
 def _house(desk: Desk) -> str:
@@ -159,7 +151,7 @@ def _house(desk: Desk) -> str:
 
 def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
     """Keep writing in the language in which the new player was answered, if that is not the server's own."""
-    if caller.language != desk.letters.language:
+    if caller.language != desk.config.language:
         desk.players.suppose(player, "language", caller.language)
 
 
@@ -182,11 +174,11 @@ def choose(desk: Desk, caller: Caller, command: Command[Choose]) -> Reply:
     if name == TIMEZONE:
         zone = zone_named(value)
         if zone is None:
-            raise Refused(Fault("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC")))
+            raise refused("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC"))
         value = zone
     desk.players.choose(caller.known_player.name, name, value)
     if (name, value) == ("mail", "each"):
-        desk.letters.hurry(caller.known_player.name, caller.now)
+        desk.held.hurry(caller.known_player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
     return Reply("set", {"name": name, "value": value, "now": now})
 
@@ -195,7 +187,7 @@ def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) ->
     """Refuse to turn a program into a person, or a player with whom others agreed to play into a program."""
     if desk.people.is_program(player.name):
         if value == "no":
-            raise Refused(Fault("set", "program no", Phrase("{name} is a program for ever", name=player.name)))
+            raise refused("set", "program no", Phrase("{name} is a program for ever", name=player.name))
         return
     if value == "no":
         return
@@ -203,18 +195,8 @@ def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) ->
     if caller.verdict.kind != "valid":
         faults.append(Fault("set", "program yes", Phrase("only a signature with your key says this")))
     if begun := desk.archive.matches.of_player(player.name, ("open", "proposed", *RUNNING)):
-        others = Phrase(
-            "the others there agreed to play with a person: first end {matches}",
-            matches=", ".join(f"m{number}" for number in begun),
-        )
-        faults.append(Fault("set", "program yes", others))
+        others = Phrase("the others there agreed to play with a person: first end {matches}")
+        named = ", ".join(f"m{number}" for number in begun)
+        faults.append(Fault("set", "program yes", others.given(matches=named)))
     if faults:
         raise Refused(*faults)
-
-
-HANDLERS: Handlers = {
-    "register": register,
-    "confirm": confirm,
-    "whoami": whoami,
-    "set": choose,
-}

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.places import placed
-from pbem.desk.reply import Reply
-from pbem.games import Fault, Refused
+from pbem.desk.reply import Reply, refused
 from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
 from pbem.phrase import Phrase
@@ -19,6 +17,7 @@ from pbem.requests import DEFAULT
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
+    from pbem.games import Fault
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
     from pbem.requests import Clear, SubmitOrders
@@ -39,22 +38,17 @@ def demand_room(seated: SeatContext, command: AnyCommand, caller: Caller) -> Non
     waiting += [kept[seat] for kept in (match.setups, match.orders) if seat in kept]
     if sum(kept.octets for kept in waiting) + len(caller.letter.raw) > _ROOM:
         reason = Phrase("your letters that wait in {match} would become too long together", match=match.id)
-        raise Refused(Fault(command.name, None, reason))
+        raise refused(command.name, None, reason)
 
 
 def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -> Reply:
     """Store orders for a later turn, or default orders; raises `Refused`."""
     demand_room(seated, command, caller)
     turn, due = command.form.turn or DEFAULT, seated.match.turn
-    step = seated.step(caller.now)
-    said = placed(caller, command, seated.match, seated.seat)
-    submission = advance_orders.store(step, seated.seat, said, caller.signed)
+    step, submission = seated.say(caller, command, advance_orders.store)
     seated.submit(step, submission, turn)
-    what = f"turn-{turn}" if turn != DEFAULT else "default"
-    match = seated.match
-    name = f"{match.id}-game-{match.game}-{what}-rev-{submission.rev}.receipt.txt"
-    receipt, attachments = seated.receipt(submission, name)
-    faults = _faults(match, seated.seat, turn)
+    receipt, attachments = seated.receipt(submission, f"turn-{turn}" if turn != DEFAULT else "default")
+    faults = _faults(seated.match, seated.seat, turn)
     facts = {"orders": submission.text, "turn": turn, "due": due, "final": submission.final, "faults": faults}
     return Reply("early", facts | receipt | seated.facts(), attachments, seated)
 
@@ -63,9 +57,7 @@ def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Re
     """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
     demand_room(seated, command, caller)
     turn = command.form.turn or DEFAULT
-    step = seated.step(caller.now)
-    said = placed(caller, command, seated.match, seated.seat)
-    submission = advance_orders.withdraw(step, seated.seat, turn, said, caller.signed)
+    step, submission = seated.say(caller, command, advance_orders.withdraw)
     withdrawn = step.match.stored[seated.seat, turn]
     seated.submit(step, withdrawn, turn)
     facts, attachments = seated.withdrawn(withdrawn)

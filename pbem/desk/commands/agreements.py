@@ -7,33 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.match.events import agreements
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Annul, Draw
 
-__all__ = ["HANDLERS"]
+__all__ = ["agree"]
 
 
 def agree(desk: Desk, caller: Caller, command: Command[Draw | Annul]) -> Reply:
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
     seated = seated_at(desk, caller, command)
-    step = seated.step(caller.now)
-    said = placed(caller, command, seated.match, seated.seat)
-    agreed = agreements.agree(step, seated.seat, said, caller.signed)
+    step, agreed = seated.say(caller, command, agreements.agree)
     seated.commit(step)
     facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "draw": agree,
-    "annul": agree,
-}

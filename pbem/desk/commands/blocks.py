@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.reply import Reply
-from pbem.games import Fault, Refused
+from pbem.desk.reply import Reply, refused
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Block, Unblock
 
-__all__ = ["HANDLERS"]
+__all__ = ["block", "unblock"]
 
 _MOST = 500
 """How many names one player may block."""
@@ -30,9 +28,9 @@ def block(desk: Desk, caller: Caller, command: Command[Block]) -> Reply:
     """`block`: nothing more comes from a player."""
     player, name = caller.known_player.name, command.request.name
     if name == player:
-        raise Refused(Fault("block", name, Phrase("this is you")))
+        raise refused("block", name, Phrase("this is you"))
     if len(desk.people.blocked(player)) >= _MOST:
-        raise Refused(Fault("block", name, Phrase("you block {most} names already", most=_MOST)))
+        raise refused("block", name, Phrase("you block {most} names already", most=_MOST))
     desk.people.block(player, name, to_db(caller.now))
     return Reply("block", {"name": name, "off": False, "blocked": desk.people.blocked(player)})
 
@@ -41,11 +39,5 @@ def unblock(desk: Desk, caller: Caller, command: Command[Unblock]) -> Reply:
     """`unblock`: letters come from the player again."""
     player, name = caller.known_player.name, command.request.name
     if not desk.people.unblock(player, name):
-        raise Refused(Fault("unblock", name, Phrase("you do not block {name}", name=name)))
+        raise refused("unblock", name, Phrase("you do not block {name}", name=name))
     return Reply("block", {"name": name, "off": True, "blocked": desk.people.blocked(player)})
-
-
-HANDLERS: Handlers = {
-    "block": block,
-    "unblock": unblock,
-}

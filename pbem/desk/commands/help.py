@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import keys
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.games import GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS
@@ -18,12 +18,11 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import AskHelp, ListGames, MailRules
 
-__all__ = ["HANDLERS", "no_such_game"]
+__all__ = ["explain", "games", "mail_rules", "no_such_game"]
 
 _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
@@ -45,7 +44,7 @@ def explain(desk: Desk, _caller: Caller, command: Command[AskHelp]) -> Reply:
         return Reply("help_sealed", {"forms": _OF_SEALED})
     if topic in GAMES:
         return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": served(pages, topic)})
-    raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
+    raise refused("help", topic, Phrase("no such command; `help` alone lists them all"))
 
 
 def games(_desk: Desk, _caller: Caller, _command: Command[ListGames]) -> Reply:
@@ -66,10 +65,3 @@ def mail_rules(desk: Desk, _caller: Caller, command: Command[MailRules]) -> Repl
 def no_such_game(command: str, game: str) -> Fault:
     """The fault of a game that is not played here."""
     return Fault(command, game, Phrase("no such game; there are: {games}", games=", ".join(GAMES)))
-
-
-HANDLERS: Handlers = {
-    "help": explain,
-    "games": games,
-    "rules": mail_rules,
-}

@@ -8,38 +8,34 @@ tell nothing of another seat's orders, nor whether there are any. Implements pro
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from pbem.boards import drawn
 from pbem.desk.commands import advance_orders
 from pbem.desk.commands.help import no_such_game
-from pbem.desk.reply import NOT_REGISTERED, Reply
+from pbem.desk.reply import NOT_REGISTERED, Reply, refused
 from pbem.desk.seats import seat_at, seated_at
-from pbem.desk.timekeeper import TIMEZONE
-from pbem.games import GAMES, Fault, Refused, rules
+from pbem.games import GAMES, Refused, rules
 from pbem.match import events
-from pbem.match.clock import zone_named
 from pbem.match.state import AGREEING, RUNNING, standing
 from pbem.match.transcript import Entry
 from pbem.phrase import Phrase
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.letters.draft import Enclosed
+    from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import Command
-    from pbem.match.state import Submission
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
 
-__all__ = ["HANDLERS", "READ"]
+__all__ = ["READ", "diary", "report", "sheet", "status", "transcript"]
 
 READ = 50
 """Of how many matches of a player one answer says how they stand."""
@@ -76,75 +72,53 @@ def _all_matches(desk: Desk, caller: Caller) -> Reply:
     name, of_player = caller.known_player.name, desk.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
-    matches = [_line(desk, seat_at(desk, number, name)) for number in told[:READ]]
-    matches.sort(key=lambda match: not match.m["asked"])
+    matches = [_line(seat_at(desk, number, name)) for number in told[:READ]]
+    matches.sort(key=lambda match: not match["m"]["asked"])
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
 
 
-class _Line(NamedTuple):
+def _line(seated: SeatContext) -> Facts:
     """A match in the list."""
-
-    m: Mapping[str, object]
-    others: list[str]
-    stands: Submission | None
-    accepted: bool
-    silent: list[str]
-    unreachable: list[str]
-
-
-def _line(desk: Desk, seated: SeatContext) -> _Line:
     match, seat = seated.match, seated.seat
     submissions = match.setups if match.phase == "setup" else match.orders
     others = [other for other in match.seats if other != seat]
-    return _Line(
-        m=desk.match_letters.facts(match, seated.row, seat, match),
-        others=[match.name(other) for other in others if not match.name(other).startswith("?")],
-        stands=standing(submissions, seat) if match.phase in RUNNING else None,
-        accepted=seated.row.of(seat).accepted,
-        silent=[match.name(other) for other in others if other in match.missed],
-        unreachable=[match.name(other) for other in others if other in match.unreachable],
-    )
+    return {
+        "others": [match.name(other) for other in others if not match.name(other).startswith("?")],
+        "stands": standing(submissions, seat) if match.phase in RUNNING else None,
+        "accepted": seated.row.of(seat).accepted,
+        "silent": [match.name(other) for other in others if other in match.missed],
+        "unreachable": [match.name(other) for other in others if other in match.unreachable],
+        **seated.facts(),
+    }
 
 
 def diary(desk: Desk, caller: Caller, command: Command[ShowDiary]) -> Reply:
     """`diary`: what happened in a match, and when, in the reader's own zone."""
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
-        raise Refused(Fault("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted")))
-    zone = zone_named(desk.players.setting(caller.known_player.name, TIMEZONE, "UTC")) or "UTC"
-    days: dict[str, list[_Happening]] = {}
-    for line in sorted(_happenings(desk, seated), key=attrgetter("time")):
-        local = line.time.astimezone(ZoneInfo(zone))
-        days.setdefault(f"{local:%Y-%m-%d}", []).append(line._replace(clock=f"{local:%H:%M}"))
+        raise refused("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted"))
+    zone = desk.time.zone(caller.known_player.name)
+    days: dict[str, list[Facts]] = {}
+    for time, line in sorted(_happenings(desk, seated), key=itemgetter(0)):
+        local = time.astimezone(ZoneInfo(zone))
+        days.setdefault(f"{local:%Y-%m-%d}", []).append({"clock": f"{local:%H:%M}", **line})
     return Reply("diary", {"days": days, "zone": zone} | seated.facts(), at=seated)
 
 
-class _Happening(NamedTuple):
-    """A line of the diary."""
-
-    time: datetime
-    kind: str
-    """The type of its entry, or `press`."""
-    body: Mapping[str, object]
-    names: Mapping[int, str]
-    """Who sat where."""
-    clock: str = ""
-    """The time on the reader's wall."""
-
-
-def _happenings(desk: Desk, seated: SeatContext) -> Iterator[_Happening]:
+def _happenings(desk: Desk, seated: SeatContext) -> Iterator[tuple[datetime, Facts]]:
+    """The lines of the diary: the type of an entry, or `press`; what it says; and who sat where."""
     names: dict[int, str] = {}
     for row in desk.archive.matches.entries(seated.row.number):
         entry = Entry.read(row.entry)
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
         if not events.TYPES[entry.type].silent:
-            yield _Happening(_moment(entry.time), entry.type, entry.body, dict(names))
+            yield _moment(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
     for player, time in desk.archive.matches.press_times(seated.row.number):
-        yield _Happening(from_db(time), "press", {"by": player}, {})
+        yield from_db(time), {"kind": "press", "body": {"by": player}, "names": {}}
 
 
 def _moment(time: str) -> datetime:
@@ -168,7 +142,7 @@ def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:
         # Whose machine was lost goes on from here: all steps of the game, and the note to oneself.
         files = desk.match_letters.sealed_files(match, seated.row, seated.seat)
     elif letter is None:
-        raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
+        raise refused("report", None, Phrase("there is no report of that turn of game {game}", game=game))
     facts = {"count": len(letter.attachments) if letter else 0, "state": bool(files)}
     return Reply("report", facts | seated.facts(), files, seated, [letter] if letter else [])
 
@@ -177,12 +151,9 @@ def transcript(desk: Desk, caller: Caller, command: Command[MailTranscript]) -> 
     """`transcript`: the bundle of a match, as its seat may see it."""
     seated = seated_at(desk, caller, command)
     if not seated.match.seq:
-        raise Refused(
-            Fault("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
-        )
+        raise refused("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
     match, row, seat = seated.match, seated.row, seated.seat
-    write, name = desk.match_letters.bundle(match, row, seat)
-    content = write()
+    name, content = f"{match.id}.pbem.zip", desk.match_letters.bundle(match, row, seat)
     apart = desk.match_letters.proof(match, row, seat, match, (name, content))
     facts = {"file_name": name, "apart": apart is not None} | seated.facts()
     if apart is not None:
@@ -198,7 +169,7 @@ def sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
     if game not in GAMES:
         raise Refused(no_such_game("sheet", game))
     if drawn(game) is None:
-        raise Refused(Fault("sheet", game, Phrase("this game has no boards")))
+        raise refused("sheet", game, Phrase("this game has no boards"))
     title, name = rules(game).title, f"{game}-sheet.pdf"
     content = partial(desk.letters.blank_sheet, game, title, caller.language)
     attachments = [(name, "application/pdf", content)]
@@ -208,12 +179,12 @@ def sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
 def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
     """The sheet of a match as its player would have kept it: what the reports told, and the player's orders."""
     if caller.player is None:
-        raise Refused(Fault("sheet", command.match, NOT_REGISTERED))
+        raise refused("sheet", command.match, NOT_REGISTERED)
     seated = seated_at(desk, caller, command)
     match, boards = seated.match, drawn(seated.match.terms.game)
     view = match.view(seated.seat)
     if boards is None or view is None:
-        raise Refused(Fault("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one")))
+        raise refused("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))
     facts = seated.facts()
     mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
     title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
@@ -221,12 +192,3 @@ def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Re
     content = partial(desk.letters.sheet, title, boards.boards(view), draft, caller.language)
     attachments = [(name, "application/pdf", content)]
     return Reply("sheet", {"title": title, "file_name": name} | facts, attachments, seated)
-
-
-HANDLERS: Handlers = {
-    "sheet": sheet,
-    "status": status,
-    "report": report,
-    "diary": diary,
-    "transcript": transcript,
-}

@@ -12,7 +12,7 @@ import structlog
 
 from pbem.desk import keys
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, left_today
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal, refused
 from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused
@@ -28,19 +28,19 @@ from pbem.store.keychanges import WaitingKey
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyLimit
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
     from pbem.store.players import PlayerRow
 
-__all__ = ["HANDLERS", "confirm_key"]
+__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke", "unlike"]
 
 _MOST_KEYS = 10
 
@@ -55,6 +55,8 @@ _MOST_ADDRESSES = 5
 
 _MOST_WAITING = 5
 """How many new keys of a player may await confirmation that were asked for in the same way."""
+
+_THE_FORM_SAID = Phrase("the form said `{name} {value}`")
 
 _TOO_MUCH = Phrase("your keys are too long together: take a short one, such as an SSH key of the kind ed25519")
 
@@ -79,9 +81,7 @@ def add(desk: Desk, caller: Caller, command: Command[AddKey]) -> Reply:
     _fit(caller, command)
     key = _new_key(desk, caller, command)
     if len(player.keys) >= _MOST_KEYS:
-        raise Refused(
-            Fault(command.name, None, Phrase("you have {most_keys} keys; revoke one first", most_keys=_MOST_KEYS))
-        )
+        raise refused(command.name, None, Phrase("you have {most_keys} keys; revoke one first", most_keys=_MOST_KEYS))
     return _challenge(desk, caller, player, key, "old-key", caller.verdict.key, caller.letter.raw)
 
 
@@ -92,19 +92,19 @@ def revoke(desk: Desk, caller: Caller, command: Command[RevokeKey]) -> Reply:
     _fit(caller, command)
     given = command.request.fingerprint
     if gone := key_changes.named((key.fingerprint for key in player.former), given):
-        raise Refused(Fault(command.name, given, Phrase("{gone} is revoked already", gone=gone[0])))
+        raise refused(command.name, given, Phrase("{gone} is revoked already", gone=gone[0]))
     found = key_changes.named((key.fingerprint for key in player.keys), given)
     if len(found) != 1:
         reason = Phrase("several of your keys begin with this; write more of the fingerprint")
         if not found:
             reason = Phrase("`whoami` lists your keys")
-        raise Refused(Fault(command.name, given, reason))
+        raise refused(command.name, given, reason)
     if len(player.keys) == 1:
         reason = Phrase(
             "this is your only key: add another first (`key add`), or replace it at once with your recovery code"
             " (`recover CODE`)"
         )
-        raise Refused(Fault(command.name, given, reason))
+        raise refused(command.name, given, reason)
     _demand_left(desk, KEY_CHANGE, player, caller.now, "key")
     desk.players.revoke_key(found[0], to_db(caller.now))
     desk.changes.forget(player.name, asked_by=found[0])
@@ -144,22 +144,17 @@ def add_address(desk: Desk, caller: Caller, command: Command[AddAddress]) -> Rep
     local, _, domain = address.lower().partition("@")
     own = desk.config.mail_address.partition("@")
     if address.lower() in [known.lower() for known in player.addresses]:
-        raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
+        raise refused(command.name, address, Phrase("this address is yours already"))
     if any(desk.people.opted_out(one) for one in (address, one_mailbox(address))):
-        raise Refused(Fault(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it")))
+        raise refused(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it"))
     if desk.players.by_address(address) or (split(local, desk.config)[0], domain) == own[::2]:
-        raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
+        raise refused(command.name, address, Phrase("this address cannot be used"))
     if len(player.addresses) >= _MOST_ADDRESSES:
-        raise Refused(
-            Fault(
-                command.name,
-                address,
-                Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES),
-            )
-        )
+        reason = Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES)
+        raise refused(command.name, address, reason)
     _demand_left(desk, ADDRESS_CHALLENGE, player, caller.now, command.name)
     if not desk.strangers.may_be_named(address, caller.now):
-        raise Refused(Fault(command.name, address, Phrase("enough letters went there today; try again tomorrow")))
+        raise refused(command.name, address, Phrase("enough letters went there today; try again tomorrow"))
     challenge = desk.world(caller.now).salt()
     desk.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}
@@ -186,23 +181,23 @@ def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply 
         "fingerprint": waiting.key.fingerprint,
         "proof": waiting.proof,
     }
-    faults = [
-        Fault(
-            "confirm",
-            f"{name} {given.get(name, '')}",
-            Phrase("the form said `{name} {value}`", name=name, value=value),
-        )
+    if faults := unlike(wanted, given):
+        raise Refused(*faults)
+    if from_db(waiting.created) < desk.time.ago(caller.now, keys.PATIENCE):
+        raise refused("confirm", None, Phrase("this form is too old; ask for another"))
+    if desk.players.owner(waiting.key.fingerprint):
+        raise refused("confirm", None, Phrase("this key was registered meanwhile"))
+    _fit(caller, command)
+    return _prove(desk, caller, player, waiting)
+
+
+def unlike(wanted: Mapping[str, str], given: Mapping[str, str]) -> list[Fault]:
+    """The lines of a form that came back changed, or not at all."""
+    return [
+        Fault("confirm", f"{name} {given.get(name, '')}", _THE_FORM_SAID.given(name=name, value=value))
         for name, value in wanted.items()
         if given.get(name) != value
     ]
-    if faults:
-        raise Refused(*faults)
-    if from_db(waiting.created) < desk.time.ago(caller.now, keys.PATIENCE):
-        raise Refused(Fault("confirm", None, Phrase("this form is too old; ask for another")))
-    if desk.players.owner(waiting.key.fingerprint):
-        raise Refused(Fault("confirm", None, Phrase("this key was registered meanwhile")))
-    _fit(caller, command)
-    return _prove(desk, caller, player, waiting)
 
 
 def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Command[Confirm]) -> Reply | None:
@@ -212,7 +207,7 @@ def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Com
     if waiting is None or place != (player.name, desk.config.server):
         return None
     if desk.players.by_address(waiting.address):
-        raise Refused(Fault("confirm", waiting.address, Phrase("this address was registered meanwhile")))
+        raise refused("confirm", waiting.address, Phrase("this address was registered meanwhile"))
     desk.players.confirm_address(player.name, waiting.address, to_db(caller.now))
     return Reply("address_added", {"address": waiting.address, "first": player.address})
 
@@ -245,16 +240,14 @@ def _recover_by_mailbox(desk: Desk, caller: Caller, command: AnyCommand, player:
 
 def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
     """The mailbox is proved: everybody is told, and the delay begins."""
-    if waiting.due is not None:
-        told = written(from_db(waiting.due), desk.time.zone(player.name))
-        return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
-    _demand_left(desk, RECOVERY_CONFIRMED, player, caller.now, "recover")
-    due = caller.now + desk.config.recovery.delay
-    for other in desk.changes.of_player(player.name):
-        if other.due is not None:
-            desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
-    desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
-    keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
+    due = from_db(waiting.due) if waiting.due else caller.now + desk.config.recovery.delay
+    if waiting.due is None:
+        _demand_left(desk, RECOVERY_CONFIRMED, player, caller.now, "recover")
+        for other in desk.changes.of_player(player.name):
+            if other.due is not None:
+                desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
+        desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
+        keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
     told = written(due, desk.time.zone(player.name))
     return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
 
@@ -264,23 +257,23 @@ def _new_key(desk: Desk, caller: Caller, command: Command[AddKey] | Command[Reco
     try:
         key = caller.understood.new_key(command.request)
     except BadKey as error:
-        raise Refused(Fault(command.name, None, error.reason)) from error
+        raise refused(command.name, None, error.reason) from error
     if key is None and isinstance(command.request, AddKey) and command.request.fingerprint:
-        raise Refused(Fault(command.name, command.request.fingerprint, Phrase("attach the key of this fingerprint")))
+        raise refused(command.name, command.request.fingerprint, Phrase("attach the key of this fingerprint"))
     if key is None:
         reason = _PASTE_OR_ATTACH if caller.verdict.kind == "valid" else _PASTE
         reason = reason.given(command=command.name)
-        raise Refused(Fault(command.name, None, reason))
+        raise refused(command.name, None, reason)
     if key.state != "pinned":
-        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
+        raise refused(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
     player = caller.known_player
     if any(key.fingerprint == known.fingerprint for known in player.keys):
-        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
+        raise refused(command.name, key.fingerprint, Phrase("this key is yours already"))
     if desk.players.owner(key.fingerprint):
-        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key was used here before; make a new one")))
+        raise refused(command.name, key.fingerprint, Phrase("this key was used here before; make a new one"))
     length, before = len(key.public), sum(len(known.public) for known in (*player.keys, *player.former))
     if length > _SHORT_KEY and length + before > _ALL_KEYS:
-        raise Refused(Fault(command.name, key.fingerprint, _TOO_MUCH))
+        raise refused(command.name, key.fingerprint, _TOO_MUCH)
     return key
 
 
@@ -294,10 +287,10 @@ def _challenge(
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof == proof]
     same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
     if same is not None and same.due is not None:
-        raise Refused(Fault("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs")))
+        raise refused("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs"))
     # By the mailbox alone anybody can ask: who did is not to be in the way of who may.
     if proof != "mailbox" and same is None and len(waiting) >= _MOST_WAITING:
-        raise Refused(Fault("key", None, Phrase("too many new keys await confirmation; confirm one of them")))
+        raise refused("key", None, Phrase("too many new keys await confirmation; confirm one of them"))
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
     challenge = same.challenge if same else desk.world(now).salt()
     desk.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
@@ -305,26 +298,20 @@ def _challenge(
     return Reply("challenge", facts)
 
 
-_TOO_OFTEN = {
-    KEY_CHANGE: Phrase(
-        "keys may be changed {changes_a_day} times a day; try again tomorrow", changes_a_day=KEY_CHANGE.most
-    ),
-    **{
-        limit: Phrase("{letters_a_day} such letters went out today; try again tomorrow", letters_a_day=limit.most)
-        for limit in (ADDRESS_CHALLENGE, RECOVERY_CONFIRMED)
-    },
-}
-
-
 def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
     """Refuse a command if it would tell others too often today."""
-    if left_today(desk.daily, limit, now, player.name) < 0:
-        raise Refused(Fault(name, None, _TOO_OFTEN[limit]))
+    if left_today(desk.daily, limit, now, player.name) >= 0:
+        return
+    if limit is KEY_CHANGE:
+        too_often = Phrase("keys may be changed {changes_a_day} times a day; try again tomorrow")
+        raise refused(name, None, too_often.given(changes_a_day=limit.most))
+    too_often = Phrase("{letters_a_day} such letters went out today; try again tomorrow")
+    raise refused(name, None, too_often.given(letters_a_day=limit.most))
 
 
 def _demand_key(caller: Caller, command: AnyCommand) -> None:
     if caller.verdict.kind != "valid":
-        raise Refused(Fault(command.name, None, _NO_KEY))
+        raise refused(command.name, None, _NO_KEY)
 
 
 def _fit(caller: Caller, command: AnyCommand) -> None:
@@ -334,13 +321,4 @@ def _fit(caller: Caller, command: AnyCommand) -> None:
             "{reason}, and your opponents get this letter as proof: write a new one with nothing but the command",
             reason=reason,
         )
-        raise Refused(Fault(command.name, None, message))
-
-
-HANDLERS: Handlers = {
-    "key add": add,
-    "key revoke": revoke,
-    "key keep": keep,
-    "recover": recover,
-    "address add": add_address,
-}
+        raise refused(command.name, None, message)

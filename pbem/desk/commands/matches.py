@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.commands.sealed import demand_text
-from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.seats import seated_at
-from pbem.games import Fault, Refused
 from pbem.match import progress
 from pbem.match.events import resigned
 from pbem.match.state import PHASES, RUNNING
@@ -20,29 +18,28 @@ from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Resign, SendPress
     from pbem.store.matches import SeatRow
 
-__all__ = ["HANDLERS"]
+__all__ = ["press", "resign"]
 
 
 def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""
     seated = seated_at(desk, caller, command)
     if seated.match.phase in ("declined", "withdrawn"):
-        raise Refused(Fault("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase])))
+        raise refused("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase]))
     text = command.request.text.strip()
     if not text:
-        raise Refused(Fault("press", None, Phrase("the message is empty")))
+        raise refused("press", None, Phrase("the message is empty"))
     by, everybody = seated.match.name(seated.seat), command.request.public
     readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(desk, seated, row, by)]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
-        raise Refused(Fault("press", seated.match.id, says))
+        raise refused("press", seated.match.id, says)
     for row in readers:
         if not desk.people.blocks(row.player, by):
             facts = {"by": by, "text": text, "everybody": everybody}
@@ -67,13 +64,11 @@ def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
     whole = command.request.whole
     if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
-        raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
+        raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
     if match.terms.sealed:
         demand_text(caller, command, seated)
-    step = seated.step(caller.now)
-    said = placed(caller, command, match, seated.seat)
     others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
-    resigned.resign(step, seated.seat, said, caller.signed)
+    step, _ = seated.say(caller, command, resigned.resign)
     if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
         desk.archive.matches.keep_text(seated.row.number, caller.signed.hash, caller.signed.pasted)
     by, level = match.name(seated.seat), caller.signed.level
@@ -85,9 +80,3 @@ def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
     progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
     return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "press": press,
-    "resign": resign,
-}

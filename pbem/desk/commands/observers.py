@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.ratings import PROVISIONAL
-from pbem.desk.reply import Reply
-from pbem.games import GAMES, Fault, Refused, rules
+from pbem.desk.ratings import PROVISIONAL, tables
+from pbem.desk.reply import Reply, refused
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
-from pbem.store.people import POOLS
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Observe, ShowStandings, Unobserve
 
-__all__ = ["HANDLERS"]
+__all__ = ["observe", "standings", "unobserve"]
 
 _RANKED = 50
 """How many players of a game the standings show."""
@@ -33,13 +30,13 @@ def observe(desk: Desk, caller: Caller, command: Command[Observe]) -> Reply:
     name = command.match or ""
     loaded = desk.archive.load(int(name.removeprefix("m") or 0))
     if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
-        raise Refused(Fault("observe", name, Phrase("there is no such match to watch")))
+        raise refused("observe", name, Phrase("there is no such match to watch"))
     match, row = loaded
     if match.phase not in RUNNING:
         over = Phrase("this match is over, and there is nothing more to watch")
-        raise Refused(Fault("observe", name, over))
+        raise refused("observe", name, over)
     if match.seat_of(caller.known_player.name):
-        raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))
+        raise refused("observe", name, Phrase("you play in it; `status` and `report` show what you may know"))
     desk.people.opt_in(caller.address)
     desk.people.observe(row.number, caller.known_player.name, to_db(caller.now))
     facts = {"m": desk.match_letters.public_facts(match, row), "view": match.view(None)}
@@ -50,23 +47,10 @@ def unobserve(desk: Desk, caller: Caller, command: Command[Unobserve]) -> Reply:
     """`unobserve`: the caller no longer observes it."""
     name = command.match or ""
     if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.known_player.name):
-        raise Refused(Fault("unobserve", name, Phrase("you do not watch this match")))
+        raise refused("unobserve", name, Phrase("you do not watch this match"))
     return Reply("unobserve", {"name": name})
 
 
 def standings(desk: Desk, _caller: Caller, _command: Command[ShowStandings]) -> Reply:
     """`standings`: the best rated players of each game that was played, among people and with programs."""
-    tables = [
-        {"title": rules(game).title, "pool": pool, "rows": rows}
-        for game in GAMES
-        for pool in POOLS
-        if (rows := desk.people.standings(game, pool, _RANKED))
-    ]
-    return Reply("standings", {"tables": tables, "few": PROVISIONAL})
-
-
-HANDLERS: Handlers = {
-    "observe": observe,
-    "unobserve": unobserve,
-    "standings": standings,
-}
+    return Reply("standings", {"tables": tables(desk.people, _RANKED), "few": PROVISIONAL})

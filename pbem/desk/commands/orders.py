@@ -10,27 +10,23 @@ from typing import TYPE_CHECKING
 
 from pbem.boards import drawn, words
 from pbem.desk.commands import advance_orders
-from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.seats import seated_at
-from pbem.games import Fault, Refused, faults
+from pbem.games import faults
 from pbem.match import submissions
-from pbem.match.documents import Opening
 from pbem.match.state import not_played
-from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Submission
     from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
 
-__all__ = ["HANDLERS"]
+__all__ = ["clear", "orders", "preview", "setup"]
 
 
 def _open_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
@@ -43,23 +39,12 @@ def _open_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
 def setup(desk: Desk, caller: Caller, command: Command[SubmitSetup]) -> Reply:
     """`setup`: the secret setup of the next game, committed to."""
     seated = _open_at(desk, caller, command)
-    step = seated.step(caller.now)
-    submission = submissions.setup(
-        step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
-    )
-    opening = Opening.read(submission.paper)
-    name = f"{opening.match}-game-{opening.game}-seat-{opening.seat}.opening.txt"
-    facts = {
-        "setup": submission.text,
-        "file_name": name,
-        "commitment": sha256_hex(submission.paper.encode()),
-        "signature": desk.archive.vouch(opening.match, sha256_hex(submission.paper.encode())),
-        "rev": submission.rev,
-        "level": submission.level,
-        "example": _is_the_example(seated, submission),
-    }
+    step, submission = seated.say(caller, command, submissions.setup)
+    name = f"{seated.match.id}-game-{seated.match.game}-seat-{seated.seat}.opening.txt"
+    facts, attachments = seated.enclosed(submission.paper, name, "commitment")
+    facts |= {"setup": submission.text, "rev": submission.rev, "level": submission.level}
+    facts["example"] = _is_the_example(seated, submission)
     seated.submit(step, submission)
-    attachments = [(name, "text/plain", submission.paper.encode())]
     return Reply("setup", facts | seated.facts(), attachments, seated)
 
 
@@ -85,12 +70,8 @@ def orders(desk: Desk, caller: Caller, command: Command[SubmitOrders]) -> Reply:
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
         return advance_orders.store(seated, command, caller)
-    step = seated.step(caller.now)
-    submission = submissions.order(
-        step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
-    )
-    name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
-    receipt, attachments = seated.receipt(submission, name)
+    step, submission = seated.say(caller, command, submissions.order)
+    receipt, attachments = seated.receipt(submission, f"turn-{turn}")
     unused = _unused(seated, submission) if submission.standing else ()
     facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
     seated.submit(step, submission)
@@ -119,12 +100,9 @@ def clear(desk: Desk, caller: Caller, command: Command[Clear]) -> Reply:
     if given == DEFAULT or (given or 0) > seated.match.turn:
         return advance_orders.withdraw(seated, command, caller)
     if given is not None and given != seated.match.turn:
-        raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not being played")))
+        raise refused("clear", f"turn {given}", Phrase("that turn is not being played"))
     advance_orders.demand_room(seated, command, caller)
-    step = seated.step(caller.now)
-    submission = submissions.clear(
-        step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
-    )
+    step, submission = seated.say(caller, command, submissions.clear)
     where = step.match.setups if step.match.phase == "setup" else step.match.orders
     withdrawn = where[seated.seat]
     seated.submit(step, withdrawn)
@@ -137,18 +115,8 @@ def preview(desk: Desk, caller: Caller, command: Command[Preview]) -> Reply:
     seated = _open_at(desk, caller, command)
     match = seated.match
     if match.position is None or match.phase != "playing":
-        raise Refused(Fault("preview", None, not_played(match)))
+        raise refused("preview", None, not_played(match))
     if command.form.turn != match.turn:
-        raise Refused(
-            Fault("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
-        )
+        raise refused("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
     orders = match.rules.order(match.position, seated.seat, command.request.text)
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "setup": setup,
-    "orders": orders,
-    "clear": clear,
-    "preview": preview,
-}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin, unasked
 from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply, refused
 from pbem.desk.seats import SeatContext, demand_leisure, pinned, seat_at, seated_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
@@ -28,17 +28,17 @@ from pbem.phrase import Phrase, either
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand, Command
+    from pbem.mail.commands import Command
     from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
     from pbem.store.players import PlayerRow
 
-__all__ = ["HANDLERS", "welcome"]
+__all__ = ["accept", "give_up", "join", "list_matches", "new", "welcome"]
 
 _LISTED = 50
 """How many matches the open list shows."""
@@ -73,9 +73,8 @@ def new(desk: Desk, caller: Caller, command: Command[Propose]) -> Reply:
     faults += wrong
     names += tuple(f"?{seat}" for seat in free if seat > len(names))
     if lines.get("privacy", "").strip().lower() == "private" and None in free.values():
-        faults.append(
-            Fault("privacy", "private", Phrase("a private match is not on the open list: name your opponents"))
-        )
+        unlisted = Phrase("a private match is not on the open list: name your opponents")
+        faults.append(Fault("privacy", "private", unlisted))
     terms = None
     try:
         terms = Terms.propose(game, lines, names, desk.config.clock.settle)
@@ -142,12 +141,9 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
         return range(0), []
     allowed = rules(game).seats
     if wanted is not None and (not wanted.strip().isdecimal() or int(wanted) not in allowed):
-        fault = Fault(
-            "seats",
-            wanted,
-            Phrase("{title} is for {numbers} players", title=rules(game).title, numbers=either(map(str, allowed))),
-        )
-        return range(0), [fault]
+        numbers = either(map(str, allowed))
+        reason = Phrase("{title} is for {numbers} players", title=rules(game).title, numbers=numbers)
+        return range(0), [Fault("seats", wanted, reason)]
     return range(taken + 1, int(wanted or min(allowed)) + 1), []
 
 
@@ -209,14 +205,11 @@ def list_matches(desk: Desk, caller: Caller, command: Command[ListMatches]) -> R
     every = of_player(name)
     latest = set(every[-_NAMED:])
     told = [number for number in every if number in read | latest]
-    rows = [_mine(desk, number, name) if number in read else _named(desk, number) for number in told]
+    rows = []
+    for number in told:
+        seated = seat_at(desk, number, name) if number in read else None
+        rows.append(_summary(desk, seated.match, seated.seat) if seated else _named(desk, number))
     return Reply("list", {"matches": rows, "more": len(every) - len(told)})
-
-
-def _mine(desk: Desk, number: int, player: str) -> dict[str, object]:
-    """A match under way."""
-    match = seat_at(desk, number, player).match
-    return _summary(desk, match, match.seat_of(player) or 0)
 
 
 def _named(desk: Desk, number: int) -> dict[str, object]:
@@ -226,15 +219,7 @@ def _named(desk: Desk, number: int) -> dict[str, object]:
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
     names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
-    return {
-        "id": f"m{number}",
-        "title": rules(terms.game).title,
-        "names": [called(name, program=desk.people.is_program(name)) for name in names],
-        "phase": row.phase,
-        "game": 0,
-        "turn": 0,
-        "asked": False,
-    }
+    return _line(desk, f"m{number}", terms.game, names, row.phase)
 
 
 def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
@@ -265,11 +250,9 @@ def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
     seat = next((seat for seat, kept in free.items() if kept is None), None)
     loaded = desk.archive.load(number)
     if seat is None or (loaded and _is_blocked(desk, loaded[0], caller.known_player.name)):
-        raise Refused(
-            Fault("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
-        )
+        raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
     if loaded and loaded[0].seat_of(caller.known_player.name):
-        raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
+        raise refused("join", name, Phrase("you have a seat in it already"))
     if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.known_player.name)):
         raise Refused(*keyless)
     demand_leisure(desk, caller.known_player.name)
@@ -304,24 +287,15 @@ def accept(desk: Desk, caller: Caller, command: Command[Accept]) -> Reply:
     seated = seated_at(desk, caller, command)
     match = seated.match
     if match.phase != "proposed":
-        raise Refused(
-            Fault(
-                "accept",
-                match.id,
-                Phrase("this match is {phase}; there is nothing to accept", phase=PHASES[match.phase]),
-            )
-        )
+        late = Phrase("this match is {phase}; there is nothing to accept", phase=PHASES[match.phase])
+        raise refused("accept", match.id, late)
     given = command.request.hash
     if given is None:
-        raise Refused(
-            Fault("accept", None, Phrase("repeat the hash of the agreed rules: `accept {id} <hash>`", id=match.id))
-        )
+        unsaid = Phrase("repeat the hash of the agreed rules: `accept {id} <hash>`", id=match.id)
+        raise refused("accept", None, unsaid)
     if given != match.rules_hash:
-        raise Refused(
-            Fault(
-                "accept", given, Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
-            )
-        )
+        another = Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
+        raise refused("accept", given, another)
     if keyless := without_keys(desk, match.terms, match.name(seated.seat)):
         raise Refused(*keyless)
     demand_leisure(desk, match.name(seated.seat))
@@ -359,17 +333,9 @@ def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
     seated.commit(step)
 
 
-def decline(desk: Desk, caller: Caller, command: Command[Decline]) -> Reply:
-    """`decline`: a proposed match is turned down."""
-    return _give_up(desk, caller, command, "declined")
-
-
-def withdraw(desk: Desk, caller: Caller, command: Command[Withdraw]) -> Reply:
-    """`withdraw`: a proposal is taken back."""
-    return _give_up(desk, caller, command, "withdrawn")
-
-
-def _give_up(desk: Desk, caller: Caller, command: AnyCommand, phase: str) -> Reply:
+def give_up(desk: Desk, caller: Caller, command: Command[Decline | Withdraw]) -> Reply:
+    """`decline` or `withdraw`: a proposed match is turned down, or the proposal is taken back."""
+    phase = "declined" if command.name == "decline" else "withdrawn"
     seated = seated_at(desk, caller, command)
     match, number = seated.match, seated.row.number
     if match.phase not in ("proposed", "open"):
@@ -379,45 +345,28 @@ def _give_up(desk: Desk, caller: Caller, command: AnyCommand, phase: str) -> Rep
             late = Phrase(
                 "this match is {phase} and can no longer be {wanted}", phase=PHASES[match.phase], wanted=PHASES[phase]
             )
-        raise Refused(Fault(command.name, match.id, late))
+        raise refused(command.name, match.id, late)
     if phase == "withdrawn" and seated.seat != 1:
-        raise Refused(
-            Fault(
-                "withdraw",
-                match.id,
-                Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id),
-            )
-        )
+        by_another = Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id)
+        raise refused("withdraw", match.id, by_another)
     desk.people.withdraw(number)
     desk.archive.matches.update(number, phase, None)
     seated.match = replace(match, phase=phase)
     for other in seated.row.seats:
         if not other.accepted:
             # Whoever has not answered has nothing to do any more: a proposal must not cost its reader two letters.
-            desk.letters.forget(other.player, number)
+            desk.held.take(other.player, number)
         elif other.seat != seated.seat:
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 
 
 def _summary(desk: Desk, match: Match, seat: int) -> dict[str, object]:
-    return {
-        "id": match.id,
-        "title": match.rules.title,
-        "names": [called(name, program=desk.people.is_program(name)) for name in match.names],
-        "phase": match.phase,
-        "game": match.game,
-        "turn": match.turn,
-        "totals": match.totals,
-        "asked": match.asked(seat),
-    }
+    line = _line(desk, match.id, match.terms.game, match.names, match.phase)
+    return line | {"game": match.game, "turn": match.turn, "asked": match.asked(seat)}
 
 
-HANDLERS: Handlers = {
-    "new": new,
-    "list": list_matches,
-    "accept": accept,
-    "decline": decline,
-    "join": join,
-    "withdraw": withdraw,
-}
+def _line(desk: Desk, match: str, game: str, names: Sequence[str], phase: str) -> dict[str, object]:
+    called_names = [called(name, program=desk.people.is_program(name)) for name in names]
+    told = {"id": match, "title": rules(game).title, "names": called_names, "phase": phase}
+    return told | {"game": 0, "turn": 0, "asked": False}

@@ -6,13 +6,11 @@ docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.sealed_state import keys_of
 from pbem.desk.seats import seated_at
-from pbem.games import Fault, Refused
 from pbem.match import progress
 from pbem.match.events.reveal import reveal as laid_open
 from pbem.match.events.step import take as taken
@@ -23,15 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
-    from pbem.desk.seats import SeatContext
+    from pbem.desk.seats import Event, SeatContext
     from pbem.desk.wiring import Desk
     from pbem.letters.draft import Enclosed
     from pbem.mail.commands import AnyCommand, Command
-    from pbem.match.signed import Signed
-    from pbem.requests import Reveal, Seal, Sections, TakeSteps
+    from pbem.match.step import Step
+    from pbem.requests import Reveal, Seal, TakeSteps
 
-__all__ = ["HANDLERS", "demand_text"]
+__all__ = ["demand_text", "reveal", "seal", "take"]
+
+T = TypeVar("T")
+Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
 
 _AS_TEXT = Phrase(
     "your opponent checks what you sign, so sign it as text: with an SSH key or minisign, or with OpenPGP in the"
@@ -46,10 +46,7 @@ _UNLIKE = Phrase(
 
 def seal(desk: Desk, caller: Caller, command: Command[Seal]) -> Reply:
     """`seal`: a player commits to a setup by a hash; the game begins with the last commitment."""
-    seated, signed = _signed_at(desk, caller, command)
-    step = seated.step(caller.now)
-    submission = committed(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
-    _keep(seated, command.request, signed)
+    seated, step, submission = _say(desk, caller, command, committed)
     seated.submit(step, submission)
     (commitment,) = (words[0] for name, words, _ in command.request.sections if name == "commitment")
     facts = {"commitment": commitment, "rev": submission.rev}
@@ -58,10 +55,7 @@ def seal(desk: Desk, caller: Caller, command: Command[Seal]) -> Reply:
 
 def take(desk: Desk, caller: Caller, command: Command[TakeSteps]) -> Reply:
     """`step`: a seat sends what it owes in a turn, and the other seat is told at once."""
-    seated, signed = _signed_at(desk, caller, command)
-    step = seated.step(caller.now)
-    told = taken(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
-    _keep(seated, command.request, signed)
+    seated, step, told = _say(desk, caller, command, taken)
     progress.advance(step)
     seated.commit(step)
     facts, files = desk.match_letters.steps(seated.match, seated.seat, told)
@@ -70,23 +64,29 @@ def take(desk: Desk, caller: Caller, command: Command[TakeSteps]) -> Reply:
 
 def reveal(desk: Desk, caller: Caller, command: Command[Reveal]) -> Reply:
     """`reveal`: once the game is over, a seat reveals its setup and its orders, and everything is judged."""
-    seated, signed = _signed_at(desk, caller, command)
-    step = seated.step(caller.now)
-    laid_open(step, seated.seat, placed(caller, command, seated.match, seated.seat), signed)
-    _keep(seated, command.request, signed)
+    seated, step, _ = _say(desk, caller, command, laid_open)
     game = seated.match.game
     progress.advance(step)
     seated.commit(step)
     return Reply("reveal", {"game": game} | seated.facts(), _files(seated), seated)
 
 
-def _signed_at(desk: Desk, caller: Caller, command: AnyCommand) -> tuple[SeatContext, Signed]:
-    """The caller's seat in a sealed match, and the letter, if the others can check it, too; raises `Refused`."""
+def _say(desk: Desk, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[SeatContext, Step, T]:
+    """What a caller's seat in a sealed match says, in a letter that the others can check; raises `Refused`.
+
+    What was signed is kept for the others, and so is the note that its player sends along.
+    """
     seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
-        raise Refused(Fault(command.name, command.match, Phrase("this match is not sealed")))
+        raise refused(command.name, command.match, Phrase("this match is not sealed"))
     demand_text(caller, command, seated)
-    return seated, caller.signed
+    step, found = seated.say(caller, command, event)
+    matches, number = desk.archive.matches, seated.row.number
+    matches.keep_text(number, caller.signed.hash, caller.signed.pasted)
+    for name, _, text in command.request.sections:
+        if name == "note":
+            matches.keep_note(number, seated.match.game, seated.seat, text)
+    return seated, step, found
 
 
 def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> None:
@@ -97,26 +97,14 @@ def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> Non
     """
     signed = caller.signed
     if not signed.pasted:
-        raise Refused(Fault(command.name, None, _AS_TEXT))
+        raise refused(command.name, None, _AS_TEXT)
     read, tried = caller.understood.shown, {key.public: key.fingerprint for key in caller.understood.keys}
     keys = [tried.get(public) for public in keys_of(seated.match.players[seated.seat - 1])]
     known = signed.key in keys and None not in keys
     if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):
-        raise Refused(Fault(command.name, None, _UNLIKE))
-
-
-def _keep(seated: SeatContext, request: Sections, signed: Signed) -> None:
-    """Keep what was signed, for the others, and the note that its player sends along."""
-    matches, number = seated.desk.archive.matches, seated.row.number
-    matches.keep_text(number, signed.hash, signed.pasted)
-    for name, _, text in request.sections:
-        if name == "note":
-            matches.keep_note(number, seated.match.game, seated.seat, text)
+        raise refused(command.name, None, _UNLIKE)
 
 
 def _files(seated: SeatContext) -> Sequence[Enclosed]:
     """The files that say how the match stands now, for the player's program."""
     return seated.desk.match_letters.sealed_files(seated.match, seated.row, seated.seat)
-
-
-HANDLERS: Handlers = {"seal": seal, "step": take, "reveal": reveal}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import unasked
 from pbem.desk.places import placed
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply, refused
 from pbem.desk.seats import SeatContext, demand_leisure, pinned, seated_at, without_keys
-from pbem.games import Fault, Refused
+from pbem.games import Refused
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
 from pbem.match import progress, state
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Substitute
 
-__all__ = ["HANDLERS"]
+__all__ = ["substitute"]
 
 _WILL_YOU = Phrase("[pbem {match}] {title}: will you take {leaver}'s seat?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
@@ -59,11 +58,9 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Subs
     match, given = seated.match, command.request
     name, seat = given.name, match.seat_of(given.leaver)
     if seat is None:
-        raise Refused(
-            Fault("substitute", given.leaver, Phrase("{name} has no seat in this match", name=given.leaver))
-        )
+        raise refused("substitute", given.leaver, Phrase("{name} has no seat in this match", name=given.leaver))
     if given.hash is not None:  # it would be another sentence than the others say
-        raise Refused(Fault("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out")))
+        raise refused("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out"))
     if name != nominated.NOBODY:
         _judge(desk, seated, name, match.name(seated.seat))
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
@@ -83,7 +80,7 @@ def _judge(desk: Desk, seated: SeatContext, name: str, by: str) -> None:
     """Refuse a name that could never take the seat."""
     player = desk.players.by_name(name)
     if player is None or desk.people.opted_out(player.address) or desk.people.blocks(name, by):
-        raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
+        raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
     if keyless := without_keys(desk, seated.match.terms, name):
         raise Refused(*keyless)
 
@@ -117,7 +114,7 @@ def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
     keys = desk.players.keys(name)
     return desk.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
-        "address": desk.letters.address,
+        "address": desk.composer.address,
         "level": desk.players.level(name),
         "format": keys[-1].format if keys else "ssh",
     }
@@ -136,24 +133,17 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command[
                 )
         return Reply("substitute", facts | {"state": "declined", "m": _stranger(desk, seated, name)})
     if (given.name, given.leaver) != (name, left):
-        raise Refused(
-            Fault("substitute", None, Phrase("you were asked to take {left}'s seat, and nothing else", left=left))
-        )
+        raise refused("substitute", None, Phrase("you were asked to take {left}'s seat, and nothing else", left=left))
     if given.hash not in {None, match.rules_hash}:
-        raise Refused(
-            Fault(
-                "substitute",
-                given.hash,
-                Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash),
-            )
-        )
+        another = Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash)
+        raise refused("substitute", given.hash, another)
     signed = caller.verdict.kind == "valid"
     if given.hash is None or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
         return Reply("substitute_form", facts | {"m": _stranger(desk, seated, name)}, outcome="asked")
     demand_leisure(desk, name)
     place = (seated.row.number, match.game, match.turn)
     if caller.proof and caller.proof.token and caller.proof.token.place != place:
-        raise Refused(Fault("substitute", None, Phrase("answer the letter that asked you to take this seat")))
+        raise refused("substitute", None, Phrase("answer the letter that asked you to take this seat"))
     willing = seat in match.nominated[seat].willing
     step = Step(match, desk.world(now))
     newcomer = pinned(desk, name, match, seat, step.world.salt())
@@ -183,8 +173,3 @@ def _seat_taken(desk: Desk, seated: SeatContext, step: Step, name: str) -> None:
     assert row is not None
     seated.row = row
     seated.commit(step)
-
-
-HANDLERS: Handlers = {
-    "substitute": substitute,
-}

@@ -9,8 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pbem.desk.match_facts import duration
-from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import Reply, refused
 from pbem.desk.seats import running, seated_at
 from pbem.games import Fault, Refused
 from pbem.match.clock import days_of_year, on_a_day, vacation_stop, written
@@ -22,15 +21,17 @@ from pbem.store.players import VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Claim, Extend, TakeVacation
 
-__all__ = ["HANDLERS"]
+__all__ = ["claim", "extend", "vacation"]
 
 _AHEAD = 366
 """How many days ahead a vacation may be announced."""
+
+_ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `vacation off`")
+_TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
 
 
 def vacation(desk: Desk, caller: Caller, command: Command[TakeVacation]) -> Reply:
@@ -41,7 +42,7 @@ def vacation(desk: Desk, caller: Caller, command: Command[TakeVacation]) -> Repl
     said = None
     if command.request.off:
         if not desk.players.vacations(player, to_db(now)):
-            raise Refused(Fault("vacation", "off", Phrase("you have no present or future vacation")))
+            raise refused("vacation", "off", Phrase("you have no present or future vacation"))
         desk.players.call_off(player, to_db(now), today.isoformat())
     else:
         said = _days(desk, player, command, today)
@@ -78,43 +79,24 @@ def _days(desk: Desk, player: str, command: Command[TakeVacation], today: date) 
     try:
         first, last = map(date.fromisoformat, given)
     except ValueError:
-        raise Refused(Fault("vacation", " to ".join(given), Phrase("there is no such day"))) from None
+        raise refused("vacation", " to ".join(given), Phrase("there is no such day")) from None
     faults = []
     if first < today:
-        faults.append(
-            Fault("vacation", given[0], Phrase("a vacation cannot begin before today, {today}", today=today))
-        )
+        too_soon = Phrase("a vacation cannot begin before today, {today}", today=today)
+        faults.append(Fault("vacation", given[0], too_soon))
     if last < first:
         faults.append(Fault("vacation", given[1], Phrase("a vacation must end after it begins")))
     if (last - today).days > _AHEAD:
         faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
-    others = [(row.first, row.last) for row in desk.players.vacations(player)]
     faults += [
-        Fault(
-            "vacation",
-            None,
-            Phrase(
-                "you have a vacation from {other} to {end}; cancel it first: `vacation off`",
-                other=other,
-                end=end,
-            ),
-        )
-        for other, end in others
-        if other <= given[1] and given[0] <= end
+        Fault("vacation", None, _ANOTHER.given(other=row.first, end=row.last))
+        for row in desk.players.vacations(player)
+        if row.first <= given[1] and given[0] <= row.last
     ]
     if not faults:
         budget = desk.config.clock.vacation_days
         faults += [
-            Fault(
-                "vacation",
-                None,
-                Phrase(
-                    "{days} days of vacation in {year}; {budget} a year are allowed",
-                    days=days,
-                    year=year,
-                    budget=budget,
-                ),
-            )
+            Fault("vacation", None, _TOO_LONG.given(days=days, year=year, budget=budget))
             for year, days in _taken(desk, player, (first, last)).items()
             if days > budget
         ]
@@ -132,9 +114,7 @@ def _taken(desk: Desk, player: str, *more: tuple[date, date]) -> dict[int, int]:
 def extend(desk: Desk, caller: Caller, command: Command[Extend]) -> Reply:
     """`extend`: a gift of time to the opponents."""
     seated = seated_at(desk, caller, command)
-    step = seated.step(caller.now)
-    said = placed(caller, command, seated.match, seated.seat)
-    to = extended.extend(step, seated.seat, said, caller.signed)
+    step, to = seated.say(caller, command, extended.extend)
     seated.commit(step)
     facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.request.seconds)}
     return Reply("extend", facts | seated.facts(), at=seated)
@@ -143,14 +123,6 @@ def extend(desk: Desk, caller: Caller, command: Command[Extend]) -> Reply:
 def claim(desk: Desk, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
     seated = seated_at(desk, caller, command)
-    step = seated.step(caller.now)
-    claimed.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    step, _ = seated.say(caller, command, claimed.claim)
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)
-
-
-HANDLERS: Handlers = {
-    "vacation": vacation,
-    "extend": extend,
-    "claim": claim,
-}
