@@ -1,4 +1,4 @@
-"""Letters of several commands, most of them nearly right, for both players of a match, one of whom may have no key."""
+"""Letters of several commands, most of them nearly right, for both players of a match; one may have no key."""
 
 from __future__ import annotations
 
@@ -29,8 +29,13 @@ NAMES = (
     "draw",
     "annul",
     "claim",
+    "substitute",
+    "resign",
+    "press",
+    "preview",
+    "status",
+    "help",
 )
-NAMES += ("substitute", "resign", "press", "preview", "status", "help")
 
 
 class Table:

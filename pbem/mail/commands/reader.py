@@ -32,7 +32,7 @@ _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
 
 MOST = 200
-"""So many commands of a letter are read, by desk and proof alike; of the others it is enough that they were ignored."""
+"""So many commands of a letter are read, by desk and proof alike; the others are ignored."""
 
 MAX_UNKNOWN = 5
 """So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
