@@ -112,8 +112,8 @@ def test_a_match_of_certificates_has_no_page(referee: Referee, monkeypatch: pyte
     first = json.loads(match.bundle.entries[0].canonical())
     assert list(key_formats(match.bundle.entries)) == ["ssh", "ssh"]
     first["body"]["players"]["2"]["keys"][0]["format"] = "openpgp"
-    change = {**first, "type": "keys", "body": {"added": [{"format": "smime"}]}}
-    newcomer = {**change, "type": "substituted", "body": {"player": {"keys": [{"format": "openpgp"}]}}}
+    change = {**first, "type": "keys", "body": {"seat": 2, "added": [{"format": "smime"}]}}
+    newcomer = {**change, "type": "substituted", "body": {"seat": 2, "player": {"keys": [{"format": "openpgp"}]}}}
     assert list(key_formats([Entry.read(canonical(each)) for each in (first, change, newcomer)])) == [
         "ssh",
         "openpgp",
