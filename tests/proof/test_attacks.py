@@ -23,6 +23,7 @@ from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
+from pbem.requests import DEFAULT
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
 
@@ -162,9 +163,10 @@ class TestServerWithItsKey:
         """The withdrawal that the trace names came days before the time was over."""
         honest = advance_orders.withdraw
 
-        def lying(step: Step, seat: int, turn: int, form: SignedForm[Clear], signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:
+            turn = form.turn or DEFAULT
             stood = step.match.stored[seat, turn]
-            submission = honest(step, seat, turn, form, signed)
+            submission = honest(step, seat, form, signed)
             aside = step.match.stored[seat, turn].aside
             stored = {**step.match.stored, (seat, turn): replace(stood, aside=aside)}
             step.match = replace(step.match, stored=stored)
