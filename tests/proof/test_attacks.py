@@ -23,7 +23,6 @@ from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
-from pbem.requests import DEFAULT
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
 
@@ -164,7 +163,7 @@ class TestServerWithItsKey:
         honest = advance_orders.withdraw
 
         def lying(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:
-            turn = form.turn or DEFAULT
+            turn = form.turn or 0
             stood = step.match.stored[seat, turn]
             submission = honest(step, seat, form, signed)
             aside = step.match.stored[seat, turn].aside
