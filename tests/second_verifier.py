@@ -926,6 +926,8 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
     if pattern is None or not pattern.fullmatch(word):
         return False
     command.said["word" if one.startswith("=") else f"*{one}"] = word
+    if one == "time":
+        command.said["seconds"] = str(int(word[:-1]) * {"m": 60, "h": 3600, "d": 86400}[word[-1]])
     reading.take()
     return True
 
@@ -2127,9 +2129,7 @@ def extended(match: Match, entry: Entry) -> None:
     seat, to = body["seat"], body["to"]
     must(to and to == sorted(set(match.clocks) - {seat}), "other seats")
     must(3600 <= body["seconds"] <= 2592000, "too much or too little")
-    found = sentence(match, entry, "extend")
-    time = found.said["*time"]
-    must(int(time[:-1]) * {"m": 60, "h": 3600, "d": 86400}[time[-1]] == body["seconds"], "another time")
+    sentence(match, entry, "extend", seconds=str(body["seconds"]))
     for other in to:
         clock = match.clocks[other]
         if other in match.missed:
@@ -2194,7 +2194,7 @@ def abandon(match: Match, reason: str) -> None:
 
 
 def sentence(
-    match: Match, entry: Entry, what: str, player: Player | None = None, *, game: str = "", **said: str
+    match: Match, entry: Entry, what: str, player: Player | None = None, *, game: str = "", **said: str | None
 ) -> Command:
     body = entry.body
     seat = body["seat"]
@@ -2374,8 +2374,7 @@ def substitute(match: Match, entry: Entry) -> None:
     seat, leaver, name = body["seat"], body["for"], body["name"]
     must(not match.is_sealed, "a sealed match")
     player = match.player(leaver)
-    found = sentence(match, entry, "substitute", **{"*name": name, "*leaver": player.name})
-    must("*hash" not in found.said, "a hash")
+    sentence(match, entry, "substitute", **{"*name": name, "*leaver": player.name, "*hash": None})
     before, who = match.nominated.get(leaver, ("", set()))
     if name == "none":
         must(leaver in match.nominated, "nobody is nominated")

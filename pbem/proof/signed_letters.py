@@ -336,6 +336,8 @@ def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> boo
 
     Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
+    if isinstance(paper, Sentence):
+        return not _at(match).misplaced(form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
         playing = match.phase == "playing"
         place: Place = {"turn": paper.turn} if playing else {"game": match.game}

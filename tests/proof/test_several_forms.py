@@ -152,6 +152,14 @@ def test_a_sentence_for_two_places(referee: Referee, words: str, place: str, fau
     proved(referee, ann)
 
 
+def test_a_sentence_for_two_places_above_the_one_that_counts(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, SETUPS)
+    wrong = sentence(referee, ann, "draw m1 offer", place="turn 1\ngame 7\n")
+    referee.send(ann, wrong + sentence(referee, ann, "draw m1 offer"))
+    assert referee.match().offers
+    proved(referee, ann)
+
+
 def test_a_sentence_before_the_game_that_names_a_turn(referee: Referee) -> None:
     ann, _ = referee.agreed(SMALL)
     referee.send(ann, sentence(referee, ann, "annul m1 offer", place="game 1\nturn 3\n"))
