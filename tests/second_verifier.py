@@ -2936,7 +2936,8 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
     must(entry.time >= before.time, "time runs backwards")
     body = entry.body
     if entry.type == "commitments":
-        must(body["game"] == match.game and turns < 0, "another game, or twice")
+        must(match.phase == "setup" and not match.paused and turns < 0, "no setups are asked for")
+        must((body["game"], body["options"]) == (match.game, dict(match.options.changed)), "another game")
         hidden(match, f"traces/game-{match.game}-setup.txt", body.get("trace"))
         for seat, digest in body["commitments"].items():
             paper = hidden(match, f"openings/game-{match.game}-seat-{seat}.txt", digest)

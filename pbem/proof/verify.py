@@ -152,6 +152,7 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
     yield from checks
     rest = found.papers.keys() - watched.keys()
     if until < len(found.entries):
+        _begins(match, found.entries[until])
         yield _unrevealed(found, until, rest)
     elif rest:
         raise TranscriptError(len(found.entries), min(rest), "is named by no entry")
@@ -183,6 +184,13 @@ def _revealed(found: Bundle) -> int:
         if entry.type == "commitments" and entry.body["game"] not in revealed:
             return at
     return len(found.entries)
+
+
+def _begins(match: Match, first: Entry) -> None:
+    """Check that the running game is the one that was to begin."""
+    options = match.options.changed if match.options is not None and match.phase == "setup" else None
+    if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
+        raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
 
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:

@@ -702,6 +702,28 @@ class TestARunningGame:
         word = "`note` is no type of entry" if kind == "note" else f"{kind}: its body has not the form of one"
         fails(signed_again(forged), f"entry {len(running.entries) + 1}: {word}")
 
+    def test_no_other_game_begins_than_was_to_begin(self, running: Bundle, match: Bundle) -> None:
+        """Nor one while the match is paused, nor one after its end: it would be believed without a look at it."""
+        at = index(running, "commitments", 2)
+        first = running.entries[at]
+        time = match.entries[-1].time
+        pause = replace(first, type="paused", body={"by": "operator", "reason": "a test"})
+
+        def begun(found: Bundle, *entries: Entry) -> Bundle:
+            return signed_again(replace(found, entries=entries))
+
+        papers = {path: octets for path, octets in running.papers.items() if "/game-2" not in path}
+        before = replace(running, papers=papers)
+        holds(begun(before, *running.entries[:at], first))
+        other_game, other_options = {**first.body, "game": 3}, {**first.body, "options": {}}
+        for forged in (
+            begun(before, *running.entries[:at], replace(first, body=other_game)),
+            begun(before, *running.entries[:at], replace(first, body=other_options)),
+            begun(before, *running.entries[:at], pause, first),
+            begun(match, *match.entries, replace(first, body=other_game, time=time)),
+        ):
+            fails(forged, f"entry {len(forged.entries)}: `commitments` does not follow here")
+
     def test_a_turn_left_out(self, running: Bundle) -> None:
         entries = [*running.entries[:-2], running.entries[-1]]
         fails(signed_again(replace(running, entries=entries)), "does not follow here")
