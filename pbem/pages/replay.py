@@ -77,6 +77,7 @@ def replay(
         "files": files,
         "public": forms is not None,
         "named": bool(witnessed.keys),
+        "sealed": sealed,
     }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
 

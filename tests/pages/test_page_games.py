@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from javascript import Scripts
-from page_drawings import compare_drawings
+from page_drawings import compare_drawings, compare_sealed_drawings
 from page_rules import compare_orders, compare_setups
 from page_sealed import compare_sealed
 from random_players import PLAYERS, play
@@ -37,6 +37,11 @@ def test_orders_are_judged_alike(game: str) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_draws_what_the_letters_draw(game: str) -> None:
     compare_drawings(game, Scripts("say.js", *told(game), f"replay/{game}.js").evaluate, 3)
+
+
+@pytest.mark.parametrize("game", ["spaceships", "dueling-masters"])
+def test_the_page_of_a_sealed_match_draws_what_its_players_knew(game: str) -> None:
+    compare_sealed_drawings(game, Scripts("say.js", *told(game), f"replay/{game}.js").evaluate, 3)
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -2,6 +2,7 @@
 
 const GAME = (() => {
   const { COLUMNS, seatOf } = RULES, { arrows: ARROWS, facings: ROUND } = FACTS;
+  const WRITTEN = new RegExp(`^([${RULES.SHIPS}])[\\s:]+([${FACTS.actions}?]{3})$`);
   const FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
   const ACTIONS = { "?": say("choose"), L: say("L turn left"), R: say("R turn right"), F: say("F fire"), M: say("M move"), S: say("S shield") };
   let write, current;
@@ -57,7 +58,7 @@ const GAME = (() => {
   function drawOrders(state, text, judged, controls, boards) {
     const view = state.view, given = new Map();
     for (const line of text.split(/\r?\n/)) {
-      const found = line.trim().match(/^([A-L])[\s:]+([LRFMS?]{3})$/);
+      const found = line.trim().match(WRITTEN);
       if (found && !given.has(found[1])) given.set(found[1], found[2]);
     }
     const change = (ship, at, action) => {
