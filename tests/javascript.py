@@ -18,10 +18,11 @@ import quickjs
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from pbem.i18n import template_folder
+from pbem.i18n import ENGLISH, template_folder
+from pbem.pages import messages, script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     Evaluate = Callable[[str, Any], Any]
     """A function's source and its one argument, JSON both ways: as Playwright's `Page.evaluate` has it."""
@@ -41,15 +42,15 @@ class Failed(Exception):
 
 
 class Scripts:
-    """An engine with these scripts of `templates/pages/` in it, loaded in their order; `said` is what they say."""
+    """An engine with these scripts of pages in it, loaded in their order, which speak this language."""
 
-    def __init__(self, *names: str, said: Mapping[str, str] | None = None) -> None:
+    def __init__(self, *names: str, language: str = ENGLISH) -> None:
         self.context = quickjs.Context()
-        self.context.eval(f"globalThis.MESSAGES = {json.dumps(dict(said or {}))}")
+        self.context.eval(f"globalThis.MESSAGES = {json.dumps(messages(names, language))}")
         for answer in (decoded, digest, authenticated, verifies, inflated):
             self.context.add_callable(answer.__name__, answer)
-        for path in (HOST, *(PAGES / name for name in names)):
-            self.context.eval(path.read_text(encoding="utf-8"))
+        for source in (HOST.read_text(encoding="utf-8"), *(script(name, language) for name in names)):
+            self.context.eval(source)
 
     def evaluate(self, source: str, argument: Any = None) -> Any:
         """What a function of this source returns, at once or later; raises Failed."""

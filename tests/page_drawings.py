@@ -6,12 +6,14 @@ Here live the games and what is alike; `tests/pages/` draws them in an engine, `
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import sealed_players
 from random_players import PLAYERS, play, sensible_orders
 
 from pbem.boards import drawn
 from pbem.games import rules
+from pbem.games.sealed import sealed_rules
 from pbem.games.squares import PLAIN
 from pbem.letters.render import Templates
 
@@ -71,6 +73,39 @@ def known_alike(drawn_square: Any, square: Any) -> bool:
         return drawn_square is square
     same = (drawn_square["symbol"], drawn_square["tint"]) == (square.symbol, square.tint)
     return same and bool(drawn_square["fresh"]) == square.fresh
+
+
+def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 20) -> None:
+    """What a player of a sealed match knew of the other's side, in which all are told the same."""
+    random, sealed, module = Random(6), sealed_rules(game), drawn(game)
+    assert sealed is not None
+    assert module is not None
+    for _ in range(count):
+        raw, seats = random.choice(PLAYERS[game].options)
+        played = sealed_players.play(game, random, raw, seats, most)
+        told = [list(reports) for reports in played.tables[-1].played]
+        record = {
+            "options": {},
+            "sealed": True,
+            "seats": [{"name": f"p{seat}", "setup": played.setups[seat]} for seat in played.setups],
+            "reports": told,
+            "turns": [
+                {str(seat): orders.get(turn, "") for seat, orders in played.orders.items()}
+                for turn in range(1, len(told) + 1)
+            ],
+        }
+        steps, _ = evaluate(DRAW, [record, ["p1", "p2"]])
+        for turn, (_, _, _, known) in enumerate(steps):
+            table = next(each for each in played.tables if len(each.played) == turn)
+            for seat, panels in enumerate(known, start=1):
+                orders = {of: text for of, text in played.orders[seat].items() if of < table.turn or table.result}
+                own = sealed.own(played.options, seat, played.setups[seat], orders, table)
+                board = module.boards(cast("Any", sealed.own_view(own, table)))[1]
+                for one, panel in zip(panels, board.panels, strict=True):
+                    rows = one if game == "spaceships" else one[::-1]  # a letter turns the board to its reader
+                    wanted = [[None if square == PLAIN else square for square in row] for row in panel.squares]
+                    pairs = [pair for two in zip(rows, wanted, strict=True) for pair in zip(*two, strict=True)]
+                    assert [pair for pair in pairs if not known_alike(*pair)] == [], (turn, seat)
 
 
 def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from javascript import Evaluate
 
 SOURCE = """(cases) => cases.map(({ options, seat, setup, orders, steps }) => {
-    const table = SEALED.table(options, steps), own = SEALED.own(seat, setup, orders, table);
+    const table = FOLD.fold(options, steps), own = SEALED.own(seat, setup, orders, table);
     const owed = SEALED.owed(table, seat), asks = SEALED.asks(own, table);
     const lines = owed.length && !asks ? SEALED.lines(own, table, owed[0]) : null;
     return { owed, asks, lines, view: SEALED.view(own, table) };

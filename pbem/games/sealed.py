@@ -55,6 +55,8 @@ class Paper(NamedTuple):
     """
     to: tuple[str, ...] = ()
     """The steps that `to` may cite: it is the other seat's latest paper of this turn among them."""
+    empty: bool = False
+    """Whether it may have no lines: who orders nothing opens nothing, and is answered nothing."""
 
     @property
     def values(self) -> tuple[str, ...]:

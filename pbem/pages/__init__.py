@@ -21,11 +21,24 @@ from pbem.games import GAMES, rules
 from pbem.i18n import ENGLISH, LANGUAGES, catalogue, template_folder
 from pbem.letters.render import Templates
 from pbem.match.transcript import canonical
+from pbem.pages import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Home", "composer", "deflated", "fragment", "messages", "page", "page_file", "served"]
+__all__ = [
+    "Home",
+    "composer",
+    "deflated",
+    "fragment",
+    "messages",
+    "page",
+    "page_file",
+    "ruled",
+    "script",
+    "served",
+    "told",
+]
 
 _SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
 """A message in a script: the first argument of `say`, a literal in double quotes, which JSON reads."""
@@ -46,7 +59,6 @@ _COMPOSING = (
     "ed25519.js",
     "sshsig.js",
     "keyring.js",
-    "papers.js",
     "secrets.js",
     "note.js",
     "steps.js",
@@ -66,9 +78,21 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
         raise KeyError(game)
     own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
     drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
-    scripts = ("say.js", f"rules/{game}.js", f"sealed/{game}.js", *drawn, *_COMPOSING, *_WORKING)
+    scripts = ("say.js", *ruled(game), *drawn, *_COMPOSING, *_WORKING)
     data = home and home._asdict()
     return page("composer", rules(game).title, scripts, shown={"home": home}, data=data, language=language)
+
+
+def told(game: str) -> tuple[str, ...]:
+    """The scripts with the tables of a game and, where something is secret in it, with what its reports tell."""
+    knowledge = f"knowledge/{game}.js"
+    found = (knowledge,) if (template_folder() / "pages" / knowledge).is_file() else ()
+    return ("tables.js", f"tables/{game}.js", *found)
+
+
+def ruled(game: str) -> tuple[str, ...]:
+    """The scripts that judge a game, and fold the steps of a sealed one."""
+    return (*told(game), f"rules/{game}.js", "papers.js", f"sealed/{game}.js", "fold.js")
 
 
 def page_file(name: str, language: str = ENGLISH) -> str:
@@ -91,12 +115,13 @@ def page(
     allowed: str = "",
     language: str = ENGLISH,
 ) -> str:
-    """A page by its template's name, with the style and these scripts of `templates/pages` in it, in a language.
+    """A page by its template's name, with the style and these scripts (see `script`) in it, in a language.
 
     The template is given `shown`, the page's script `data`, a JSON object. `allowed` adds to the page's policy.
     """
-    style, script = _joined(("page.css",)), _joined(scripts) if scripts else ""
-    scripted = f"script-src '{_hash(script)}'; " if scripts else ""
+    style = _joined([script("page.css")])
+    joined = _joined([script(each, language) for each in scripts]) if scripts else ""
+    scripted = f"script-src '{_hash(joined)}'; " if scripts else ""
     sources = f"{scripted}style-src '{_hash(style)}'; {allowed}"
     policy = f"default-src 'none'; {sources}base-uri 'none'; form-action 'none'"
     values: dict[str, object] = {
@@ -105,7 +130,7 @@ def page(
         "language": language,
         "policy": _verbatim(policy),
         "style": _verbatim(style),
-        "script": _verbatim(script),
+        "script": _verbatim(joined),
     }
     for element, content in (("data", data), ("messages", messages(tuple(scripts), language))):
         if content:
@@ -116,11 +141,11 @@ def page(
 
 @cache
 def messages(scripts: tuple[str, ...], language: str) -> dict[str, str]:
-    """The messages of these scripts of `templates/pages`, by their English; none for English."""
+    """The messages of these scripts, by their English; none for English."""
     if language == ENGLISH:
         return {}
-    folder, known = template_folder(), catalogue((template_folder(),), language)
-    said = (_SAID.findall((folder / "pages" / name).read_text(encoding="utf-8")) for name in scripts)
+    known = catalogue((template_folder(),), language)
+    said = (_SAID.findall(script(name)) for name in scripts)
     return {message: known.gettext(message) for found in said for message in map(json.loads, found)}
 
 
@@ -128,9 +153,14 @@ def _verbatim(text: str) -> Markup:
     return Markup(text)  # noqa: S704 - ours, or escaped as its place wants it
 
 
-def _joined(names: Sequence[str]) -> str:
-    folder = template_folder() / "pages"
-    return "\n" + "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+def script(name: str, language: str = ENGLISH) -> str:
+    """A part of a page by its name: a file of `templates/pages`, or a table that the program writes."""
+    table = tables.script(name, language)
+    return (template_folder() / "pages" / name).read_text(encoding="utf-8") if table is None else table
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n" + "\n".join(parts)
 
 
 def _hash(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import rules
 from pbem.i18n import ENGLISH
-from pbem.pages import deflated, page, page_file
+from pbem.pages import deflated, page, page_file, ruled, told
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -21,7 +21,7 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Witnessed", "replay", "revealed"]
+__all__ = ["Witnessed", "checking", "replay", "revealed"]
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
@@ -59,20 +59,11 @@ def replay(
     `files` are this page in each language: its tag, the file, and what the language calls itself.
     """
     agreed = found.entries[0].body
-    game = str(agreed["terms"]["game"])
-    scripts = (
-        "say.js",
-        "board.js",
-        "bundle.js",
-        "ed25519.js",
-        "sshsig.js",
-        "verify.js",
-        "witness.js",
-        f"replay/{game}.js",
-        "replay.js",
-    )
+    game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
+    scripts = (*checking(game, sealed=sealed), "board.js", "witness.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
+        "sealed": sealed,
         "bundle": _packed(bundle.write(revealed(found))),
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
@@ -86,8 +77,15 @@ def replay(
         "files": files,
         "public": forms is not None,
         "named": bool(witnessed.keys),
+        "sealed": sealed,
     }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
+
+
+def checking(game: str, *, sealed: bool) -> tuple[str, ...]:
+    """The scripts that check a bundle: those of a sealed match know the game, too."""
+    known = ruled(game) if sealed else told(game)
+    return ("say.js", *known, "bundle.js", "ed25519.js", "sshsig.js", "verify.js")
 
 
 def revealed(found: Bundle) -> Bundle:

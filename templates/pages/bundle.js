@@ -40,11 +40,9 @@ const BUNDLE = (() => {
     return files;
   }
 
-  const DEPTH = 32; // docs/bundle.md, 1: of lists and objects in one another
-
   /** How deep the lists and objects of this JSON are nested; measured only if there are many. */
   function depth(source) {
-    if (source.replace(/[^[{]+/g, "").length <= DEPTH) return 0;
+    if (source.replace(/[^[{]+/g, "").length <= FORMS.depth) return 0;
     let deepest = 0, now = 0;
     for (const bracket of source.replace(/"(?:[^"\\]+|\\.)*"?|[^[\]{}"]+/g, "")) deepest = Math.max(deepest, now += "[{".includes(bracket) ? 1 : -1);
     return deepest;
@@ -56,7 +54,7 @@ const BUNDLE = (() => {
    * @param {string} what it is called
    */
   function json(source, what) {
-    must(depth(source) <= DEPTH, say("{what} has more than {most} lists and objects in one another, which is more than is looked at", { what, most: DEPTH }));
+    must(depth(source) <= FORMS.depth, say("{what} has more than {most} lists and objects in one another, which is more than is looked at", { what, most: FORMS.depth }));
     return JSON.parse(source);
   }
 

@@ -43,7 +43,7 @@ const COMPOSER = (() => {
 
   function bring(found) {
     if (!found || !["position 1", "setup 1"].includes(found.pbem)) throw new Error(say("it is neither a position nor a setup"));
-    if (found.rules !== RULES.name) throw new Error(say("it is of another game: {game}", { game: String(found.rules) }));
+    if (found.rules !== FACTS.name) throw new Error(say("it is of another game: {game}", { game: String(found.rules) }));
     if (found.pbem === "position 1" && !(found.sealed ? (found.sealed.owes || []).length : found.view && found.view.entitled)) throw new Error(say("nothing is asked of you in turn {turn}", { turn: String(found.turn) }));
     if (!moderate(found) || (RULES.fits && !RULES.fits(found))) throw new Error(say("no game is as large as that"));
     const to = HOME.foreign(found);
@@ -67,7 +67,7 @@ const COMPOSER = (() => {
     if (found) file(found);
     else if (text) attempt(() => REPORT.read(text));
   });
-  byId("practise").addEventListener("click", () => entered({ pbem: "setup 1", rules: RULES.name, seat: 1, options: {}, practice: true }));
+  byId("practise").addEventListener("click", () => entered({ pbem: "setup 1", rules: FACTS.name, seat: 1, options: {}, practice: true }));
   const linked = () => attempt(async () => {
     try { return await REPORT.inflated(location.hash.slice(1)); } catch { throw new Error(say("the link is cut off, or not whole")); }
   });
@@ -75,7 +75,7 @@ const COMPOSER = (() => {
 
   /** What is kept in this browser, and of this game: to go on with. */
   function recall() {
-    const kept = DRAFT.kept(localStorage).filter(({ found }) => found.rules === RULES.name);
+    const kept = DRAFT.kept(localStorage).filter(({ found }) => found.rules === FACTS.name);
     byId("kept").replaceChildren(...kept.slice(0, SHOWN).map(({ found }) => make("button", { type: "button", onclick: () => attempt(() => found) },
       found.pbem === "setup 1" ? say("{match}: setup of game {game}", found) : say("{match}: turn {turn}", found))));
     return kept.map(({ found }) => found);
@@ -194,7 +194,7 @@ const COMPOSER = (() => {
   /** The form. What is signed stands on one line where the notation lets it: some phones lose line ends on the way. */
   function unsigned(signing = false) {
     const where = isSetup() ? `setup ${state.match} game ${state.game}` : `orders ${state.match} turn ${state.turn}`;
-    const head = [where, `server ${state.server}`, `player ${state.player}`, `prev ${state.prev}`, `rev ${revision()}`];
+    const said = { ...state, rev: revision() }, head = [where, ...FORMS.fields[isSetup() ? "setup" : "orders"].map((name) => `${name} ${said[name]}`)];
     if (!isSetup() && draft.final) head.push("final");
     const body = signing && GAME.oneLine ? judged.text.split("\n").join(" ") : wrapped(judged.text);
     return [...head, body || "# none", "end"].join("\n") + "\n";

@@ -5,7 +5,7 @@ const HOME = (() => {
   const baked = globalThis.document ? document.getElementById("data") : null;
   /** The server that this page is for: its name, mail address and delimiter; null where it was made for none. */
   const server = baked ? JSON.parse(baked.textContent) : null;
-  const WORDS = { server: /^[a-z0-9.-]+$/, match: /^m[1-9][0-9]{0,8}$/, player: /^[a-z][a-z0-9_-]{0,31}$/, prev: /^[0-9a-f]{64}$/ };
+  const WORDS = { server: /^[a-z0-9.-]+$/, match: new RegExp(`^${FORMS.written.match}$`), player: new RegExp(`^${FORMS.written.player}$`), prev: /^[0-9a-f]{64}$/ };
   const NUMBERS = ["game", "turn", "rev", "seat"];
 
   const plain = (found) => Object.entries(WORDS).every(([name, word]) => typeof found[name] === "string" && word.test(found[name]))

@@ -3,7 +3,7 @@
 
 /** @typedef {{key: CryptoKey, salt: Uint8Array}} Lock made of the words, which are nowhere kept */
 const NOTE = (() => {
-  const ITERATIONS = 600000, SALT = 16, NONCE = 12, TAG = 16, MOST = 4096, PIECE = 1024, WORDS = 6;
+  const ITERATIONS = 600000, SALT = 16, NONCE = 12, TAG = 16, PIECE = 1024, WORDS = 6;
   // Proquints (Wilkerson 2009): sixteen bits a word that can be said, so that no list of words must be here.
   const CONSONANTS = "bdfghjklmnprstvz", VOWELS = "aiou";
   const word = (bits) => CONSONANTS[bits >> 12] + VOWELS[bits >> 10 & 3] + CONSONANTS[bits >> 6 & 15] + VOWELS[bits >> 4 & 3] + CONSONANTS[bits & 15];
@@ -46,7 +46,7 @@ const NOTE = (() => {
     const packed = padded(await through(new CompressionStream("deflate-raw"), PAPERS.utf8(JSON.stringify(secrets))));
     const cipher = new Uint8Array(await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData: label(secrets) }, key, packed));
     const whole = [...salt, ...iv, ...cipher];
-    return whole.length > MOST ? "" : btoa(String.fromCharCode(...whole));
+    return whole.length > FORMS.note ? "" : btoa(String.fromCharCode(...whole));
   }
 
   /** The octets of a note; none where it is no base64. */

@@ -2,7 +2,7 @@
 // letter wants signed is signed here too.
 
 (() => {
-  const byId = (id) => document.getElementById(id), NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+  const byId = (id) => document.getElementById(id), NAME = new RegExp(`^${FORMS.written.player}$`);
   /** @type {?Key} */
   let key = null;
 

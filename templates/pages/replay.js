@@ -50,7 +50,7 @@
     const left = game.resigned.filter(({ turn }) => turn === at + 1).map(({ seat }) => make("p", {}, say("Then {player} resigned, and the others played on.", { player: name(seat - 1) })));
     if (!at) return [make("p", {}, say("The setups are in.")), ...left];
     const given = Object.entries(game.turns[at - 1]).filter(([seat]) => !reader || Number(seat) === reader).map(([seat, text]) => make("li", {}, make("b", {}, `${name(seat - 1)}: `), make("code", {}, GAME.orders(text))));
-    const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name), reader).map(([title, lines, none = say("nothing")]) => [
+    const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name), data.sealed ? 0 : reader).map(([title, lines, none = say("nothing")]) => [
       title ? make("h3", {}, title) : null,
       lines.length ? make("ul", { class: "told" }, lines.map((line) => make("li", { class: `told-${line.tone || "plain"}` },
         make("b", {}, `${line.label}${line.square ? " " + line.square : ""}`), " ", line.text.map((words, row) => [row ? make("br") : null, words])))) : make("p", {}, none),
@@ -261,7 +261,7 @@
     const bytes = await BUNDLE.unpacked(data.bundle);
     byId("save").href = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
     byId("save").setAttribute("download", `${document.title.split(" ")[0]}.pbem.zip`);
-    games = BUNDLE.games(BUNDLE.unzip(bytes));
+    games = BUNDLE.games(BUNDLE.unzip(bytes)).map((one) => ({ ...one, sealed: data.sealed }));
     every = games.map((one) => played(one).map(GAME.materiel));
     for (const each of games) byId("games").append(make("button", { type: "button", "data-game": each.number, onclick: () => open(each) }, say("game {game}", { game: each.number })));
     byId("games").hidden = games.length < 2;

@@ -129,7 +129,7 @@ const SEALING = (() => {
     secrets = STEPS.heard(found, secrets);
     if (asks) secrets = SECRETS.tried({ ...secrets, orders: { ...secrets.orders, [found.turn]: text }, after: { [found.turn]: found.prev } }, found.turn, text, found.prev);
     const table = STEPS.replayed(found);
-    for (const { turn, step } of STEPS.answered(found, secrets, table).steps) if (step === SEALED.opens) secrets = { ...secrets, orders: { [turn]: "", ...secrets.orders } };
+    for (const { turn, step } of STEPS.answered(found, secrets, table).steps) if (step === FACTS.sealed.opens) secrets = { ...secrets, orders: { [turn]: "", ...secrets.orders } };
     SECRETS.keep(localStorage, secrets);
     return STEPS.step(found, secrets, table, await note());
   }

@@ -3,18 +3,17 @@
 // secrets. Nothing here knows of a document or of storage.
 
 const STEPS = (() => {
-  const HASH = /^[0-9a-f]{64}$/, WIDTH = 72;
+  const HASH = /^[0-9a-f]{64}$/, WIDTH = 72, { opens, papers } = FACTS.sealed;
   const place = (found, seat = found.seat) => ({ ...SECRETS.place(found), seat, player: seat === found.seat ? found.player : found.names[seat - 1] });
 
-  const agreed = (found) => ({ ...found.options, seats: found.names.length });
-  const replayed = (found, steps = found.sealed.steps) => SEALED.table(agreed(found), steps);
+  const replayed = (found, steps = found.sealed.steps, look = undefined) => FOLD.fold(FOLD.agreed(found.options, found.names.length), steps, look);
   const ownOf = (found, secrets, table) => SEALED.own(found.seat, secrets.setup, secrets.orders, table);
 
   /** A section of a letter, in lines that no mail program breaks. */
   const wrapped = (line) => line.replace(/(.{1,72})(?: |$)/g, "$1\n").trimEnd();
   const section = (words, lines) => [wrapped(words.join(" ")), ...(lines ? [...lines.map(wrapped), "done"] : [])].filter(Boolean).join("\n");
   const noted = (note) => (note ? [["note", ...note.match(new RegExp(`.{1,${WIDTH}}`, "g"))].join("\n")] : []);
-  const head = (found, what) => [what, `server ${found.server}`, `player ${found.player}`, `prev ${found.prev}`];
+  const head = (form, found, where) => [`${form} ${found.match} game ${found.game}${where}`, ...FORMS.fields[form].map((name) => `${name} ${found[name]}`)];
   const whole = (...parts) => [...parts, "end"].flat().join("\n") + "\n";
 
   // Papers of one's own
@@ -30,43 +29,24 @@ const STEPS = (() => {
     return PAPERS.sha256(PAPERS.orders(place(found), turn, await commitment(found, secrets), salt, text));
   }
 
-  /** The last paper of a turn that a seat made by one of these steps; 64 zeros where there is none. */
-  function cited(steps, turn, seat, names) {
-    const last = steps.findLast((each) => each.turn === turn && each.seat === seat && names.includes(each.step));
-    return last ? last.paper : "0".repeat(64);
-  }
-
-  /** What stands in the paper of one's own step, and its lines behind the player by name. */
+  /** The paper of one's own step: the values of its head, and its hash. */
   async function made(found, secrets, steps, turn, step, lines, after) {
-    const { name, heads, to } = SEALED.papers[step];
+    const { name, heads } = papers[step], own = { turn, seat: found.seat, step, lines };
     const values = {
-      rules: found.sealed.terms, setup: heads.includes("setup") ? await commitment(found, secrets) : "", after,
+      ...FOLD.bound(found.sealed, own), ...FOLD.cites(steps, own), after,
       orders: heads.includes("orders") ? await ordersHash(found, secrets, turn, secrets.orders[turn] || "") : "",
-      to: cited(steps, turn, 3 - found.seat, to), own: cited(steps, turn, found.seat, [SEALED.opens]),
       salt: heads.includes("salt") ? await PAPERS.salt(secrets.seed, place(found), turn, name) : "",
     };
-    const told = heads.map((each) => [each, values[each]]);
-    return { told, hash: await PAPERS.sha256(PAPERS.paper(name, place(found), turn, told, lines)) };
+    return { values, hash: await PAPERS.sha256(FOLD.written(place(found), own, values)) };
   }
 
   // What is told, checked
-
-  /** Whether the paper of a step is what its hash says; a step of a turn long past has neither. */
-  async function isPaper(found, { turn, seat, step, lines, values, paper }) {
-    if (!paper || !values || step === "commit") return true;
-    const { name, heads } = SEALED.papers[step], known = { ...values, rules: found.sealed.terms, setup: (found.sealed.commitments || {})[seat] };
-    const told = heads.map((each) => [each, known[each]]);
-    return await PAPERS.sha256(PAPERS.paper(name, place(found, seat), turn, told, lines)) === paper;
-  }
-
-  const isStep = (one) => Boolean(one) && (one.step === "commit" || Object.hasOwn(SEALED.papers, one.step)) && Number.isInteger(one.turn) && Number.isInteger(one.seat)
-    && (one.paper === undefined || HASH.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || Boolean(SEALED.papers[one.step].empty));
 
   /** Refuse what is not of the form of a sealed match's documents: raises an Error in words. */
   function plain(found) {
     const { terms, steps, commitments } = found.sealed, hashes = (list) => Boolean(list) && Array.from({ length: found.names.length }, (_, at) => list[at + 1]).every((hash) => HASH.test(hash));
     const position = found.pbem !== "setup 1", listed = Array.isArray(found.names) && found.names.every((name) => typeof name === "string");
-    if (!HASH.test(terms) || !found.options || !listed || (position && !(Array.isArray(steps) && steps.every(isStep) && hashes(commitments)))) {
+    if (!HASH.test(terms) || !found.options || !listed || (position && !(Array.isArray(steps) && steps.every(FOLD.isStep) && hashes(commitments)))) {
       throw new Error(say("it does not read as one of the server's own"));
     }
   }
@@ -75,26 +55,15 @@ const STEPS = (() => {
   async function check(found, secrets) {
     const { steps } = found.sealed;
     if (secrets.setup && await commitment(found, secrets) !== found.sealed.commitments[found.seat]) throw new Error(say("the commitment that it shows for your setup is not yours"));
-    for (const [at, each] of steps.entries()) {
-      if (!await isPaper(found, each)) throw new Error(say("turn {turn}: a paper of seat {seat} is not what its hash says", each));
-      if (each.step === "setup" && each.paper && each.paper !== found.sealed.commitments[each.seat]) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
-      const opened = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === SEALED.opens);
-      if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
-    }
+    await FOLD.check(found.sealed, steps, ({ seat }) => place(found, seat));
     for (const [at, before] of (secrets.told || []).slice(0, steps.length).entries()) {
       const now = steps[at], same = ["turn", "seat", "step"].every((name) => now[name] === before[name]) && now.lines.join("\n") === before.lines.join("\n");
       if (!same || (now.paper && before.paper && now.paper !== before.paper)) throw new Error(say("turn {turn}: what it tells of seat {seat} is not what a letter before told", before));
     }
-    let table = SEALED.begin(agreed(found));
-    for (const { turn, seat, step, lines } of steps) {
-      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step }));
-      if (seat === found.seat && step !== "commit") {
-        const own = ownOf(found, secrets, table);
-        if (SEALED.lines(own, table, step).join("\n") !== lines.join("\n")) throw new Error(say("turn {turn}: what it says that you told is not what you told", { turn }));
-      }
-      table = SEALED.enter(table, seat, step, lines);
-    }
-    return table;
+    return replayed(found, steps, (table, { turn, seat, step, lines }) => {
+      if (seat !== found.seat || step === "commit") return;
+      if (SEALED.lines(ownOf(found, secrets, table), table, step).join("\n") !== lines.join("\n")) throw new Error(say("turn {turn}: what it says that you told is not what you told", { turn }));
+    });
   }
 
   /** The secrets with what a letter told, and the head that it showed, to hold later ones against. */
@@ -109,7 +78,7 @@ const STEPS = (() => {
     const { steps, commitments } = found.sealed, tries = secrets.tried || [];
     let settled = secrets;
     for (const { turn, text } of tries) if (turn === 0 && await commitment(found, secrets, text) === commitments[found.seat]) settled = { ...settled, setup: text };
-    const last = steps.findLast((each) => each.seat === found.seat && ["commit", SEALED.opens].includes(each.step));
+    const last = steps.findLast((each) => each.seat === found.seat && ["commit", opens].includes(each.step));
     if (!last || !last.paper) return settled;
     const { turn } = last, now = { turn, text: settled.orders[turn], after: settled.after[turn] };
     for (const one of [now, ...tries.filter((each) => each.turn === turn)]) {
@@ -123,15 +92,15 @@ const STEPS = (() => {
   /** The hash of the paper that one's orders of a turn are opened by. */
   async function paperOf(found, secrets, turn) {
     const before = found.sealed.steps.filter((each) => each.turn < turn), table = replayed(found, before);
-    const lines = SEALED.lines(ownOf(found, secrets, table), table, SEALED.opens);
-    return (await made(found, secrets, found.sealed.steps, turn, SEALED.opens, lines, secrets.after[turn])).hash;
+    const lines = SEALED.lines(ownOf(found, secrets, table), table, opens);
+    return (await made(found, secrets, found.sealed.steps, turn, opens, lines, secrets.after[turn])).hash;
   }
 
   // Letters
 
   /** The letter that commits to a setup. */
   async function seal(found, secrets, rev, note) {
-    return whole(...head(found, `seal ${found.match} game ${found.game}`), `rev ${rev}`, `commitment ${await commitment(found, secrets)}`, ...noted(note));
+    return whole(...head("seal", { ...found, rev }, ""), `commitment ${await commitment(found, secrets)}`, ...noted(note));
   }
 
   /** The table as far as one's own steps of the next letter go, before orders are needed; and those steps. */
@@ -154,23 +123,23 @@ const STEPS = (() => {
     for (const each of steps) {
       const { turn, step } = each, committed = told.some((one) => one.turn === turn && one.seat === found.seat && one.step === "commit");
       if (step === "commit") {
-        const now = replayed(found, told), lines = SEALED.lines(ownOf(found, secrets, now), now, SEALED.opens);
-        const { hash } = await made(found, secrets, told, turn, SEALED.opens, lines, found.prev);
+        const now = replayed(found, told), lines = SEALED.lines(ownOf(found, secrets, now), now, opens);
+        const { hash } = await made(found, secrets, told, turn, opens, lines, found.prev);
         parts.push(section([step, hash]));
         told.push({ ...each, paper: hash });
         continue;
       }
-      const { told: values, hash } = await made(found, secrets, told, turn, step, each.lines, committed ? secrets.after[turn] : found.prev);
-      parts.push(section([step, ...values.filter(([name]) => !["rules", "setup"].includes(name)).map(([, value]) => value)], each.lines));
+      const { values, hash } = await made(found, secrets, told, turn, step, each.lines, committed ? secrets.after[turn] : found.prev);
+      parts.push(section([step, ...papers[step].values.map((name) => values[name])], each.lines));
       told.push({ ...each, paper: hash });
     }
-    return whole(...head(found, `step ${found.match} game ${found.game} turn ${table.turn}`), ...parts, ...noted(note));
+    return whole(...head("step", found, ` turn ${table.turn}`), ...parts, ...noted(note));
   }
 
   /** The letter that reveals everything once the game is over. */
   function reveal(found, secrets) {
     const turns = Object.keys(secrets.orders).map(Number).sort((one, other) => one - other);
-    return whole(...head(found, `reveal ${found.match} game ${found.game}`), `seed ${secrets.seed}`, section(["setup"], secrets.setup.split("\n")),
+    return whole(...head("reveal", found, ""), `seed ${secrets.seed}`, section(["setup"], secrets.setup.split("\n")),
       ...turns.map((turn) => section(["orders", turn], secrets.orders[turn].split("\n"))));
   }
 

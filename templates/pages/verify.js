@@ -41,7 +41,7 @@ const VERIFY = (() => {
       entries.push({ ...entry, head });
     }
     const { bundle, server, match, terms, rules } = entries[0].body;
-    must([2, terms.sealed ? 3 : 2].includes(bundle), say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
+    must(FORMS.versions[terms.sealed ? "sealed" : "refereed"].includes(bundle), say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
     must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, say("entry 1: the hash of the agreed rules is not that of the terms"));
     return entries;
   }
@@ -58,9 +58,6 @@ const VERIFY = (() => {
     }
     return key;
   }
-
-  /** What the player's letter beside an entry is called, by the entry's type. */
-  const LETTERS = { resigned: "resign", extended: "extend", claimed: "claim", draw: "draw", annul: "annul", substitute: "substitute", substituted: "substituted" };
 
   /** Every paper that entries name by its hash, with the letters that those name in turn; `cut`: letters are left out. */
   async function papers(files, entries, cut) {
@@ -128,8 +125,6 @@ const VERIFY = (() => {
           const orders = field(files.get(body.path), "orders");
           if (orders) await commit(`openings/game-${body.game}-turn-${body.turn}-seat-${body.seat}.txt`, orders, seq);
         }
-      } else if (type === "reveal") {
-        await letter(`reveal-${seq}-seat-${body.seat}`, body.mail, "", body.seat, seq, false);
       } else if (type === "turn") {
         const name = `game-${body.game}-turn-${body.turn}`;
         await trace(name, body.trace, seq, open);
@@ -145,8 +140,8 @@ const VERIFY = (() => {
         await check(`records/game-${body.game}.pbem.toml`, body.record, seq, false);
       } else if (type === "keys") {
         for (const [who, hash] of Object.entries(body.letters)) await check(`letters/keys-${seq}-seat-${body.seat}-${who}.eml`, hash, seq, cut || hidden(seq));
-      } else if (LETTERS[type]) {
-        await letter(`${LETTERS[type]}-${seq}-seat-${body.seat}`, body.mail, body.evidence, body.seat, seq, hidden(seq));
+      } else if (FORMS.letters[type]) {
+        await letter(`${FORMS.letters[type]}-${seq}-seat-${body.seat}`, body.mail, body.evidence, body.seat, seq, hidden(seq));
         if (type === "substituted") await mailbox(body.seat, body.player, seq);
       }
       if (type !== "turn") brought = type === "step" ? body.mail : "";
@@ -156,10 +151,44 @@ const VERIFY = (() => {
     return { count, letters };
   }
 
+  /** Who has which seat at the time of an entry. */
+  const holders = (entries, seq) => entries.reduce((found, { type, body, seq: at }) => type === "substituted" && at <= seq ? { ...found, [body.seat]: body.player } : found, entries[0].body.players);
+
+  /** A step of a sealed game as its entry and its paper tell it. */
+  function told(files, { seq, body }) {
+    const { turn, seat, step, paper, path } = body, lines = path ? text(files.get(path)).split("\n") : [];
+    const from = lines.findIndex((line) => line && !line.includes(" ")), values = Object.fromEntries(lines.slice(1, from).map((line) => line.split(" ")));
+    const found = { seq, turn, seat, step, paper, ...(path ? { values } : {}), lines: lines.slice(from + 1, -2) };
+    must(FOLD.isStep(found) && Boolean(path) === (step !== "commit"), say("entry {seq}: this is no step of such a game", { seq }));
+    return found;
+  }
+
+  /** Whether the steps of sealed games were owed, cite what they must, open what was committed to, and come to these reports. */
+  async function folded(files, entries) {
+    const { server, match, rules } = entries[0].body;
+    let count = 0;
+    for (const { body: { game, options, commitments } } of entries.filter(({ type }) => type === "sealed")) {
+      const of = (wanted) => entries.filter(({ type, body }) => type === wanted && body.game === game), steps = of("step").map((entry) => told(files, entry));
+      const place = ({ seat, seq }) => ({ server, match, game, seat, player: holders(entries, seq)[seat].name });
+      let table;
+      try {
+        await FOLD.check({ terms: rules, commitments }, steps, place);
+        table = FOLD.fold(FOLD.agreed(options, Object.keys(commitments).length), steps);
+      } catch (error) { throw new Wrong(say("game {game}: {reason}", { game, reason: error.message })); }
+      const turns = of("turn");
+      must(turns.length === table.played.length, say("game {game}: its steps end {turns} turns, and there are {entries} in the transcript", { game, turns: table.played.length, entries: turns.length }));
+      for (const [at, { seq }] of turns.entries()) {
+        const path = `reports/game-${game}-turn-${at + 1}.json`;
+        must(canonical(json(text(files.get(path)), path).reports) === canonical(table.played[at]), say("entry {seq}: {path} does not follow from the steps", { seq, path }));
+      }
+      count += steps.length;
+    }
+    return count;
+  }
+
   /** Whether records, from which this page draws, say what openings, reports and the entries of the ends say. */
   function drawn(files, entries) {
     const games = BUNDLE.games(files);
-    const holders = (seq) => entries.reduce((found, { type, body, seq: at }) => type === "substituted" && at <= seq ? { ...found, [body.seat]: body.player } : found, entries[0].body.players);
     for (const { number, seats, turns, resigned, result } of games) {
       const path = `records/game-${number}.pbem.toml`;
       const ended = entries.find((entry) => entry.type === "ended" && entry.body.game === number);
@@ -176,7 +205,7 @@ const VERIFY = (() => {
       must(canonical(listed) === canonical(resigned.map(({ seat, turn }) => [turn, seat])), say("{path}: not the resignations of the transcript", { path }));
       seats.forEach(({ name, setup }, at) => {
         const opening = text(files.get(`openings/game-${number}-seat-${at + 1}.txt`));
-        must(name === holders(ended.seq)[at + 1].name, say("{path}: seat {seat} is another player's", { path, seat: at + 1 }));
+        must(name === holders(entries, ended.seq)[at + 1].name, say("{path}: seat {seat} is another player's", { path, seat: at + 1 }));
         must(opening.slice(opening.indexOf("\nsetup\n")) === `\nsetup\n${setup}\nend\n`, say("{path}: the setup of seat {seat} is not that of its opening", { path, seat: at + 1 }));
       });
       played.forEach(({ body, seq }, at) => {
@@ -296,6 +325,10 @@ const VERIFY = (() => {
       const { count, letters } = await papers(files, entries, cut);
       yield { holds: true, said: cut ? say("papers: {openings} commitments open, {receipts} receipts, {reports} reports, {records} records are what the transcript names", count)
         : say("papers: {openings} commitments open, {receipts} receipts, {reports} reports, {records} records and {letters} letters are what the transcript names", count) };
+      if (entries[0].body.terms.sealed) {
+        failed = (fault) => say("steps: {fault}", { fault });
+        yield { holds: true, said: say("steps: {steps}, each as it was due; the reports follow from them", { steps: await folded(files, entries) }) };
+      }
       failed = (fault) => say("games: {fault}", { fault });
       const games = drawn(files, entries);
       yield { holds: true, said: say("games: {games} drawn on this page from these very records and reports", { games }) };

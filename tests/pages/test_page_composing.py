@@ -16,7 +16,7 @@ from random_players import PLAYERS
 from pbem.games import GAMES, Refused, rules
 from pbem.i18n import catalogue, say, template_folder
 from pbem.identity import ssh
-from pbem.pages import fragment, messages
+from pbem.pages import fragment, ruled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +181,7 @@ CHANCE = "let seed = 7; const chance = (below) => { seed = (seed * 48271) % 2147
 
 
 def test_fleets_laid_out_by_chance_are_legal() -> None:
-    judge, scripts = rules("spaceships"), Scripts("say.js", "rules/spaceships.js", "composer/spaceships/shapes.js")
+    judge, scripts = rules("spaceships"), Scripts("say.js", *ruled("spaceships"), "composer/spaceships/shapes.js")
     source = f"""([options, seat]) => {{ {CHANCE}
         return Array.from({{ length: 5 }}, () => SHAPES.scattered(SHAPES.fleet(options, seat, chance), chance)); }}"""
     laid = set()
@@ -200,7 +200,7 @@ def test_fleets_laid_out_by_chance_are_legal() -> None:
 
 def test_any_setup_of_dueling_masters_is_legal() -> None:
     judge = rules("dueling-masters")
-    scripts = Scripts("say.js", "rules/dueling-masters.js", "board.js", "composer/dueling-masters.js")
+    scripts = Scripts("say.js", *ruled("dueling-masters"), "board.js", "composer/dueling-masters.js")
     for raw in ({}, {"homes": 3}):
         options = judge.options(raw, 2)
         for seat in (1, 2):
@@ -217,7 +217,7 @@ def test_any_setup_of_dueling_masters_is_legal() -> None:
 def test_a_ship_goes_where_its_path_says() -> None:
     """Alone on a board, it is after each action where the page shows it."""
     judge, random = rules("shoot-em-up"), Random(5)
-    scripts = Scripts("say.js", "rules/shoot-em-up.js", "board.js", "composer/shoot-em-up.js")
+    scripts = Scripts("say.js", *ruled("shoot-em-up"), "board.js", "composer/shoot-em-up.js")
     options = judge.options({}, 2)
     setups = [judge.setup(options, 1, "A b1 N\nB d1 N\nC h1 W"), judge.setup(options, 2, "D b9 S\nE e9 S\nF h9 E")]
     state: Any = judge.begin(options, setups)
@@ -252,10 +252,7 @@ def faults(judge: Callable[[], Any]) -> list[str]:
 def test_faults_of_a_setup_are_told_in_german_as_in_letters(game: str) -> None:
     """By the same catalogue, word for word, but for what the page words on its own."""
     random, judge, player = Random(3), rules(game), PLAYERS[game]
-    scripts = Scripts()
-    scripts.evaluate("(known) => { globalThis.MESSAGES = known; }", messages((f"rules/{game}.js",), "de"))
-    for name in ("say.js", f"rules/{game}.js"):
-        scripts.context.eval((template_folder() / "pages" / name).read_text("utf-8"))
+    scripts = Scripts("say.js", *ruled(game), language="de")
     options = judge.options({}, 2)
     told = 0
     for _ in range(60):

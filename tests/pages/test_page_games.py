@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from javascript import Scripts
-from page_drawings import compare_drawings
+from page_drawings import compare_drawings, compare_sealed_drawings
 from page_rules import compare_orders, compare_setups
 from page_sealed import compare_sealed
 from random_players import PLAYERS, play
@@ -16,6 +16,7 @@ from random_players import PLAYERS, play
 from pbem.games import GAMES, rules
 from pbem.games.dueling_masters import transit
 from pbem.match.record import Record, RecordedResult, Turn, write
+from pbem.pages import ruled, told
 
 if TYPE_CHECKING:
     from pbem.games import State
@@ -25,22 +26,27 @@ NAMES = ("Ann", 'O"Brien', "Jörg \\ Ä", "李 \t😀")
 
 @pytest.mark.parametrize("game", GAMES)
 def test_setups_are_judged_alike(game: str) -> None:
-    compare_setups(game, Scripts("say.js", f"rules/{game}.js").evaluate, 300)
+    compare_setups(game, Scripts("say.js", *ruled(game)).evaluate, 300)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_orders_are_judged_alike(game: str) -> None:
-    compare_orders(game, Scripts("say.js", f"rules/{game}.js").evaluate, 400)
+    compare_orders(game, Scripts("say.js", *ruled(game)).evaluate, 400)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_draws_what_the_letters_draw(game: str) -> None:
-    compare_drawings(game, Scripts("say.js", f"replay/{game}.js").evaluate, 3)
+    compare_drawings(game, Scripts("say.js", *told(game), f"replay/{game}.js").evaluate, 3)
+
+
+@pytest.mark.parametrize("game", ["spaceships", "dueling-masters"])
+def test_the_page_of_a_sealed_match_draws_what_its_players_knew(game: str) -> None:
+    compare_sealed_drawings(game, Scripts("say.js", *told(game), f"replay/{game}.js").evaluate, 3)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_sealed_games_are_told_alike(game: str) -> None:
-    compare_sealed(game, Scripts("say.js", f"rules/{game}.js", f"sealed/{game}.js").evaluate, 3)
+    compare_sealed(game, Scripts("say.js", *ruled(game)).evaluate, 3)
 
 
 PLAY = """([record, reports]) => {
@@ -65,7 +71,7 @@ def left(state: State) -> list[int]:
 @pytest.mark.parametrize("game", GAMES)
 def test_whole_games_are_read_and_played_alike(game: str) -> None:
     """From the record and the reports: all that they say, what is left to whom after each turn, and the result."""
-    random, scripts = Random(7), Scripts("say.js", "bundle.js", f"replay/{game}.js")
+    random, scripts = Random(7), Scripts("say.js", *told(game), f"replay/{game}.js", "bundle.js")
     for _ in range(3):
         raw, seats = random.choice(PLAYERS[game].options)
         played = play(game, random, raw, seats)

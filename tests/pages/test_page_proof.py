@@ -20,8 +20,7 @@ from pbem.identity import ed25519_points
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical
-from pbem.pages import messages
-from pbem.pages.replay import _packed, replay, revealed
+from pbem.pages.replay import _packed, checking, replay, revealed
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -40,11 +39,14 @@ RUN = """async (packed) => {
 
 @pytest.fixture
 def verifier() -> Scripts:
-    return Scripts("say.js", "bundle.js", "ed25519.js", "sshsig.js", "verify.js")
+    return Scripts(*checking("spaceships", sealed=True))
 
 
 def checks(verifier: Scripts, found: Bundle) -> list[dict[str, Any]]:
     """What the page says of a bundle that is in it, check by check."""
+    terms = found.entries[0].body.get("terms", {})
+    if terms.get("sealed") and terms["game"] != "spaceships":
+        verifier = Scripts(*checking(terms["game"], sealed=True))
     said: list[dict[str, Any]] = verifier.evaluate(RUN, _packed(bundle.write(found)))
     return said
 
@@ -65,8 +67,7 @@ def test_what_is_wrong_is_said_in_the_language_of_the_page(verifier: Scripts) ->
     found = bundle.read(GOOD[0].read_bytes())
     changed = replace(found, entries=found.entries[::2], signatures=found.signatures[::2])
     assert (fails(verifier, changed) or "").startswith("chain: entry 2 ")
-    names = ("bundle.js", "ed25519.js", "sshsig.js", "verify.js")
-    german = Scripts("say.js", *names, said=messages(names, "de"))
+    german = Scripts(*checking("spaceships", sealed=True), language="de")
     assert (fails(german, changed) or "").startswith("Kette: Eintrag 2 ")
 
 
@@ -110,7 +111,7 @@ def some_value(random: Random, depth: int = 0) -> Any:
 def test_canonical_json_is_the_same() -> None:
     random = Random(3)
     values = [some_value(random) for _ in range(2000)]
-    written = Scripts("bundle.js").evaluate("(values) => values.map(BUNDLE.canonical)", values)
+    written = Scripts("tables.js", "bundle.js").evaluate("(values) => values.map(BUNDLE.canonical)", values)
     assert written == [canonical(value).decode() for value in values]
 
 
@@ -347,7 +348,7 @@ def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
 
 
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
-         "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version",
+         "sealed-answer", "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version",
          "version-1", "version-3", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
@@ -362,10 +363,8 @@ def test_lies_are_found_as_far_as_a_page_can(path: Path, verifier: Scripts) -> N
 
 
 @pytest.mark.parametrize("game", ["spaceships", "dueling-masters", "shoot-em-up"])
-def test_the_page_of_a_sealed_match_without_its_letters_is_proved(
-    verifier: Scripts, tmp_path: Path, game: str
-) -> None:
-    referee = Referee(tmp_path)
+def test_the_page_of_a_sealed_match_without_its_letters_is_proved(tmp_path: Path, game: str) -> None:
+    referee, verifier = Referee(tmp_path), Scripts(*checking(game, sealed=True))
     options = "fleet: cost:3\n" if game == "spaceships" else "max_turns: 6\n"
     play(referee, agreed(referee, "ann", "bob", game=game, options=options))
     (match,) = Public("play.example", referee.database, referee.vault).finished()

@@ -23,6 +23,7 @@ from pbem.identity import ssh
 from pbem.mail.commands import sections
 from pbem.match import sealed_documents
 from pbem.match.sealed_documents import Place, hashed, paper
+from pbem.pages import ruled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,7 @@ class Table:
         raw, self.seats = self.random.choice(PLAYERS[game].options)
         self.options = judge.options(raw, self.seats)
         self.table: Any = sealed.begin(self.options)
-        self.page = Scripts("say.js", f"rules/{game}.js", f"sealed/{game}.js", "papers.js", "secrets.js", "steps.js")
+        self.page = Scripts("say.js", *ruled(game), "secrets.js", "steps.js")
         self.steps: list[dict[str, Any]] = []
         self.commitments: dict[int, str] = {}
         self.secrets: dict[int, dict[str, Any]] = {}
@@ -361,7 +362,7 @@ def test_the_note_of_the_page_is_as_long_as_others(length: int) -> None:
     deflater = zlib.compressobj(9, wbits=-15)
     said = json.dumps({"setup": Random(length).randbytes(length).hex()}).encode()
     deflated = deflater.compress(said) + deflater.flush()
-    page = Scripts("note.js")
+    page = Scripts("tables.js", "papers.js", "note.js")
     padded = bytes(page.evaluate("(octets) => [...NOTE.padded(Uint8Array.from(octets))]", [*deflated]))
     assert (16 + 12 + len(padded) + 16) % 1024 == 0
     assert len(padded) - len(deflated) < 5 + 1024

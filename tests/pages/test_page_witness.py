@@ -18,8 +18,7 @@ from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
 from pbem.match.transcript import statement
-from pbem.pages import messages
-from pbem.pages.replay import _packed
+from pbem.pages.replay import _packed, checking
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept import Kept, Logged
@@ -60,7 +59,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 @pytest.fixture(scope="module")
 def scripts() -> Scripts:
-    return Scripts("say.js", "bundle.js", "ed25519.js", "sshsig.js", "verify.js", "witness.js")
+    return Scripts(*checking("spaceships", sealed=True), "witness.js")
 
 
 def look(
@@ -165,15 +164,7 @@ def test_what_is_not_of_this_server_or_this_bundle_shows_nothing(scripts: Script
         look(scripts, found, letters=[raw, b"", b"X-Pbem-Bulletin: e30=\n\n", b"X-Pbem-Bulletin: !\n\n"])["faults"]
         == []
     )
-    german = Scripts(
-        "say.js",
-        "bundle.js",
-        "ed25519.js",
-        "sshsig.js",
-        "verify.js",
-        "witness.js",
-        said=messages(("witness.js",), "de"),
-    )
+    german = Scripts(*checking("spaceships", sealed=True), "witness.js", language="de")
     assert look(german, found, [(last, str(other))])["faults"][0].startswith(
         f"Ein Nachweis zu Eintrag {last} zeigt nichts: "
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from javascript import PAGES, Failed, Scripts
 
+from pbem.pages import ruled
+
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {"composer.js", "handover.js", "registration.js", "replay.js", "sealing.js"}
 """These work the elements of their page from their first line on, and have nothing that others would use."""
@@ -20,21 +22,11 @@ MADE = {"board.js": "make", "say.js": "say", "composer/spaceships/shapes.js": "S
 def test_a_script_is_loaded_without_a_document(name: str) -> None:
     folder, _, game = name.rpartition("/")
     folder, _, of_game = folder.partition("/")  # a noun of one game's
-    rules = f"rules/{of_game}.js" if of_game else f"rules/{game}"
-    verifying = ["bundle.js", "ed25519.js", "sshsig.js", "verify.js"]
-    before = {
-        "composer": ["say.js", rules, "board.js"],
-        "rules": ["say.js"],
-        "replay": ["say.js"],
-        "sealed": ["say.js", rules],
-        "": {"verify.js": verifying[:-1], "witness.js": verifying}.get(name, []),
-    }
-    scripts = Scripts(*before.get(folder, []), name)
-    made = (
-        MADE.get(name)
-        or {"rules": "RULES", "composer": "GAME", "replay": "GAME", "sealed": "SEALED"}.get(folder)
-        or game[:-3].upper()
-    )
+    judging = ["say.js", *ruled(of_game or game.removesuffix(".js") if folder else "spaceships")]
+    verifying = [*judging, "bundle.js", "ed25519.js", "sshsig.js", "verify.js"]
+    before = verifying if not folder else [*judging, "board.js"] if folder == "composer" else judging
+    scripts = Scripts(*before[: before.index(name)] if name in before else before, name)
+    made = MADE.get(name) or {"composer": "GAME", "replay": "GAME"}.get(folder, folder.upper()) or game[:-3].upper()
     assert scripts.evaluate(f"() => typeof {made}") in {"object", "function"}
 
 

@@ -32,7 +32,7 @@ HALVES: Final = ((1 << 50) - 1, (1 << 50) - 1 << 50)
 _STRAIGHT: Final = ((-1, 0), (0, -1), (0, 1), (1, 0))
 _DIAGONAL: Final = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 _KNIGHT: Final = ((-2, -1), (-2, 1), (-1, -2), (-1, 2), (1, -2), (1, 2), (2, -1), (2, 1))
-_MOVES: Final[Mapping[str, tuple[tuple[tuple[int, int], ...], int]]] = {
+MOVES: Final[Mapping[str, tuple[tuple[tuple[int, int], ...], int]]] = {
     "W": (_KNIGHT, 1),
     "B": (_STRAIGHT + _DIAGONAL, 9),
     "X": (_STRAIGHT, 9),
@@ -42,7 +42,9 @@ _MOVES: Final[Mapping[str, tuple[tuple[tuple[int, int], ...], int]]] = {
 }
 """The directions of a kind, and how many steps it may go."""
 
-_STRENGTH: Final = "HZYXBW"
+STRENGTH: Final = "HZYXBW"
+RANK: Final = "WBXYZH"
+"""The kinds in the order of lists, home planets last."""
 
 
 def pieces(homes: int) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ def _ray(square: int, step: tuple[int, int], most: int) -> tuple[int, ...]:
 
 RAYS: Final[Mapping[str, tuple[tuple[tuple[int, ...], ...], ...]]] = {
     kind: tuple(tuple(_ray(square, step, most) for step in steps) for square in range(100))
-    for kind, (steps, most) in _MOVES.items()
+    for kind, (steps, most) in MOVES.items()
 }
 """By kind and square: the squares that a piece would enter one after another, a tuple for each direction."""
 
@@ -86,11 +88,11 @@ PATHS: Final[Mapping[str, Mapping[tuple[int, int], tuple[int, ...]]]] = {
 
 BEATS: Final[Mapping[tuple[str, str], tuple[bool, bool]]] = {
     (one, other): (
-        ASTEROID in (one, other) or _STRENGTH.find(one) <= _STRENGTH.find(other),
-        ASTEROID in (one, other) or _STRENGTH.find(other) <= _STRENGTH.find(one),
+        ASTEROID in (one, other) or STRENGTH.find(one) <= STRENGTH.find(other),
+        ASTEROID in (one, other) or STRENGTH.find(other) <= STRENGTH.find(one),
     )
-    for one in ASTEROID + _STRENGTH
-    for other in ASTEROID + _STRENGTH
+    for one in ASTEROID + STRENGTH
+    for other in ASTEROID + STRENGTH
 }
 """By the kinds of two pieces that meet: whether the first, and whether the second, is destroyed."""
 

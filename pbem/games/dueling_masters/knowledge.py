@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
 from pbem.games.audience import Audience, audience, cut, everybody
-from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
+from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, RANK, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
 from pbem.games.masks import mask_of
@@ -73,7 +73,7 @@ class _Picture(Picture):
 
 
 def _place(piece: str) -> tuple[int, str]:
-    return "WBXYZH".index(piece[0]), piece
+    return RANK.index(piece[0]), piece
 
 
 def _by_square(turns: Mapping[str, int]) -> dict[str, int]:

@@ -20,6 +20,7 @@ from pbem.games.dueling_masters.board import (
     HOME,
     NAMES,
     PATHS,
+    RANK,
     SQUARES,
     names,
     pieces,
@@ -108,8 +109,8 @@ class Setup(NamedTuple):
     squares: tuple[int, ...]
 
 
-_NUMBERED: Final = re.compile(r"([WBXYZH])([1-9][0-9]{0,2})")
-_KINDS: Final = frozenset("*WBXYZH")
+_NUMBERED: Final = re.compile(rf"([{RANK}])([1-9][0-9]{{0,2}})")
+_KINDS: Final = frozenset(ASTEROID + RANK)
 
 
 def read_setup(options: Options, seat: int, text: str) -> Setup:

@@ -28,12 +28,12 @@ MOST_SHIELDS: Final = 3
 """One for each action; at the end of a turn all are gone."""
 
 COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
-_STEPS: Final = ((0, 1), (1, 0), (0, -1), (-1, 0))
+STEPS: Final = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _BOARD: Final = re.compile(r"([1-9][0-9]?)x([1-9][0-9]?)")
-_SMALLEST: Final = 5
+SMALLEST: Final = 5
 _LARGEST: Final = len(COLUMNS)
-_SIZE: Final = (9, 9)
-_MOST_TURNS: Final = 200
+SIZE: Final = (9, 9)
+MOST_TURNS: Final = 200
 
 
 class Board(NamedTuple):
@@ -65,7 +65,7 @@ def board(columns: int, rows: int) -> Board:
     def next_square(column: int, row: int) -> int:
         return column * rows + row if 0 <= column < columns and 0 <= row < rows else -1
 
-    ahead = tuple(tuple(next_square(column + x, row + y) for column, row in places) for x, y in _STEPS)
+    ahead = tuple(tuple(next_square(column + x, row + y) for column, row in places) for x, y in STEPS)
     states = tuple(
         tuple(tuple(f"{name} {facing} {shields}" for shields in range(MOST_SHIELDS + 1)) for facing in FACINGS)
         for name in names
@@ -98,8 +98,8 @@ class Options(NamedTuple):
     """What the players agreed on for one game."""
 
     seats: int
-    size: tuple[int, int] = _SIZE
-    max_turns: int = _MOST_TURNS
+    size: tuple[int, int] = SIZE
+    max_turns: int = MOST_TURNS
 
     @property
     def board(self) -> Board:
@@ -110,9 +110,9 @@ class Options(NamedTuple):
     def changed(self) -> dict[str, object]:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
         changed: dict[str, object] = {}
-        if self.size != _SIZE:
+        if self.size != SIZE:
             changed["board"] = f"{self.size[0]}x{self.size[1]}"
-        if self.max_turns != _MOST_TURNS:
+        if self.max_turns != MOST_TURNS:
             changed["max_turns"] = self.max_turns
         return changed
 
@@ -123,13 +123,13 @@ def options(raw: Mapping[str, object], seats: int) -> Options:
     agreed, faults = read_options(raw, _READERS, seats, SEATS, otherwise)
     if faults:
         raise Refused(*faults)
-    return Options(seats, agreed.get("board", _SIZE), agreed.get("max_turns", _MOST_TURNS))
+    return Options(seats, agreed.get("board", SIZE), agreed.get("max_turns", MOST_TURNS))
 
 
 def _size(value: object) -> tuple[int, int]:
     found = _BOARD.fullmatch(value) if isinstance(value, str) else None
     size = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not all(_SMALLEST <= length <= _LARGEST for length in size):
+    if not all(SMALLEST <= length <= _LARGEST for length in size):
         raise ValueError(Phrase('columns x rows, 5 to 26 each, such as "9x9"'))
     return size
 

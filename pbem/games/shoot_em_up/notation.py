@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 
     from pbem.games.shoot_em_up.board import Board, Options
 
+ACTIONS: Final = "LRFMS"
+"""To turn left and right, fire, move, shield."""
+
 # Possessive white space (\s*+): a line full of blanks costs its length, not the square of it.
 _PLACED: Final = re.compile(r"([A-L])\s++([a-z][1-9][0-9]?)\s++([NESW])")
-_ORDERED: Final = re.compile(r"([A-L])(?:\s*+:\s*+|\s++)([LRFMS]{3})")
+_ORDERED: Final = re.compile(rf"([A-L])(?:\s*+:\s*+|\s++)([{ACTIONS}]{{3}})")
 _LETTER: Final = {letter: number for number, letter in enumerate(LETTERS)}
 _USUAL: Final = {
     f"{letter}{between}{three}": (number, three)
     for letter, number in _LETTER.items()
     for between in (": ", " ")
-    for three in map("".join, product("LRFMS", repeat=3))
+    for three in map("".join, product(ACTIONS, repeat=3))
 }
 """By a line as most write it: the ship's place in the alphabet and its three actions."""
 EDGES: Final = (Phrase("south edge"), Phrase("north edge"), Phrase("west edge"), Phrase("east edge"))

@@ -443,8 +443,8 @@ class SealedSpaceships(Answering[Options, Table, Own]):
     """The rules of Spaceships as played sealed; stateless."""
 
     papers: Mapping[str, Paper] = {
-        "open": Paper("strikes", ("after", "orders", "salt")),
-        "answers": Paper("answers", ("to", "own"), to=("open",)),
+        "open": Paper("strikes", ("after", "orders", "salt"), empty=True),
+        "answers": Paper("answers", ("to", "own"), to=("open",), empty=True),
         "flash": Paper("flash", ("to",), to=("answers",)),
     }
     reveals = True

@@ -56,6 +56,7 @@ __all__ = [
     "WHAT_STANDS",
     "WHICH",
     "WORD",
+    "WRITTEN",
     "Given",
     "Slot",
     "masked",
@@ -92,6 +93,8 @@ _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
+WRITTEN: Mapping[str, str] = {"match": _MATCH.pattern, "player": _NAME.pattern}
+"""How the names of matches and players are written, as a pattern, case aside."""
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
 _TIME = re.compile(r"([1-9][0-9]{0,5})([mhd])", re.I)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

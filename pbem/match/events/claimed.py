@@ -90,4 +90,5 @@ ENTRY = EntryType(
     said(seat=seat_number, against=seats),
     remake=remake,
     says="seat {seat} claimed from the silent seats {against}, signed",
+    letter="claim",
 )

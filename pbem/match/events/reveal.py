@@ -67,4 +67,5 @@ ENTRY = EntryType(
     mapping({"game": number, "seat": seat_number, "mail": hash_, "received": time}),
     remake=remake,
     says="game {game}: seat {seat} revealed, signed; it opens all that the seat had committed to",
+    letter="reveal",
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from pbem.games import rules
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS
+from pbem.games.shoot_em_up.notation import ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,6 @@ SOLVED: Final = 150
 AGAINST: Final = 6
 """How many orders of the other side those are tried against that are looked for."""
 
-_ACTIONS: Final = "LRFMS"
 _WEIGHTS: Final = (4, 4, 6, 8, 3)
 """How often an action is drawn: those who never come near never win."""
 _SHARES: Final = 1 << 16
@@ -168,7 +168,7 @@ class _Matrix:
         return (*orders[:changed], new, *orders[changed + 1 :])
 
     def _action(self) -> str:
-        return _ACTIONS[self.chance.weighted(_WEIGHTS)]
+        return ACTIONS[self.chance.weighted(_WEIGHTS)]
 
 
 def _mixture(regrets: Sequence[int]) -> list[int]:

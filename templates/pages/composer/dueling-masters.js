@@ -1,27 +1,19 @@
 // Composing for Dueling Masters: pieces clicked onto the own half, a move clicked from its square to its destination.
 
 const GAME = (() => {
-  const { ROWS, TITLES } = RULES;
+  const { ROWS, TITLES } = RULES, { asteroids: ASTEROIDS } = FACTS;
   const COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
   const said = (piece) => TITLES[piece[0]];
-  const place = (square) => [ROWS.indexOf(square[0]), Number(square.slice(1)) - 1];
   let write, piece;
 
   /** The squares that a move passes on its way, where it has one. */
-  function transit(start, end) {
-    const [one, other] = [place(start), place(end)], apart = one.map((at, axis) => other[axis] - at), far = Math.max(...apart.map(Math.abs));
-    if (!apart.every((by) => by === 0 || Math.abs(by) === far)) return [];
-    return Array.from({ length: far - 1 }, (_, step) => {
-      const [row, column] = one.map((at, axis) => at + Math.sign(apart[axis]) * (step + 1));
-      return ROWS[row] + (column + 1);
-    });
-  }
+  const transit = (start, end) => KNOWLEDGE.path(start, end).slice(0, -1);
 
   /** All that must be placed, put on the own half by chance; `chance(n)`: a whole number below n. */
   function random(state, chance) {
     const free = RULES.NAMES.filter((name, square) => RULES.own(state.seat, square));
     const draw = () => free.splice(chance(free.length), 1)[0];
-    const rocks = Array.from({ length: 7 }, draw);
+    const rocks = Array.from({ length: ASTEROIDS }, draw);
     return [["*", ...rocks].join(" "), ...RULES.pieces(RULES.homesOf(state.options)).map((name) => `${name} ${draw()}`)].join("\n");
   }
 
@@ -31,13 +23,13 @@ const GAME = (() => {
 
   function drawSetup(state, judged, controls, boards) {
     const placed = judged.placed, asteroids = judged.asteroids;
-    const missing = [...(asteroids.length < 7 ? ["*"] : []), ...placed.filter(([, square]) => !square).map(([name]) => name)];
+    const missing = [...(asteroids.length < ASTEROIDS ? ["*"] : []), ...placed.filter(([, square]) => !square).map(([name]) => name)];
     const written = (rocks, list) => [...(rocks.length ? [["*", ...rocks].join(" ")] : []), ...list.filter(([, square]) => square).map(([name, square]) => `${name} ${square}`)].join("\n");
     redraw(controls,
-      make("p", {}, missing.length ? say("Still to be placed: {list}.", { list: missing.map((name) => (name === "*" ? `${7 - asteroids.length} * ${said("*")}` : name)).join(", ") }) : say("All are placed.")),
-      make("div", { class: "row", role: "group", "aria-label": say("Your pieces") }, [["*", asteroids.length === 7], ...placed].map(([name, done]) => make("button", {
+      make("p", {}, missing.length ? say("Still to be placed: {list}.", { list: missing.map((name) => (name === "*" ? `${ASTEROIDS - asteroids.length} * ${said("*")}` : name)).join(", ") }) : say("All are placed.")),
+      make("div", { class: "row", role: "group", "aria-label": say("Your pieces") }, [["*", asteroids.length === ASTEROIDS], ...placed].map(([name, done]) => make("button", {
         type: "button", class: "ship", id: `piece-${name === "*" ? "rock" : name}`, "aria-pressed": String(name === piece), "aria-label": `${name}, ${said(name)}${done ? `, ${say("placed")}` : ""}`, onclick: () => { piece = name; write(written(asteroids, placed)); },
-      }, make("b", {}, name), make("small", {}, said(name)), make("small", {}, name === "*" ? `${asteroids.length}/7` : done || "–")))),
+      }, make("b", {}, name), make("small", {}, said(name)), make("small", {}, name === "*" ? `${asteroids.length}/${ASTEROIDS}` : done || "–")))),
       make("div", { class: "row" }, make("button", { type: "button", id: "random", onclick: () => write(random(state, (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below)) }, say("Any legal setup")),
         make("span", {}, say("Click a square of your half; click a piece to take it up again."))));
     const at = new Map();
@@ -57,7 +49,7 @@ const GAME = (() => {
         write(written(asteroids.filter((rock) => rock !== square), placed));
       } else if (piece === "*") {
         const rocks = [...asteroids, square];
-        if (rocks.length >= 7) piece = (placed.find(([, where]) => !where) || ["*"])[0];
+        if (rocks.length >= ASTEROIDS) piece = (placed.find(([, where]) => !where) || ["*"])[0];
         write(written(rocks, placed));
       } else {
         const list = placed.map(([name, where]) => [name, name === piece ? square : where]);

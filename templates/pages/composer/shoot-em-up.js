@@ -1,11 +1,10 @@
 // Composing for Shoot 'em up Spaceships: ships clicked onto the home zone, three actions chosen for each.
 
 const GAME = (() => {
-  const { COLUMNS, SHIPS } = RULES;
-  const ARROWS = { N: "^", E: ">", S: "v", W: "<" }, FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
+  const { COLUMNS, seatOf } = RULES, { arrows: ARROWS, facings: ROUND } = FACTS;
+  const WRITTEN = new RegExp(`^([${RULES.SHIPS}])[\\s:]+([${FACTS.actions}?]{3})$`);
+  const FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
   const ACTIONS = { "?": say("choose"), L: say("L turn left"), R: say("R turn right"), F: say("F fire"), M: say("M move"), S: say("S shield") };
-  const AHEAD = { N: [0, 1], E: [1, 0], S: [0, -1], W: [-1, 0] }, ROUND = "NESW";
-  const seatOf = (ship) => Math.floor(SHIPS.indexOf(ship) / 3) + 1;
   let write, current;
 
   /** Where a ship is after each of its actions, if nobody is in its way; an action that is not chosen yet ends it. */
@@ -15,7 +14,7 @@ const GAME = (() => {
     for (const action of actions) {
       if (action === "?") break;
       if (action === "L" || action === "R") facing = ROUND[(ROUND.indexOf(facing) + (action === "R" ? 1 : 3)) % 4];
-      const [across, along] = AHEAD[facing], inside = column + across >= 0 && column + across < columns && row + along > 0 && row + along <= rows;
+      const [across, along] = FACTS.steps[ROUND.indexOf(facing)], inside = column + across >= 0 && column + across < columns && row + along > 0 && row + along <= rows;
       if (action === "M" && inside) { column += across; row += along; }
       found.push({ square: COLUMNS[column] + row, facing });
     }
@@ -59,7 +58,7 @@ const GAME = (() => {
   function drawOrders(state, text, judged, controls, boards) {
     const view = state.view, given = new Map();
     for (const line of text.split(/\r?\n/)) {
-      const found = line.trim().match(/^([A-L])[\s:]+([LRFMS?]{3})$/);
+      const found = line.trim().match(WRITTEN);
       if (found && !given.has(found[1])) given.set(found[1], found[2]);
     }
     const change = (ship, at, action) => {

@@ -2,8 +2,7 @@
 
 const GAME = (() => {
   const { COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES } = RULES;
-  const LETTER = { DS: "D", KC: "K", FS: "F", PC: "P", MD: "M", HS: "H", LS: "S", AG: "A", LG: "G" };
-  const symbol = (ship) => LETTER[ship.slice(0, 2)] + ship.slice(2);
+  const symbol = (ship) => TYPES[ship.slice(0, 2)].symbol + ship.slice(2);
   const title = (ship) => `${TYPES[ship.slice(0, 2)].title}${ship.slice(2) ? " " + ship.slice(2) : ""}`;
   let write, current, kind, launch, end, freehand, fleetOpen, hint, over, ways;
 
@@ -80,14 +79,14 @@ const GAME = (() => {
     const ships = named(judged.ships.filter((ship) => ship.code).map((ship) => ({ code: ship.code, cells: ship.cells })));
     current = Math.max(0, Math.min(current, ships.length - 1));
     const ship = ships[current], base = RULES.baseCost(state.options), extra = (state.options.additional || [0, 0])[state.seat - 1];
-    const cost = ships.reduce((sum, each) => sum + TYPES[each.code].cost, 0), goal = (base ?? 24) + extra;
+    const cost = ships.reduce((sum, each) => sum + TYPES[each.code].cost, 0), goal = (base ?? FACTS.cost) + extra;
     const palette = ships.map((each, at) => make("button", {
       type: "button", class: "ship", id: `place-${at}`, "aria-pressed": String(at === current),
       "aria-label": [each.name, TYPES[each.code].title, each.cells.length < sizeOf(each) ? say("{count} of {size} cells", { count: each.cells.length, size: sizeOf(each) }) : say("placed")].join(", "),
       onclick: () => { current = at; freehand = false; hint = ""; rewrite(ships); },
     }, make("b", {}, each.name), shape(lying(each.code)), make("small", {}, each.cells.length < sizeOf(each) ? `${each.cells.length}/${sizeOf(each)}` : "✓")));
     const standard = base === null && !extra;
-    const fleets = RULES.STANDARD.map((codes) => [codes.join(" "), codes.join(" ")]);
+    const fleets = FACTS.standard.map((codes) => [codes.join(" "), codes.join(" ")]);
     const change = (codes) => { current = 0; freehand = false; rewrite(inOrder(codes.map((code) => ({ code, cells: (ships.find((each) => each.code === code) || { cells: [] }).cells })))); };
     const several = ship && SHAPES.WAYS[ship.code].length > 1 && !freehand;
     redraw(controls,
@@ -167,7 +166,7 @@ const GAME = (() => {
 
   /** The cells that an order aims at. */
   function targets(order) {
-    const cells = order.match(/[ROYGB][v-z][1-5]/g) || [];
+    const cells = order.match(new RegExp(RULES.CELL, "g")) || [];
     if (kindOf(order) === "beam") return cells.length === 2 ? [cells[0], RULES.between(...cells), cells[1]].filter(Boolean) : [];
     return cells.slice(-1);
   }
@@ -248,7 +247,7 @@ const GAME = (() => {
       write = writer;
       current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = ""; over = ""; ways = {};
       if (state.pbem !== "setup 1") return "";
-      return RULES.baseCost(state.options) === null ? "DS\nKC\nFS\nMD\nHS" : "";
+      return RULES.baseCost(state.options) === null ? FACTS.standard[1].join("\n") : "";
     },
     draw: (state, text, judged, controls, boards) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards),
   };

@@ -1,8 +1,7 @@
 // A game of Dueling Masters drawn from its record and reports: both halves in the open, transits and what they met.
 
 const GAME = (() => {
-  const ROWS = [..."ABCDEFGHIJ"], COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
-  const RANK = "WBXYZH";
+  const ROWS = [...FACTS.rows], RANK = FACTS.rank, { path } = KNOWLEDGE, COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
   const KINDS = { check: say("check"), departure: say("departure"), collision: say("collision"), pass: say("pass") };
 
   /** Pieces by name, each {square, from} (from: null for what rests), and the asteroids' squares. */
@@ -17,42 +16,7 @@ const GAME = (() => {
     return { pieces, asteroids, lost: new Set(), looked: new Set(), fresh: new Set() };
   }
 
-  /** The squares of a transit after its start: a knight's, which goes neither straight nor aslant, is its end alone. */
-  function path(from, to) {
-    const place = (square) => [ROWS.indexOf(square[0]), Number(square.slice(1))], [row, column] = place(from), [end, goal] = place(to);
-    const far = Math.max(Math.abs(end - row), Math.abs(goal - column)), straight = row === end || column === goal || Math.abs(end - row) === Math.abs(goal - column);
-    if (!straight) return [to];
-    return Array.from({ length: far }, (_, at) => ROWS[row + Math.sign(end - row) * (at + 1)] + (column + Math.sign(goal - column) * (at + 1)));
-  }
-
-  const begin = ({ seats }) => ({ sides: seats.map(({ setup }) => side(setup)), played: 0, heard: seats.map(() => ({ pieces: new Map(), asteroids: new Map(), empty: new Map() })) });
-
-  /** What reports told each of the other's pieces: a port of `_pictures` in pbem/games/dueling_masters/knowledge.py. */
-  function heard(before, reports, turn) {
-    const found = before.map((one) => ({ pieces: new Map(one.pieces), asteroids: new Map(one.asteroids), empty: new Map(one.empty) }));
-    const hear = (seat, piece, state, square) => (piece === "*" ? found[seat - 1].asteroids.set(square, turn) : found[seat - 1].pieces.set(piece, { piece, state, square, turn }));
-    const checks = reports.filter((report) => report.kind === "check"), collisions = reports.filter((report) => report.kind === "collision");
-    const gone = new Set(), checked = new Set(checks.map((report) => `${report.seat} ${report.piece}`));
-    for (const { square, pieces, destroyed } of collisions) for (const seat of [1, 2]) {
-      const name = `${seat} ${pieces[seat]}`;
-      if (destroyed[seat]) { hear(seat, pieces[seat], "destroyed", square); gone.add(name); }
-      else if (!gone.has(name) && !checked.has(name)) hear(seat, pieces[seat], "resting", square);
-    }
-    const departures = reports.filter((report) => report.kind === "departure");
-    for (const { seat, piece, from, to } of checks) {
-      const met = collisions.filter((report) => report.pieces[seat] === piece).map((report) => report.square);
-      const left = departures.find((report) => report.seat === seat && report.piece === piece);
-      const far = (square) => path(from, square).length;
-      const farthest = met.reduce((best, square) => (best === from || far(square) > far(best) ? square : best), from);
-      const ordered = reports[0].kind === "check" && reports[0].seat === seat && reports[0].piece === piece;
-      const end = left ? left.square : ordered ? null : farthest, last = found[seat - 1].pieces.get(piece);
-      if (end && !(last && last.state === "destroyed")) hear(seat, piece, "resting", end);
-      // Where it ended for certain, its owner alone knows, who learns what is empty of the other's pieces.
-      for (const square of path(from, to)) if (!met.includes(square)) found[2 - seat].empty.set(square, turn);
-    }
-    for (const { seat, piece, square } of departures) hear(seat, piece, "in transit", square);
-    return found;
-  }
+  const begin = ({ seats, sealed }) => ({ sides: seats.map(({ setup }) => side(setup)), played: 0, sealed, heard: KNOWLEDGE.begin() });
 
   /** The other's pieces as far as reports told of them. */
   function known({ pieces, asteroids, empty }, name, last) {
@@ -84,16 +48,16 @@ const GAME = (() => {
     for (const { seat, piece, square } of reports.filter((report) => report.kind === "departure")) {
       const own = sides[seat - 1], to = given[seat].split("-")[1];
       own.fresh.add(square).add(to);
-      if (own.asteroids.has(to) && RANK.indexOf(piece[0]) < 5) { lose(seat, "*", to); lose(seat, piece, to); } // a ram
+      if (own.asteroids.has(to) && piece[0] !== "H") { lose(seat, "*", to); lose(seat, piece, to); } // a ram
       else own.pieces.set(piece, { square: to, from: square });
     }
     const played = before.played + 1;
-    return { sides, played, heard: heard(before.heard, reports, played) };
+    return { sides, played, sealed: before.sealed, heard: KNOWLEDGE.follow(before.heard, reports, played, before.sealed) };
   }
 
   function boards({ sides, played, heard: told }, reader = 0) {
     return sides.map((own, seat) => {
-      const found = (name) => (reader && reader !== seat + 1 ? known(told[seat], name, played) : square(own, name));
+      const found = (name) => (reader && reader !== seat + 1 ? known(told[seat + 1], name, played) : square(own, name));
       return { seat: seat + 1, panels: [{ name: "", columns: COLUMNS, rows: seat ? ROWS : [...ROWS].reverse(), square: (row, column) => found(row + column) }] };
     });
   }

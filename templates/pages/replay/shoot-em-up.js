@@ -1,12 +1,12 @@
 // A game of Shoot 'em up Spaceships drawn from its record and reports: the one board, ships with their facings.
 
 const GAME = (() => {
-  const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", ARROWS = { N: "^", E: ">", S: "v", W: "<" };
+  const { arrows: ARROWS, columns: COLUMNS, each: EACH, ships: SHIPS } = FACTS;
   const FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
-  const owner = (ship) => Math.floor(SHIPS.indexOf(ship) / 3);
+  const owner = (ship) => Math.floor(SHIPS.indexOf(ship) / EACH);
 
   function begin({ options, seats }) {
-    const [columns, rows] = String(options.board || "9x9").split("x").map(Number);
+    const [columns, rows] = options.board ? options.board.split("x").map(Number) : FACTS.size;
     const ships = Object.fromEntries(seats.flatMap(({ setup }) => setup.split("\n").map((line) => [line[0], line.slice(2)])));
     return { columns, rows, count: seats.length, ships, struck: new Set(), burnt: new Set() };
   }

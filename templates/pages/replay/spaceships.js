@@ -1,16 +1,15 @@
 // A game of Spaceships drawn from its record and reports: both spaces in the open, what was reported, what was shot.
 
 const GAME = (() => {
-  const COLOURS = "ROYGB", ROWS = "vwxyz", COLUMNS = "12345";
-  const LETTER = { DS: "D", KC: "K", FS: "F", PC: "P", MD: "M", HS: "H", LS: "S", AG: "A", LG: "G" };
+  const { colours: COLOURS, letters: ROWS, numbers: COLUMNS } = FACTS;
   const SCANNED = { none: say("no ship"), ship: say("ship"), destroyed: say("ship, that cell destroyed") };
   const KINDS = { beam: say("beam"), conventional: say("conventional"), missile: say("missile"), kamikaze: say("kamikaze") };
   const TOLD = { hit: say("hit"), miss: say("miss"), strike: say("strike"), scan: say("scan"), beam: say("beam") };
-  const symbol = (ship) => LETTER[ship.slice(0, 2)] + ship.slice(2);
+  const typeOf = (ship) => FACTS.types.find(({ code }) => code === ship.slice(0, 2)), symbol = (ship) => typeOf(ship).symbol + ship.slice(2);
 
   const side = (setup) => {
     const ships = new Map(setup.split("\n").flatMap((line) => { const [ship, ...cells] = line.split(" "); return cells.map((cell) => [cell, ship]); }));
-    const missiles = new Set([...ships].filter(([, ship]) => /^(MD|AG|LG)/.test(ship)).map(([cell]) => cell));
+    const missiles = new Set([...ships].filter(([, ship]) => typeOf(ship).missiles).map(([cell]) => cell));
     return { ships, missiles, destroyed: new Set(), fired: new Set(), misses: new Set(), fresh: new Set() };
   };
 
@@ -23,7 +22,7 @@ const GAME = (() => {
   /** The kinds of a seat's strikes in the order in which they were written, and its launches. */
   function orders(own, source) {
     const strikes = [], launches = [];
-    for (const word of source.match(/b\S+(?:\s*\([A-Z0-9]+\))?|[mk]\S+\s+\S+|s\S+|[ROYGB]\S+/g) || []) {
+    for (const word of source.match(new RegExp(`b\\S+(?:\\s*\\([A-Z0-9]+\\))?|[mk]\\S+\\s+\\S+|s\\S+|[${COLOURS}]\\S+`, "g")) || []) {
       if (word[0] === "m") { strikes.push("missile"); launches.push(launched(own, word.slice(1).split(/\s/)[0])); }
       else if (word[0] === "k") strikes.push("kamikaze");
       else if (word[0] !== "b" && word[0] !== "s") strikes.push("conventional");
@@ -32,27 +31,7 @@ const GAME = (() => {
   }
 
   function begin({ seats }) {
-    return { sides: seats.map(({ setup }) => side(setup)), shots: seats.map(() => ({})), heard: seats.map(() => ({ cells: new Map(), named: new Map(), fresh: new Set() })) };
-  }
-
-  /** What reports told of each space: a port of `_pictures` in pbem/games/spaceships/knowledge.py. */
-  function heard(before, reports) {
-    const found = before.map((one) => ({ cells: new Map(one.cells), named: new Map(one.named), fresh: new Set() }));
-    const learn = (space, cell, what) => { space.cells.set(cell, what); space.fresh.add(cell); };
-    for (const report of reports) {
-      let own = found[report.seat - 1], other = found[2 - report.seat];
-      if (report.kind === "kamikaze death") { learn(own, report.cell, "destroyed"); [own, other] = [other, own]; }
-      else if (report.kind === "scan") learn(other, report.cell, report.result === "none" ? "empty" : report.result);
-      else if (report.result === "miss") learn(other, report.cell, "empty");
-      else for (const cell of [report.cell, ...(report.explosions || [])]) learn(other, cell, "destroyed");
-      if (!report.destroyed) continue;
-      for (const cell of report.destroyed.cells) { other.named.set(cell, report.destroyed.ship); other.cells.set(cell, "destroyed"); }
-      for (const { cell, ship, destroyed } of report.flashcube || []) {
-        learn(own, cell, ship ? (destroyed ? "destroyed" : "ship") : "empty");
-        if (ship) own.named.set(cell, ship);
-      }
-    }
-    return found;
+    return { sides: seats.map(({ setup }) => side(setup)), shots: seats.map(() => ({})), heard: KNOWLEDGE.begin() };
   }
 
   function turn(before, given, reports) {
@@ -74,18 +53,18 @@ const GAME = (() => {
       other.fresh.add(cell);
       for (const exploded of report.explosions || []) { other.destroyed.add(exploded); other.fresh.add(exploded); }
     }
-    return { sides, shots, heard: heard(before.heard, reports) };
+    return { sides, shots, heard: KNOWLEDGE.follow(before.heard, reports) };
   }
 
   function boards({ sides, heard: told }, reader = 0) {
     return sides.map((own, seat) => {
-      const found = (cell) => (reader && reader !== seat + 1 ? known(told[seat], cell) : square(own, cell));
+      const found = (cell) => (reader && reader !== seat + 1 ? known(told[seat + 1], cell) : square(own, cell));
       return { seat: seat + 1, panels: [...COLOURS].map((colour) => ({ name: colour, columns: [...COLUMNS], rows: [...ROWS], square: (row, column) => found(colour + row + column) })) };
     });
   }
 
   /** A cell of the other space, as far as reports told of it. */
-  function known({ cells, named, fresh: learned }, cell) {
+  function known({ cells, named, learned }, cell) {
     const what = cells.get(cell), ship = named.get(cell), fresh = learned.has(cell);
     if (what === "destroyed") return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", fresh, said: say("{ship}, destroyed", { ship: ship || say("ship") }) };
     if (what === "ship") return { symbol: ship ? symbol(ship) : "#", tint: "seen", fresh, said: say("{ship}, undamaged", { ship: ship || say("ship") }) };

@@ -3,12 +3,11 @@
 // out. Where pieces can go comes from the view of a report. tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
-  const ROWS = "ABCDEFGHIJ";
+  const { asteroids: ASTEROIDS, fighters: FIGHTERS, rank: RANK, rows: ROWS } = FACTS;
   const NAMES = [...ROWS].flatMap((row) => Array.from({ length: 10 }, (_, column) => row + (column + 1)));
   const SQUARES = new Map(NAMES.map((name, square) => [name, square]));
-  const FIGHTERS = ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"];
   const TITLES = { "*": say("asteroid"), W: say("knight"), B: say("queen"), X: say("rook"), Y: say("bishop"), Z: say("queen"), H: say("home planet") };
-  const ASTEROIDS = 7;
+  const SQUARE = `[${ROWS}](?:10|[1-9])`, NUMBERED = new RegExp(`^[${RANK}][1-9][0-9]{0,2}$`), ORDER = new RegExp(`^(\\S+)\\s+(${SQUARE})\\s*-\\s*(${SQUARE})$`);
 
   const homesOf = (options) => options.homes || 1;
   const pieces = (homes) => [...FIGHTERS, ...(homes === 1 ? ["H"] : ["H1", "H2", "H3"])];
@@ -40,7 +39,7 @@ const RULES = (() => {
     let piece = "", left = null, whole = true;
     for (const found of text.matchAll(/[^\s,;]+/g)) {
       const word = found[0], at = found.index;
-      if ((word.length === 1 && "*WBXYZH".includes(word)) || (slots.has(word) && beginsLine(at))) {
+      if ((word.length === 1 && `*${RANK}`.includes(word)) || (slots.has(word) && beginsLine(at))) {
         piece = word;
         left = [...(slots.get(word) || [])];
         const twice = left.find((slot) => placed.has(names[slot]));
@@ -54,7 +53,7 @@ const RULES = (() => {
         blame("34", word, say("{word} comes before the first piece", { word }), at);
       } else {
         if (slots.has(word)) blame("35", word, say("{word} is read as a piece only at the start of a line", { word }), at);
-        else if (/^[WBXYZH][1-9][0-9]{0,2}$/.test(word)) blame("36", word, say("there is no piece {word}", { word }), at);
+        else if (NUMBERED.test(word)) blame("36", word, say("there is no piece {word}", { word }), at);
         else blame("34", word, say("`{word}` is neither a piece nor a square", { word }), at);
         piece = word; left = null; whole = false;
       }
@@ -101,7 +100,7 @@ const RULES = (() => {
     const fault = (rule, message) => ({ faults: [{ rule, token: order || null, at: 0, message, missing: !order }], text: order });
     const can = view.entitled || [];
     if (!order) return can.length ? fault("25", say("a player with a legal move may not pass")) : { faults: [], text: "" };
-    const found = order.match(/^(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))$/);
+    const found = order.match(ORDER);
     if (!found) return fault("37", say("`{order}` is not an order; write for example Z2 A1-C3", { order }));
     const [, word, start, end] = found;
     if (word === "*") return fault("4", say("asteroids do not move"));
@@ -116,5 +115,5 @@ const RULES = (() => {
     return { faults: [], text: `${piece} ${start}-${end}` };
   }
 
-  return { name: "dueling-masters", ROWS, NAMES, SQUARES, TITLES, pieces, homesOf, own, setup, orders };
+  return { ROWS, SQUARE, NAMES, SQUARES, TITLES, pieces, homesOf, own, setup, orders };
 })();

@@ -3,11 +3,13 @@
 // tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
-  const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", EDGES = [say("south edge"), say("north edge"), say("west edge"), say("east edge")];
-  const sizeOf = (options) => (options.board || "9x9").split("x").map(Number);
+  const { columns: COLUMNS, each: EACH, edges: EDGES, ships: SHIPS } = FACTS;
+  const PLACED = new RegExp(`^([${SHIPS}])\\s+([${COLUMNS}][1-9][0-9]?)\\s+([${FACTS.facings}])$`), ORDERED = new RegExp(`^([${SHIPS}])(?:\\s*:\\s*|\\s+)([${FACTS.actions}]{3})$`), BEGUN = new RegExp(`^[${SHIPS}]: [${FACTS.actions}?]{3}$`);
+  const sizeOf = (options) => (options.board ? options.board.split("x").map(Number) : FACTS.size);
+  const seatOf = (ship) => Math.floor(SHIPS.indexOf(ship) / EACH) + 1;
   /** Whether a position or a setup is of a board that can be agreed: anybody can make one, and a page draws it. */
-  const fits = ({ options, view }) => [...sizeOf(options || {}), ...(view ? [view.board.columns, view.board.rows] : [])].every((length) => Number.isInteger(length) && length >= 5 && length <= COLUMNS.length);
-  const letters = (seat) => [...SHIPS.slice(seat * 3 - 3, seat * 3)];
+  const fits = ({ options, view }) => [...sizeOf(options || {}), ...(view ? [view.board.columns, view.board.rows] : [])].every((length) => Number.isInteger(length) && length >= FACTS.smallest && length <= COLUMNS.length);
+  const letters = (seat) => [...SHIPS.slice((seat - 1) * EACH, seat * EACH)];
   const lines = (text) => text.split(/\r\n|\n|\r/).map((line, number) => [number + 1, line.trim()]).filter(([, line]) => line);
   const meant = (line, ships) => (ships.includes(line[0].toUpperCase()) && !/[A-Za-z0-9]/.test(line[1] || "") ? line[0].toUpperCase() : null);
 
@@ -34,7 +36,7 @@ const RULES = (() => {
     const own = letters(seat), home = homes(options, seat), faults = [], named = new Set(), placed = new Map(), taken = new Map();
     const blame = (rule, token, message, at, missing = false) => faults.push({ rule, token, message, at, missing });
     for (const [number, line] of lines(text)) {
-      const found = line.match(/^([A-L])\s+([a-z][1-9][0-9]?)\s+([NESW])$/);
+      const found = line.match(PLACED);
       if (!found) {
         blame("4", line, say("write a ship, a square and a facing, such as `A c1 N`, on a line of its own"), number);
         const ship = meant(line, own);
@@ -65,9 +67,9 @@ const RULES = (() => {
     const living = view.entitled || [], seat = view.seat, faults = [], named = new Set(), given = new Map();
     const blame = (rule, token, message, at, missing = false) => faults.push({ rule, token, message, at, missing });
     for (const [number, line] of lines(text)) {
-      const found = line.match(/^([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})$/);
+      const found = line.match(ORDERED);
       if (!found) {
-        blame("7", line, say("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own"), number, /^[A-L]: [LRFMS?]{3}$/.test(line));
+        blame("7", line, say("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own"), number, BEGUN.test(line));
         const ship = meant(line, living);
         if (ship) named.add(ship);
       } else if (!living.includes(found[1])) {
@@ -83,5 +85,5 @@ const RULES = (() => {
     return { faults, given, text: living.filter((ship) => given.has(ship)).map((ship) => `${ship}: ${given.get(ship)}`).join("\n") };
   }
 
-  return { name: "shoot-em-up", COLUMNS, SHIPS, sizeOf, fits, letters, homes, setup, orders };
+  return { COLUMNS, SHIPS, seatOf, sizeOf, fits, letters, homes, setup, orders };
 })();

@@ -3,7 +3,7 @@
 // turn entitles to comes from the view of a report. tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
-  const COLOURS = "ROYGB", LETTERS = "vwxyz", NUMBERS = "12345";
+  const { colours: COLOURS, letters: LETTERS, numbers: NUMBERS, standard: STANDARD } = FACTS;
   const NAMES = [...COLOURS].flatMap((c) => [...LETTERS].flatMap((l) => [...NUMBERS].map((n) => c + l + n)));
   const CELLS = new Map(NAMES.map((name, cell) => [name, cell]));
   /** @type {(cell: number) => [number, number, number]} */
@@ -11,18 +11,7 @@ const RULES = (() => {
   /** @type {(place: number[]) => number} */
   const at = ([c, l, n]) => (c * 5 + l) * 5 + n;
 
-  const TYPES = {
-    DS: { title: say("death star"), size: 8, cost: 8, box: null },
-    KC: { title: say("kill cruiser"), size: 6, cost: 6, box: "123" },
-    FS: { title: say("flying saucer"), size: 4, cost: 4, box: "122" },
-    PC: { title: say("patrol cruiser"), size: 4, cost: 4, box: "114" },
-    MD: { title: say("missile destroyer"), size: 3, cost: 3, box: "113" },
-    HS: { title: say("heavy scout"), size: 2, cost: 3, box: "112" },
-    LS: { title: say("light scout"), size: 1, cost: 3, box: "111" },
-    AG: { title: say("assault gunboat"), size: 2, cost: 2, box: "112" },
-    LG: { title: say("light gunboat"), size: 1, cost: 1, box: "111" },
-  };
-  const CODES = Object.keys(TYPES);
+  const TYPES = Object.fromEntries(FACTS.types.map((type) => [type.code, type])), CODES = Object.keys(TYPES);
 
   // Shapes (rulings 4 and 5)
 
@@ -51,7 +40,7 @@ const RULES = (() => {
   function fits(code, cells) {
     const type = TYPES[code];
     if (cells.length !== type.size) return false;
-    return type.box ? extents(cells) === type.box : isDeathStar(cells);
+    return type.box ? extents(cells) === type.box.join("") : isDeathStar(cells);
   }
 
   function box(one, other) {
@@ -69,7 +58,6 @@ const RULES = (() => {
     for (const code of codes) found.set(code, (found.get(code) || 0) + 1);
     return found;
   };
-  const STANDARD = [["FS", "LS"], ["FS", "HS"], ["PC", "LS"], ["PC", "HS"]].map(([four, scout]) => ["DS", "KC", four, "MD", scout]);
   const costOf = (ships) => [...ships].reduce((sum, [code, number]) => sum + TYPES[code].cost * number, 0);
   const most = (allowed, code, number) => (allowed ? Math.min(number, allowed[code] || 0) : number);
   const baseCost = (options) => (/^cost:/.test(options.fleet || "") ? Number(options.fleet.slice(5)) : null);
@@ -103,7 +91,7 @@ const RULES = (() => {
 
   // Notation
 
-  const CELL = "[ROYGB][v-z][1-5]", END = "(?=[\\s,;]|$)", WORD = "[^\\s,;]+";
+  const CELL = `[${COLOURS}][${LETTERS}][${NUMBERS}]`, END = "(?=[\\s,;]|$)", WORD = "[^\\s,;]+";
   const SHIP = `(${CODES.join("|")})([1-9][0-9]{0,2})?`;
   const SETUP = new RegExp(`${SHIP}${END}|(${CELL})(?:\\s*-\\s*(${CELL}))?${END}|(${WORD})`, "g");
   const SHIP_WORD = new RegExp(`^${SHIP}$`), CELL_WORD = new RegExp(`^${CELL}(-.*)?$`);
@@ -111,7 +99,7 @@ const RULES = (() => {
   const ORDER = new RegExp(
     `(${CELL})${END}|s\\s*(${CELL})${END}` +
     `|b\\s*(${CELL})(?:\\s*-)?\\s*(${CELL})(?:\\s*\\(([A-Z]{2}[0-9]{0,3})\\))?${END}` +
-    `|m\\s*([ROYGB]?[v-z]?[1-5]?)\\s*(${CELL})${END}|k\\s*(${CELL})\\s*(${CELL})${END}|(${WORD})`, "g");
+    `|m\\s*([${COLOURS}]?[${LETTERS}]?[${NUMBERS}]?)\\s*(${CELL})${END}|k\\s*(${CELL})\\s*(${CELL})${END}|(${WORD})`, "g");
 
   const bare = (text) => text.replace(/#[^\n\r]*/g, "");
   const sorted = (faults) => faults.map((fault, order) => [fault, order])
@@ -233,7 +221,7 @@ const RULES = (() => {
     }
     const extra = (options.additional || [0, 0])[seat - 1], cost = baseCost(options);
     const base = cost === null ? say("the standard fleet") : say("a fleet of cost {cost}", { cost });
-    const total = costOf(counted(codes)), missing = total < (cost === null ? 24 : cost) + extra;
+    const total = costOf(counted(codes)), missing = total < (cost === null ? FACTS.cost : cost) + extra;
     if (extra) return { rule: "8", missing, message: say("these ships cost {total}; they are not {base} and additional ships of cost {extra}", { total, base, extra }) };
     return { rule: "7", missing, message: say("these ships cost {total}; they are not {base}", { total, base }) };
   }
@@ -351,5 +339,5 @@ const RULES = (() => {
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
-  return { name: "spaceships", COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, STANDARD, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
+  return { COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, CELL, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
 })();

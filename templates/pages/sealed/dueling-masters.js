@@ -9,12 +9,8 @@
  * @typedef {{options: Object<string, *>, turn: number, over: boolean, pieces: Pieces[], departing: ?[number, string], queue: Transit[], answered: number, collisions: [string, number, number][], played: Object<string, *>[][]}} Table what all were told; collisions: a square, and the slots of both seats
  */
 const SEALED = (() => {
-  const { ROWS, SQUARES } = RULES, FIRST_HOME = 10, ASTEROIDS = 7, STRENGTH = "HZYXBW";
-  const papers = {
-    departs: { name: "departs", heads: ["after", "orders"], to: [] },
-    answers: { name: "answers", heads: ["to"], to: ["departs", "answers"] },
-  };
-  const line = /^(?:(?:pass|check|none|\*|[WBXYZH][1-9]?|[A-J](?:10|[1-9]))(?: |$))+$/;
+  const { ROWS, SQUARE, SQUARES } = RULES, { asteroids: ASTEROIDS, rank: RANK, strength: STRENGTH } = FACTS, FIRST_HOME = FACTS.fighters.length, { path } = KNOWLEDGE;
+  const line = new RegExp(`^(?:(?:pass|check|none|\\*|[${RANK}][1-9]?|${SQUARE})(?: |$))+$`);
   const named = (table) => RULES.pieces(RULES.homesOf(table.options));
   const slotOf = (table, piece) => (piece === "*" ? -1 : named(table).indexOf(piece));
   const mover = (turn) => 2 - turn % 2;
@@ -22,13 +18,9 @@ const SEALED = (() => {
 
   // The board (rulings 4 to 7, 14 and 19)
 
-  const STRAIGHT = [[-1, 0], [0, -1], [0, 1], [1, 0]], DIAGONAL = [[-1, -1], [-1, 1], [1, -1], [1, 1]];
-  const KNIGHT = [[-2, -1], [-2, 1], [-1, -2], [-1, 2], [1, -2], [1, 2], [2, -1], [2, 1]], QUEEN = [...STRAIGHT, ...DIAGONAL];
-  const WAYS = { W: [KNIGHT, 1], B: [QUEEN, 9], X: [STRAIGHT, 9], Y: [DIAGONAL, 9], Z: [QUEEN, 9], H: [QUEEN, 1] };
-
   /** The squares that a piece would enter one after another, a list for each direction. */
   function rays(kind, square) {
-    const [steps, most] = WAYS[kind], row = ROWS.indexOf(square[0]), column = Number(square.slice(1));
+    const [steps, most] = FACTS.moves[kind], row = ROWS.indexOf(square[0]), column = Number(square.slice(1));
     return steps.map(([down, along]) => {
       const found = [];
       for (let far = 1; far <= most; far++) {
@@ -39,8 +31,6 @@ const SEALED = (() => {
       return found;
     });
   }
-
-  const path = (piece, start, end) => rays(piece[0], start).filter((ray) => ray.includes(end)).map((ray) => ray.slice(0, ray.indexOf(end) + 1))[0] || [];
 
   function destinations(kind, square, asteroids, homes) {
     const found = [];
@@ -65,7 +55,7 @@ const SEALED = (() => {
   }
 
   const homes = (told) => told.squares.filter((_, slot) => slot >= FIRST_HOME && !told.destroyed.has(slot)).length;
-  const most = (table) => table.options.max_turns || 400;
+  const most = (table) => table.options.max_turns || FACTS.turns;
   const due = (table) => (table.answered < table.queue.length ? 3 - table.queue[table.queue.length - 1].seat : mover(table.turn));
 
   /** The steps that a seat owes now, in one letter; those behind the first unless that tells otherwise. */
@@ -80,8 +70,6 @@ const SEALED = (() => {
     const now = step === "answers" ? looked(table, seat, lines) : announced(table, seat, lines[0]);
     return now.answered < now.queue.length ? now : finished(now);
   }
-
-  const table = (options, steps) => steps.reduce((table, { seat, step, lines }) => enter(table, seat, step, lines), begin(options));
 
   function announced(table, seat, line) {
     if (line === "pass") return { ...table, departing: null };
@@ -133,30 +121,9 @@ const SEALED = (() => {
 
   // What reports have told of each side
 
-  function pictures(played) {
-    const made = () => ({ pieces: new Map(), asteroids: {}, empty: {} }), all = { 1: made(), 2: made() };
-    played.forEach((reports, at) => {
-      const turn = at + 1, checks = reports.filter((each) => each.kind === "check"), collisions = reports.filter((each) => each.kind === "collision");
-      const heard = (seat, piece, state, square) => (piece === "*" ? (all[seat].asteroids[square] = turn) : all[seat].pieces.set(piece, { piece, state, square, turn }));
-      const gone = new Set(), checked = new Set(checks.map(({ seat, piece }) => `${seat} ${piece}`));
-      for (const { square, pieces, destroyed } of collisions) for (const seat of [1, 2]) {
-        const piece = pieces[seat];
-        if (destroyed[seat]) { heard(seat, piece, "destroyed", square); gone.add(`${seat} ${piece}`); }
-        else if (!gone.has(`${seat} ${piece}`) && !checked.has(`${seat} ${piece}`)) heard(seat, piece, "resting", square);
-      }
-      for (const { seat, piece, from, to } of checks) {
-        const last = all[seat].pieces.get(piece), met = collisions.filter((each) => each.pieces[seat] === piece).map((each) => each.square);
-        if (!last || last.state !== "destroyed") heard(seat, piece, "resting", to);
-        for (const square of path(piece, from, to)) if (!met.includes(square)) all[3 - seat].empty[square] = turn;
-      }
-      for (const { seat, piece, square } of reports.filter((each) => each.kind === "departure")) heard(seat, piece, "in transit", square);
-    });
-    return all;
-  }
-
   function known({ pieces, asteroids, empty }) {
-    const place = ({ piece }) => "WBXYZH".indexOf(piece[0]) * 10 + Number(piece.slice(1));
-    return { pieces: [...pieces.values()].sort((one, other) => place(one) - place(other)), asteroids: ASTEROIDS - Object.keys(asteroids).length, asteroids_destroyed: asteroids, empty };
+    const place = ({ piece }) => RANK.indexOf(piece[0]) * 10 + Number(piece.slice(1));
+    return { pieces: [...pieces.values()].sort((one, other) => place(one) - place(other)), asteroids: ASTEROIDS - asteroids.size, asteroids_destroyed: Object.fromEntries(asteroids), empty: Object.fromEntries(empty) };
   }
 
   // The own side
@@ -201,7 +168,7 @@ const SEALED = (() => {
   function lines(own, table, step) {
     if (step === "departs") return [own.order ? own.order.split("-")[0] : "pass"];
     return table.queue.slice(table.answered).map(({ slot, start, end }) => {
-      const met = path(own.names[slot], start, end).flatMap((square) => [
+      const met = path(start, end).flatMap((square) => [
         ...(own.asteroids.has(square) ? [square, "*"] : []),
         ...own.names.flatMap((name, other) => (own.squares[other] === square ? [square, name] : []))]);
       return ["check", own.names[slot], ...(met.length ? met : ["none"])].join(" ");
@@ -210,7 +177,7 @@ const SEALED = (() => {
 
   /** All that this player knows at the start of the turn that is due, as a report's view has it. */
   function view(own, table) {
-    const all = pictures(table.played), other = 3 - own.seat, scores = { [own.seat]: ownHomes(own).size, [other]: homes(table.pieces[other - 1]) };
+    const all = table.played.reduce((all, reports, at) => KNOWLEDGE.follow(all, reports, at + 1, true), KNOWLEDGE.begin()), other = 3 - own.seat, scores = { [own.seat]: ownHomes(own).size, [other]: homes(table.pieces[other - 1]) };
     const left = own.names.map((piece, slot) => ({ piece, square: own.squares[slot], from: own.starts[slot] }));
     const able = left.map((each, slot) => ({ ...each, goals: goals(own, slot) })).filter((each) => each.goals.length);
     return {
@@ -218,7 +185,7 @@ const SEALED = (() => {
       options: { homes: RULES.homesOf(table.options), mobile_home: Boolean(table.options.mobile_home), max_turns: most(table) },
       own: {
         pieces: left.filter(({ square }) => square), asteroids: sorted(own.asteroids), destroyed: left.filter(({ square }) => !square).map(({ piece }) => piece),
-        asteroids_destroyed: sorted([...own.first].filter((square) => !own.asteroids.has(square))), explored: all[own.seat].empty,
+        asteroids_destroyed: sorted([...own.first].filter((square) => !own.asteroids.has(square))), explored: Object.fromEntries(all[own.seat].empty),
       },
       known: { [other]: known(all[other]) },
       entitled: table.over || mover(table.turn) !== own.seat ? null : able.map(({ piece, square, goals }) => ({
@@ -226,5 +193,5 @@ const SEALED = (() => {
     };
   }
 
-  return { papers, opens: "departs", line, begin, owed, enter, table, own, asks, lines, view };
+  return { line, begin, owed, enter, own, asks, lines, view };
 })();

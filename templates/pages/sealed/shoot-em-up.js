@@ -4,24 +4,19 @@
 
 /**
  * @typedef {{turn: number, seat: number, step: string, lines: string[]}} Step
- * @typedef {{options: Object<string, *>, turn: number, over: boolean, setups: Map<number, string[]>, ships: Map<string, Ship>, committed: Set<number>, opened: Map<number, string[]>, destroyed: Object<string, *>[], last: ?Object<string, *>}} Table what all were told
+ * @typedef {{options: Object<string, *>, turn: number, over: boolean, setups: Map<number, string[]>, ships: Map<string, Ship>, committed: Set<number>, opened: Map<number, string[]>, destroyed: Object<string, *>[], last: ?Object<string, *>, played: Object<string, *>[][]}} Table what all were told
  * @typedef {{column: number, row: number, facing: number}} Ship
  */
 const SEALED = (() => {
-  const { COLUMNS, SHIPS } = RULES, FACINGS = "NESW", AHEAD = [[0, 1], [1, 0], [0, -1], [-1, 0]];
-  const papers = {
-    setup: { name: "setup", heads: ["rules", "salt"], to: [] },
-    open: { name: "orders", heads: ["setup", "salt"], to: [], empty: true },
-  };
-  const line = /^[A-L](?:: [LRFMS]{3}| [a-z][1-9][0-9]? [NESW])$/;
-  const seatOf = (ship) => Math.floor(SHIPS.indexOf(ship) / 3) + 1;
+  const { COLUMNS, SHIPS, seatOf } = RULES, { facings: FACINGS, steps: AHEAD } = FACTS;
+  const line = new RegExp(`^[${SHIPS}](?:: [${FACTS.actions}]{3}| [${COLUMNS}][1-9][0-9]? [${FACINGS}])$`);
   const called = ({ column, row }) => COLUMNS[column] + (row + 1);
   const order = (one, other) => one.column - other.column || one.row - other.row;
 
   // The table. `options.seats` says how many play.
 
   /** @returns {Table} */
-  const begin = (options) => ({ options, turn: 0, over: false, setups: new Map(), ships: new Map(), committed: new Set(), opened: new Map(), destroyed: [], last: null });
+  const begin = (options) => ({ options, turn: 0, over: false, setups: new Map(), ships: new Map(), committed: new Set(), opened: new Map(), destroyed: [], last: null, played: [] });
   const all = ({ options }) => Array.from({ length: options.seats }, (_, at) => at + 1);
   const remaining = (table) => (table.turn ? all(table).filter((seat) => [...table.ships.keys()].some((ship) => seatOf(ship) === seat)) : all(table));
 
@@ -44,28 +39,28 @@ const SEALED = (() => {
   }
 
   const placed = (lines) => new Map(lines.map((each) => each.split(" ")).map(([ship, square, facing]) => [ship, { column: COLUMNS.indexOf(square[0]), row: Number(square.slice(1)) - 1, facing: FACINGS.indexOf(facing) }]));
-  const table = (options, steps) => steps.reduce((table, { seat, step, lines }) => enter(table, seat, step, lines), begin(options));
 
   // A turn (rulings 9 to 27)
 
   /** @returns {Table} */
   function resolved(table) {
     const orders = new Map(remaining(table).flatMap((seat) => table.opened.get(seat)).map((each) => [each[0], each.slice(3)]));
-    const [columns, rows] = RULES.sizeOf(table.options), most = table.options.max_turns || 200;
-    const ships = new Map([...table.ships].map(([ship, where]) => [ship, { ...where, shields: 0 }])), destroyed = [...table.destroyed];
+    const [columns, rows] = RULES.sizeOf(table.options), most = table.options.max_turns || FACTS.turns;
+    const ships = new Map([...table.ships].map(([ship, where]) => [ship, { ...where, shields: 0 }])), reports = [];
     const standing = () => new Set([...ships.keys()].map(seatOf)).size;
     let over = false;
     for (let action = 1; action <= 3 && !over; action++) {
       const before = ships.size;
-      act(ships, orders, action, [columns, rows], (ship, where, by) => destroyed.push({ ship, seat: seatOf(ship), turn: table.turn, action, where, by }));
+      act(ships, orders, action, [columns, rows], (report) => reports.push({ action, ...report }));
       over = ships.size < before && standing() < 2 || action === 3 && table.turn >= most;
     }
+    const lost = reports.filter(({ destroyed }) => destroyed).map(({ ship, action, where, by }) => ({ ship, seat: seatOf(ship), turn: table.turn, action, where, by }));
     const last = { turn: table.turn, orders: Object.fromEntries(orders) };
     const left = new Map([...ships].map(([ship, { column, row, facing }]) => [ship, { column, row, facing }]));
-    return { ...table, turn: table.turn + (over ? 0 : 1), over, ships: left, committed: new Set(), opened: new Map(), destroyed, last, shields: over ? new Map([...ships].map(([ship, { shields }]) => [ship, shields])) : new Map() };
+    return { ...table, turn: table.turn + (over ? 0 : 1), over, ships: left, committed: new Set(), opened: new Map(), destroyed: [...table.destroyed, ...lost], last, played: [...table.played, reports], shields: over ? new Map([...ships].map(([ship, { shields }]) => [ship, shields])) : new Map() };
   }
 
-  function act(ships, orders, action, [columns, rows], lost) {
+  function act(ships, orders, action, [columns, rows], report) {
     const moves = new Map(), shots = new Map();
     for (const [ship, actions] of orders) {
       const now = ships.get(ship), what = actions[action - 1];
@@ -82,7 +77,8 @@ const SEALED = (() => {
       for (const ship of met) {
         const now = ships.get(ship), left = now.shields - by.get(ship).length;
         now.shields = Math.max(left, 0);
-        if (left < 0) { ships.delete(ship); lost(ship, where, by.get(ship)); }
+        if (left < 0) ships.delete(ship);
+        report({ kind: "hit", ship, where, by: by.get(ship), shields: now.shields, destroyed: left < 0 });
       }
     };
     const rounds = (where, met, fire) => {
@@ -93,6 +89,7 @@ const SEALED = (() => {
     for (const [ship, goal] of moves) Object.assign(ships.get(ship), goal);
     meetInSquares(ships, shots, rounds);
     if (action === 3) for (const ship of ships.values()) ship.shields = 0;
+    report({ kind: "state", ships: Object.fromEntries([...ships].map(([ship, where]) => [ship, `${called(where)} ${FACINGS[where.facing]} ${where.shields}`])) });
   }
 
   /** The first half-step: rams in sides, and shots that are used up there (rulings 13 to 15). */
@@ -132,11 +129,11 @@ const SEALED = (() => {
     const [columns, rows] = RULES.sizeOf(table.options), ships = table.turn ? table.ships : placed([...table.setups.keys()].sort().flatMap((seat) => table.setups.get(seat)));
     const left = [...ships].map(([ship, where]) => ({ ship, seat: seatOf(ship), square: called(where), facing: FACINGS[where.facing], shields: (table.shields && table.shields.get(ship)) || 0 }));
     return {
-      turn: table.turn, over: table.over, max_turns: table.options.max_turns || 200, board: { columns, rows }, seat: own.seat, ships: left,
+      turn: table.turn, over: table.over, max_turns: table.options.max_turns || FACTS.turns, board: { columns, rows }, seat: own.seat, ships: left,
       scores: all(table).map((seat) => left.filter((each) => each.seat === seat).length), destroyed: table.destroyed, last: table.last,
       entitled: table.over ? null : left.filter((each) => each.seat === own.seat).map(({ ship }) => ship),
     };
   }
 
-  return { papers, opens: "open", line, begin, owed, enter, table, own, asks, lines, view };
+  return { line, begin, owed, enter, own, asks, lines, view };
 })();

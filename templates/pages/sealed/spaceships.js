@@ -7,20 +7,10 @@
  * @typedef {{options: Object<string, *>, turn: number, committer: number, over: boolean, steps: Step[], played: Object<string, *>[][]}} Table what all were told; steps: those of the turn that is due
  */
 const SEALED = (() => {
-  const { NAMES } = RULES;
+  const { CELL, NAMES, TYPES } = RULES;
   const order = new Map(NAMES.map((name, at) => [name, at]));
   const sorted = (cells) => [...cells].sort((one, other) => order.get(one) - order.get(other));
   const beside = (one, other) => RULES.distance(order.get(one), order.get(other)) === 1;
-
-  /**
-   * By step the paper that it makes: its name, its lines behind the player, which steps of the other it may cite, and
-   * whether it may have no lines: who orders nothing opens nothing, and is answered nothing.
-   */
-  const papers = {
-    open: { name: "strikes", heads: ["after", "orders", "salt"], to: [], empty: true },
-    answers: { name: "answers", heads: ["to", "own"], to: ["open"], empty: true },
-    flash: { name: "flash", heads: ["to"], to: ["answers"] },
-  };
 
   // The table
 
@@ -60,8 +50,6 @@ const SEALED = (() => {
     };
   }
 
-  const table = (options, steps) => steps.reduce((table, { seat, step, lines }) => enter(table, seat, step, lines), begin(options));
-
   // The reports of a turn, merged from the papers of both
 
   const RESULTS = { miss: "miss", hit: "hit", duplicate: "duplicate hit" };
@@ -99,42 +87,6 @@ const SEALED = (() => {
     return found;
   }
 
-  /** What the reports of all turns come to, by seat: of each cell the last that was heard, and what is fresh. */
-  function pictures(played) {
-    const made = () => ({ cells: new Map(), named: new Map(), ships: [], misses: new Set(), struck: new Set(), learned: new Set() });
-    const all = { 1: made(), 2: made() };
-    for (const reports of played) {
-      for (const picture of Object.values(all)) { picture.struck = new Set(); picture.learned = new Set(); }
-      for (const each of reports) {
-        let own = all[each.seat], other = all[3 - each.seat];
-        if (each.kind === "kamikaze death") {
-          own.cells.set(each.cell, "destroyed");
-          own.struck.add(each.cell); own.learned.add(each.cell);
-          [own, other] = [other, own];
-        } else if (each.kind === "scan") {
-          other.cells.set(each.cell, each.result === "none" ? "empty" : each.result);
-          other.learned.add(each.cell);
-          if (each.result === "none") other.misses.add(each.cell);
-        } else {
-          const struck = [each.cell, ...(each.explosions || [])];
-          if (each.result === "miss") { other.cells.set(each.cell, "empty"); other.misses.add(each.cell); }
-          else for (const cell of struck) other.cells.set(cell, "destroyed");
-          for (const cell of struck) { other.struck.add(cell); other.learned.add(cell); }
-        }
-        if (!each.destroyed) continue;
-        other.ships.push(each.destroyed);
-        for (const cell of each.destroyed.cells) { other.named.set(cell, each.destroyed.ship); other.cells.set(cell, "destroyed"); }
-        for (const { cell, ship, destroyed } of each.flashcube) {
-          own.learned.add(cell);
-          if (ship === null) { own.cells.set(cell, "empty"); continue; }
-          own.named.set(cell, ship);
-          own.cells.set(cell, destroyed ? "destroyed" : "ship");
-        }
-      }
-    }
-    return all;
-  }
-
   function known(picture) {
     const where = (heard) => sorted([...picture.cells].filter(([, last]) => last === heard).map(([cell]) => cell));
     return {
@@ -153,8 +105,7 @@ const SEALED = (() => {
   }
 
   const STEPS = [-1, 0, 1].flatMap((c) => [-1, 0, 1].flatMap((l) => [-1, 0, 1].map((n) => [c, l, n]))).filter(([c, l, n]) => c > 0 || (c === 0 && (l > 0 || (l === 0 && n > 0))));
-  const MISSILES = new Set(["MD", "AG", "LG"]), SCANNERS = new Set(["HS", "LS"]);
-  const codeOf = (ship) => ship.name.slice(0, 2);
+  const codeOf = (ship) => ship.name.slice(0, 2), hasMissiles = (ship) => TYPES[codeOf(ship)].missiles;
 
   /** What a side may order in the turn that is due (rulings 14 to 18). */
   function entitled({ ships, undamaged, fired, burnt, scans }) {
@@ -162,8 +113,8 @@ const SEALED = (() => {
     for (const ship of ships) {
       const left = ship.cells.filter((cell) => undamaged.has(cell)), code = codeOf(ship);
       if (!left.length) continue;
-      if (SCANNERS.has(code)) found.scans = scans;
-      const missiles = MISSILES.has(code) ? left.filter((cell) => !fired.has(cell)) : [];
+      if (TYPES[code].scanner) found.scans = scans;
+      const missiles = hasMissiles(ship) ? left.filter((cell) => !fired.has(cell)) : [];
       if (missiles.length) found.missiles.push({ ship: ship.name, cells: missiles });
       if (code === "DS") {
         found.conventional.push({ ship: ship.name, strikes: 1 });
@@ -178,7 +129,7 @@ const SEALED = (() => {
   /** @returns {Object<string, *>} orders by what they do; `shown` is what the other is told of them */
   function read(side, text) {
     const found = { beams: [], strikes: [], scans: [], launches: [], fired: [], text };
-    const CELL = "[ROYGB][v-z][1-5]", WORD = new RegExp(`b(${CELL})(${CELL})(?:\\(([A-Z0-9]+)\\))?|s(${CELL})|m([A-Za-z0-9]+) (${CELL})|k(${CELL}) (${CELL})|(${CELL})`, "g");
+    const WORD = new RegExp(`b(${CELL})(${CELL})(?:\\(([A-Z0-9]+)\\))?|s(${CELL})|m([A-Za-z0-9]+) (${CELL})|k(${CELL}) (${CELL})|(${CELL})`, "g");
     for (const [, one, last, named, scan, part, target, launch, aim, cell] of text.matchAll(WORD)) {
       if (one) {
         const step = RULES.line(one, last), ships = side.ships.filter((ship) => codeOf(ship) === "DS" && !side.burnt.has(ship.name));
@@ -186,7 +137,7 @@ const SEALED = (() => {
         found.beams.push({ cells: [one, RULES.between(one, last), last], ship: named || able[0].name });
       } else if (scan) found.scans.push(scan);
       else if (part) {
-        const live = side.ships.filter((ship) => MISSILES.has(codeOf(ship))).flatMap((ship) => ship.cells).filter((each) => side.undamaged.has(each) && !side.fired.has(each));
+        const live = side.ships.filter(hasMissiles).flatMap((ship) => ship.cells).filter((each) => side.undamaged.has(each) && !side.fired.has(each));
         found.fired.push(live.find((each) => [...part].every((value) => each.includes(value))));
         found.strikes.push(target);
       } else if (launch) { found.launches.push(launch); found.strikes.push(aim); }
@@ -201,7 +152,7 @@ const SEALED = (() => {
     const owner = new Map(side.ships.flatMap((ship) => ship.cells.map((cell) => [cell, ship])));
     const undamaged = new Set([...side.undamaged].filter((cell) => !orders.launches.includes(cell)));
     const fired = new Set([...side.fired, ...orders.fired]), start = new Set(undamaged), lines = [], gone = new Set();
-    const missiles = new Set([...undamaged].filter((cell) => MISSILES.has(codeOf(owner.get(cell))) && !fired.has(cell)));
+    const missiles = new Set([...undamaged].filter((cell) => hasMissiles(owner.get(cell)) && !fired.has(cell)));
     const ended = (ship) => ship && !gone.has(ship.name) && !ship.cells.some((cell) => undamaged.has(cell)) ? (gone.add(ship.name), ` destroyed ${[ship.name, ...ship.cells].join(" ")}`) : "";
     const strike = (kind, cell) => {
       const ship = owner.get(cell);
@@ -262,7 +213,7 @@ const SEALED = (() => {
 
   /** All that this player knows at the start of the turn that is due, as a report's view has it. */
   function view(own, table) {
-    const all = pictures(table.played), other = 3 - own.seat, { misses, struck } = all[own.seat];
+    const all = table.played.reduce(KNOWLEDGE.follow, KNOWLEDGE.begin()), other = 3 - own.seat, { misses, struck } = all[own.seat];
     const ships = [...own.ships].map(({ name, cells }) => ({ ship: name, cells, destroyed: cells.filter((cell) => !own.undamaged.has(cell)), fired: cells.filter((cell) => own.fired.has(cell)), burnt_out: own.burnt.has(name) }));
     return {
       turn: table.turn, over: table.over, first: first(table), known: { [other]: known(all[other]) }, entitled: table.over ? null : entitled(own),
@@ -271,7 +222,7 @@ const SEALED = (() => {
   }
 
   /** What a line of any step may be made of. */
-  const line = /^(?:(?:beam|strike|scan|death|flash|over|miss|hit|duplicate|explodes|destroyed|ship|none|fleet|idle|[ROYGB][v-z][1-5]|[A-Z]{2}[0-9]{0,3})(?: |$))+$/;
+  const line = new RegExp(`^(?:(?:beam|strike|scan|death|flash|over|miss|hit|duplicate|explodes|destroyed|ship|none|fleet|idle|${CELL}|[A-Z]{2}[0-9]{0,3})(?: |$))+$`);
 
-  return { papers, opens: "open", line, begin, owed, enter, table, own, asks, lines, view };
+  return { line, begin, owed, enter, own, asks, lines, view };
 })();

@@ -13,7 +13,7 @@ const SHAPES = (() => {
   };
 
   /** By type, the boxes that it can fill; a death star has other shapes too, which are drawn cell by cell. */
-  const WAYS = Object.fromEntries(CODES.map((code) => [code, code === "DS" ? [CUBE, ...orders([1, 2, 4])] : orders([...TYPES[code].box].map(Number))]));
+  const WAYS = Object.fromEntries(CODES.map((code) => [code, code === "DS" ? [CUBE, ...orders([1, 2, 4])] : orders(TYPES[code].box)]));
 
   const name = ([c, l, n]) => COLOURS[c] + LETTERS[l] + NUMBERS[n];
   const place = (cell) => [COLOURS.indexOf(cell[0]), LETTERS.indexOf(cell[1]), NUMBERS.indexOf(cell[2])];
@@ -28,7 +28,7 @@ const SHAPES = (() => {
   /** Types that make up an agreed fleet; null if chance finds none. `chance(n)`: a whole number below n. */
   function fleet(options, seat, chance) {
     for (let tried = 0; tried < 4000; tried++) {
-      const cost = RULES.baseCost(options), codes = cost === null ? [...RULES.STANDARD[chance(RULES.STANDARD.length)]] : [];
+      const cost = RULES.baseCost(options), codes = cost === null ? [...FACTS.standard[chance(FACTS.standard.length)]] : [];
       let left = (cost || 0) + (options.additional || [0, 0])[seat - 1];
       while (left > 0) {
         const could = CODES.filter((code) => TYPES[code].cost <= left);

@@ -1,0 +1,110 @@
+"""The tables in the scripts of pages: what the program knows, written into a page, not a second time by hand.
+
+`tables.js` makes `FORMS`, which tells of letters, entries and bundles; `tables/GAME.js` makes `FACTS`, which tells of
+a game: its cells, pieces, limits, and the papers of its sealed steps. Their phrases are in the page's language.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import GAMES
+from pbem.games.dueling_masters import board as dueling_board
+from pbem.games.dueling_masters import notation as dueling_notation
+from pbem.games.sealed import sealed_rules
+from pbem.games.shoot_em_up import board as shooting_board
+from pbem.games.shoot_em_up import boards as shooting_boards
+from pbem.games.shoot_em_up import notation as shooting_notation
+from pbem.games.spaceships import boards, fleet, ships, space
+from pbem.i18n import ENGLISH, catalogue, say, template_folder
+from pbem.json_object import DEPTH
+from pbem.mail.commands.arguments import WRITTEN
+from pbem.mail.commands.sections import NOTE
+from pbem.mail.commands.table import COMMANDS
+from pbem.match.events import TYPES
+from pbem.match.state import BUNDLE, BUNDLES
+from pbem.match.transcript import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Table = Mapping[str, object]
+
+__all__ = ["script"]
+
+
+def script(name: str, language: str = ENGLISH) -> str | None:
+    """The script of a table by its name among those of a page; None for a script that is written by hand."""
+    if name == "tables.js":
+        return _script("FORMS", _forms(), language)
+    folder, _, file = name.partition("/")
+    return _script("FACTS", _facts(file.removesuffix(".js")), language) if folder == "tables" else None
+
+
+def _script(name: str, table: Table, language: str) -> str:
+    text = canonical(_said(table, language)).decode().replace("<", "\\u003c")  # nothing in it can end the element
+    return f"const {name} = {text};\n"
+
+
+def _said(value: object, language: str) -> object:
+    """A value of JSON, its phrases in a language."""
+    if isinstance(value, dict):
+        return {key: _said(each, language) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(each, language) for each in value]
+    return say(value, catalogue((template_folder(),), language))
+
+
+def _forms() -> Table:
+    return {
+        "depth": DEPTH,
+        "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.place in {"step", "turn"}},
+        "letters": {name: kind.letter for name, kind in TYPES.items() if kind.letter},
+        "note": NOTE,
+        "versions": {"refereed": [BUNDLE], "sealed": BUNDLES},
+        "written": WRITTEN,
+    }
+
+
+def _facts(game: str) -> Table:
+    facts = {"name": game, **_FACTS[game]}
+    if sealed := sealed_rules(game):
+        papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
+        opens = next(step for step, paper in sealed.papers.items() if paper.ordered)
+        facts["sealed"] = {"opens": opens, "papers": papers}
+    return facts
+
+
+_FACTS: Mapping[str, Table] = {
+    "spaceships": {
+        "colours": space.COLOURS,
+        "cost": fleet.cost_of(fleet.STANDARD_FLEETS[0]),
+        "letters": space.LETTERS,
+        "numbers": space.NUMBERS,
+        "standard": [list(ships.elements()) for ships in fleet.STANDARD_FLEETS],
+        "types": [{**kind._asdict(), "symbol": boards.LETTERS[code]} for code, kind in ships.TYPES.items()],
+    },
+    "dueling-masters": {
+        "asteroids": dueling_board.ASTEROIDS,
+        "fighters": dueling_board.FIGHTERS,
+        "moves": dueling_board.MOVES,
+        "rank": dueling_board.RANK,
+        "rows": dueling_board.ROWS,
+        "strength": dueling_board.STRENGTH,
+        "turns": dueling_notation.MAX_TURNS,
+    },
+    "shoot-em-up": {
+        "actions": shooting_notation.ACTIONS,
+        "arrows": shooting_boards.ARROWS,
+        "columns": shooting_board.COLUMNS,
+        "each": shooting_board.SHIPS,
+        "edges": shooting_notation.EDGES,
+        "facings": shooting_board.FACINGS,
+        "ships": shooting_board.LETTERS,
+        "size": shooting_board.SIZE,
+        "smallest": shooting_board.SMALLEST,
+        "steps": shooting_board.STEPS,
+        "turns": shooting_board.MOST_TURNS,
+    },
+}
+assert _FACTS.keys() == GAMES.keys()

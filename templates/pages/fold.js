@@ -1,0 +1,68 @@
+// The steps of a sealed game, folded into what all were told: for whoever plays it, and for whoever checks it. A game's
+// script, sealed/GAME.js, says what is owed and what a step changes; nothing here knows of secrets or of a document.
+
+/**
+ * @typedef {{turn: number, seat: number, step: string, lines: string[], paper?: string, values?: Object<string, string>}} Told a step, with its paper's hash and what is in its head
+ */
+const FOLD = (() => {
+  const NOTHING = "0".repeat(64), { opens, papers } = FACTS.sealed;
+
+  /** Whether it has the form of a step. */
+  const isStep = (one) => Boolean(one) && (one.step === "commit" || Object.hasOwn(papers, one.step)) && Number.isInteger(one.turn) && Number.isInteger(one.seat)
+    && (one.paper === undefined || /^[0-9a-f]{64}$/.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || papers[one.step].empty);
+
+  /** The game's own options, and how many play. */
+  const agreed = (options, seats) => ({ ...options, seats });
+
+  /** The last paper of a turn that a seat made by one of these steps; 64 zeros where there is none. */
+  function cited(steps, turn, seat, names) {
+    const last = steps.findLast((each) => each.turn === turn && each.seat === seat && names.includes(each.step));
+    return last ? last.paper : NOTHING;
+  }
+
+  /** What all know of the head of a step's paper: what its seat is bound to, and which papers before it cites. */
+  const bound = ({ terms, commitments }, { seat }) => ({ rules: terms, setup: commitments[seat] });
+  const cites = (before, { turn, seat, step }) => ({ to: cited(before, turn, 3 - seat, papers[step].to), own: cited(before, turn, seat, [opens]) });
+
+  /**
+   * The table after all steps. Raises an Error in words for one that was not owed, or whose paper cites another one
+   * than it must.
+   * @param {Object<string, *>} options agreed @param {Told[]} steps
+   * @param {(table: Table, step: Told) => void} look at each step, and at the table before it
+   */
+  function fold(options, steps, look = () => {}) {
+    return steps.reduce((table, each, at) => {
+      const { turn, seat, step, lines, values } = each;
+      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step }));
+      look(table, each);
+      const wrong = values && step !== "commit" && Object.entries(cites(steps.slice(0, at), each)).some(([name, paper]) => papers[step].heads.includes(name) && values[name] !== paper);
+      if (wrong) throw new Error(say("turn {turn}: a paper of seat {seat} cites another paper than the one before it", each));
+      return SEALED.enter(table, seat, step, lines);
+    }, SEALED.begin(options));
+  }
+
+  /** The paper of a step, as its owner wrote it out: of these values it has those of its head. */
+  function written(place, { turn, step, lines }, values) {
+    const { name, heads } = papers[step];
+    return PAPERS.paper(name, place, turn, heads.map((each) => [each, values[each]]), lines);
+  }
+
+  /**
+   * Check the papers that are told: raises an Error in words where one is not what its hash says, or does not open what
+   * its seat had committed to.
+   * @param {{terms: string, commitments: Object<number, string>}} agreement @param {Told[]} steps
+   * @param {(step: Told) => Place} place of its owner's papers
+   */
+  async function check(agreement, steps, place) {
+    for (const [at, each] of steps.entries()) {
+      const { turn, seat, step, paper, values } = each;
+      if (!paper || step === "commit") continue;
+      const committed = steps.slice(0, at).findLast((one) => one.turn === turn && one.seat === seat);
+      if (values && await PAPERS.sha256(written(place(each), each, { ...values, ...bound(agreement, each) })) !== paper) throw new Error(say("turn {turn}: a paper of seat {seat} is not what its hash says", each));
+      const promised = step === "setup" ? agreement.commitments[seat] : step === opens && committed && committed.step === "commit" ? committed.paper : paper;
+      if (promised && promised !== paper) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
+    }
+  }
+
+  return { isStep, agreed, fold, bound, cites, written, check };
+})();
