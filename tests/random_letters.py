@@ -1,4 +1,4 @@
-"""Letters of several commands, most of them nearly right, for both players of a match, one of whom may have no key."""
+"""Letters of several commands, most of them nearly right, by the players of a match, one of whom may have no key."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: scored\ngames: 2\nmiss: "
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Bv1 Bv2 Bv3")
 CELLS = ("Rv1", "Rv2", "Bv1", "Bv2", "Bz5", "Gx3", "Gw2")
-NAMES = ("orders", "orders", "later", "later", "default", "clear", "clear", "setup", "extend", "draw", "annul", "claim")
-NAMES += ("substitute", "resign", "press", "preview", "status", "help")
+NAMES = tuple(
+    "orders orders later later default clear clear setup extend draw annul claim substitute resign press preview status"
+    " help".split()
+)
 
 
 class Table:
@@ -144,8 +146,15 @@ class Table:
         """The lines that say where a form belongs: of who has no key, few of them."""
         match = self.referee.match()
         of = 0.95 if self.by_key(person) else 0.25
-        prev = match.prev if self.chance(0.8) else self.random.choice([match.prev, *(turn.prev for turn in match.turns)])
-        lines = (f"server {SERVER}", f"player {person.name}", f"prev {prev}", f"rev {self.random.choice((1, 1, 2, 3, 5))}")
+        prev = (
+            match.prev if self.chance(0.8) else self.random.choice([match.prev, *(turn.prev for turn in match.turns)])
+        )
+        lines = (
+            f"server {SERVER}",
+            f"player {person.name}",
+            f"prev {prev}",
+            f"rev {self.random.choice((1, 1, 2, 3, 5))}",
+        )
         return [line for line in lines if self.chance(of)]
 
     def written(self, lines: list[str]) -> str:

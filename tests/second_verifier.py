@@ -859,7 +859,7 @@ def bare(word: str) -> str:
 
 
 def read_commands(text: str) -> list[Command]:
-    reading, found, unknown = Reading(text), [], 0
+    reading, found, unknown = Reading(text), list[Command](), 0
     while unknown < 5 and len(found) < 200 and (word := reading.peek().lower()):
         if bare(word) == "stop":
             break

@@ -284,7 +284,7 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
-    """Whether another one in the letter brings something else for the same place: their order alone says what counts."""
+    """Whether another in the letter brings something else for the same place: only their order says which counts."""
     place = (command.name, command.match, command.form.game, command.form.turn)
     if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.game, other.form.turn):
         return False

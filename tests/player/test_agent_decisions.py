@@ -200,7 +200,7 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
 
 
 def test_after_a_backup_was_restored_what_was_signed_is_checked_anew(referee: Referee, owners: list[Owner]) -> None:
-    """What bob's agent was told before are other steps: the letters of these told nothing of those that are told now."""
+    """What bob's agent was told before are other steps: their letters say nothing of those that are told now."""
     propose(referee, owners, "spaceships")
     ann, bob = owners
     for owner in live(owners):

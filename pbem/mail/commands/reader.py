@@ -32,7 +32,7 @@ _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
 
 MOST = 200
-"""So many commands of a letter are read, by the desk as by a proof; of the others it is enough that they were ignored."""
+"""So many commands of a letter are read, by desk and proof; of the others it is enough that they were ignored."""
 
 MAX_UNKNOWN = 5
 """So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
@@ -336,7 +336,9 @@ def _number(spec: CommandSpec, name: str, value: str) -> int | None:
 def _contradicted(given: Given, fields: dict[str, str]) -> list[_Wrong]:
     """The games and turns of a form that its command's own words name otherwise: it has no place."""
     said = ((name, fields[name]) for name in NUMBERED if name in fields and name in given)
-    return [(value, Phrase("`{name}` appears twice.", name=name)) for name, value in said if value != str(given[name])]
+    return [
+        (value, Phrase("`{name}` appears twice.", name=name)) for name, value in said if value != str(given[name])
+    ]
 
 
 def _opens_signed_press(words: Words) -> bool:
