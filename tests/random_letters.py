@@ -16,9 +16,25 @@ if TYPE_CHECKING:
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: scored\ngames: 2\nmiss: "
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Bv1 Bv2 Bv3")
 CELLS = ("Rv1", "Rv2", "Bv1", "Bv2", "Bz5", "Gx3", "Gw2")
-NAMES = tuple(
-    "orders orders later later default clear clear setup extend draw annul claim substitute resign press preview status"
-    " help".split()
+NAMES = (
+    "orders",
+    "orders",
+    "later",
+    "later",
+    "default",
+    "clear",
+    "clear",
+    "setup",
+    "extend",
+    "draw",
+    "annul",
+    "claim",
+    "substitute",
+    "resign",
+    "press",
+    "preview",
+    "status",
+    "help",
 )
 
 
