@@ -176,7 +176,7 @@ def _heads(memory: Memory, game: SealedSide) -> dict[int, str]:
 
 def forget_told(memory: Memory, match: str, game: int) -> None:
     """Forget what was told before: what is told next is what later letters are checked against."""
-    for fact in (_keys(match), _named("begun", match, game), _named("steps", match, game)):
+    for fact in (_keys(match), *(_named(what, match, game) for what in ("begun", "steps", "cited"))):
         memory.forget(fact)
 
 

@@ -199,6 +199,30 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
     assert not ann.accusations
 
 
+def test_after_a_backup_was_restored_what_was_signed_is_checked_anew(referee: Referee, owners: list[Owner]) -> None:
+    """What bob's agent was told before are other steps: their letters say nothing of those that are told now."""
+    propose(referee, owners, "spaceships")
+    ann, bob = owners
+    for owner in live(owners):
+        if owner is bob and referee.match().turn > 1:
+            break
+    cited = "cited m1 game 1"
+    known = json.loads(bob.memory.fact(cited) or "[]")
+    assert any(known)
+    bob.memory.know(cited, json.dumps(["f" * 64] * len(known)))
+    bob.memory.know("steps m1 game 1", json.dumps([[1, "f" * 64, "another", None]]))
+    for _ in live(owners):
+        if bob.memory.alarms():
+            break
+    assert not bob.agent.take_back("m1", referee.now)
+    assert "f" * 64 not in (bob.memory.fact(cited) or "")
+    for _ in live(owners):
+        pass
+    assert not bob.memory.alarms()
+    assert referee.match().phase == "closed"
+    assert not ann.accusations
+
+
 def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -> None:
     """Of a server that was forgiven once."""
     propose(referee, owners, "spaceships")
