@@ -74,7 +74,7 @@ def write(
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
         out.bulletin += _items(desk, caller, command, reply, language)
         told.append(_told(desk, command.echo, reply.template, reply.facts, language))
-    ignored = [] if reading.optout or caller.standing.repeated else _told_of_ignored(reading)
+    ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
     out.language = language
     out.room = _ANSWER
     out.text = desk.letters.draft(
@@ -90,7 +90,7 @@ def write(
         pages=served(desk.config.pages, "index"),
     )
     out.subject = SHORT
-    if not caller.standing.repeated:
+    if not caller.repeated:
         out.answer(caller.letter)
     desk.letters.send(caller.address, out, caller.now)
 
