@@ -389,7 +389,7 @@ class TestRevisions:
         form = table.form(1, "Rv3", turn=4)
         step = table.step()
         advance_orders.store(step, 1, form, signed(b"orders"))
-        advance_orders.withdraw(step, 1, 4, replace(form, rev=2), signed(b"clear"))
+        advance_orders.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
         assert len(advance_orders.store(step, 1, replace(form, rev=3), signed(b"orders")).aside) == 1
 
     def test_revisions_begin_again_each_turn(self) -> None:
@@ -928,7 +928,7 @@ class TestClocks:
         form = table.form(1, "", turn=DEFAULT)
         step = table.step()
         advance_orders.store(step, 1, form, signed(b"orders"))
-        advance_orders.withdraw(step, 1, DEFAULT, replace(form, rev=2), signed(b"clear"))
+        advance_orders.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
         table.done(step)
         table.papers.clear()
         table.resign(2)
@@ -1062,7 +1062,7 @@ class TestSentencesOutOfPlace:
     def test_no_default_orders_are_withdrawn_where_there_are_none(self) -> None:
         table = Table(miss="default").agree().begin()
         form = table.form(1, "", turn=DEFAULT)
-        clear = (table.step(), 1, DEFAULT, form, signed(b"clear"))
+        clear = (table.step(), 1, form, signed(b"clear"))
         assert refused(advance_orders.withdraw, *clear) == ["clear"]
 
     def test_default_orders_are_stored_only_where_they_are_played(self) -> None:
@@ -1098,7 +1098,7 @@ def store(table: Table, turn: int) -> None:
 
 
 def withdraw(table: Table, turn: int) -> None:
-    advance_orders.withdraw(table.step(), 1, turn, table.form(1, "", turn=turn), signed(b"clear"))
+    advance_orders.withdraw(table.step(), 1, table.form(1, "", turn=turn), signed(b"clear"))
 
 
 def closed() -> Table:

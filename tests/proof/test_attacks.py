@@ -162,9 +162,10 @@ class TestServerWithItsKey:
         """The withdrawal that the trace names came days before the time was over."""
         honest = advance_orders.withdraw
 
-        def lying(step: Step, seat: int, turn: int, form: SignedForm[Clear], signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:
+            turn = form.turn or 0
             stood = step.match.stored[seat, turn]
-            submission = honest(step, seat, turn, form, signed)
+            submission = honest(step, seat, form, signed)
             aside = step.match.stored[seat, turn].aside
             stored = {**step.match.stored, (seat, turn): replace(stood, aside=aside)}
             step.match = replace(step.match, stored=stored)
