@@ -118,7 +118,7 @@ def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:
 
 def _items(desk: Desk, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
     """The outcome of a command of a letter, for programs."""
-    found = reply.facts["faults"] if reply.outcome == "refused" else ()
+    found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
     faults = [desk.letters.write(fault.message, language) for fault in found]
     return [bulletin.of_answer(command, reply.outcome, faults, caller.letter.message_id), *reply.items]
 
