@@ -72,9 +72,9 @@ def write(
             letter.language = language
             desk.letters.send(caller.address, letter, caller.now)
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
-        out.bulletin += _items(desk, caller, command, reply, language)
+        out.bulletin += _items(desk, caller.letter.message_id, command, reply, language)
         told.append(_told(desk, command.echo, reply.template, reply.facts, language))
-    ignored = [] if reading.optout or caller.standing.repeated else _told_of_ignored(reading)
+    ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
     out.language = language
     out.room = _ANSWER
     out.text = desk.letters.draft(
@@ -90,7 +90,7 @@ def write(
         pages=served(desk.config.pages, "index"),
     )
     out.subject = SHORT
-    if not caller.standing.repeated:
+    if not caller.repeated:
         out.answer(caller.letter)
     desk.letters.send(caller.address, out, caller.now)
 
@@ -116,11 +116,11 @@ def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:
     }
 
 
-def _items(desk: Desk, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
-    """The outcome of a command of a letter, for programs."""
-    found = reply.facts["faults"] if reply.outcome == "refused" else ()
+def _items(desk: Desk, message_id: str | None, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
+    """The outcome of a command of the letter with this Message-ID, for programs."""
+    found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
     faults = [desk.letters.write(fault.message, language) for fault in found]
-    return [bulletin.of_answer(command, reply.outcome, faults, caller.letter.message_id), *reply.items]
+    return [bulletin.of_answer(command, reply.outcome, faults, message_id), *reply.items]
 
 
 _FOOTER = re.compile(
@@ -156,7 +156,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]
             told.append(_told(desk, "", reply.template, facts, caller.language))
-            out.bulletin += _items(desk, caller, command, reply, caller.language)
+            out.bulletin += _items(desk, caller.letter.message_id, command, reply, caller.language)
             out.reply_to = reply.reply_to
     asked = any(reply.outcome == "asked" for _, reply in replies)
     if asked and out.subject == SHORT:

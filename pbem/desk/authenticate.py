@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import daily_limits, keys
-from pbem.desk.caller import Caller, Said, Standing, Trust
+from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, left_today
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat
@@ -95,7 +95,8 @@ def authenticate(
         now,
         row.received,
         desk.letters.language_of(player, letter),
-        Standing(trust, said),
+        trust,
+        said,
         proof,
         understood,
         tokens,

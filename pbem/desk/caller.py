@@ -1,4 +1,4 @@
-"""A caller: who wrote a letter, and its standing: by which right it counts, as `authenticate` found out.
+"""A caller: who wrote a letter, and by which right the letter counts, as `authenticate` found out.
 
 Only plain values live here; `dispatch` decides who may do what. Implements protocol.md, "Identity".
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
 
-__all__ = ["Caller", "Said", "Standing", "Trust"]
+__all__ = ["Caller", "Said", "Trust"]
 
 
 class Trust(IntEnum):
@@ -52,23 +52,6 @@ class Said(IntEnum):
     """The same, and an answer would be one too many today: they get one only if they are obeyed now."""
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """How far a letter is trusted, and whether its words came before."""
-
-    trust: Trust
-    said: Said
-
-    @property
-    def new(self) -> bool:
-        """Whether this is proved to be by its sender, and nobody else could have sent it before."""
-        return self.trust >= Trust.MAILBOX and self.said is Said.NEW
-
-    @property
-    def repeated(self) -> bool:
-        """Whether somebody else may have sent these words again."""
-        return self.said >= Said.REPEATED
-
-
 class Caller(msgspec.Struct, frozen=True):
     """Who wrote, and how we know: the address, the player if registered, the verdict over the signature."""
 
@@ -81,7 +64,8 @@ class Caller(msgspec.Struct, frozen=True):
     """When the letter was received, which may be long before."""
     language: str
     """What the answer is written in."""
-    standing: Standing
+    trust: Trust
+    said: Said
     proof: Proof | None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
     understood: Understood
@@ -97,12 +81,22 @@ class Caller(msgspec.Struct, frozen=True):
     """Why the date of the letter cannot be true: then it proves nothing later."""
 
     @property
+    def new(self) -> bool:
+        """Whether this is proved to be by its sender, and nobody else could have sent it before."""
+        return self.trust >= Trust.MAILBOX and self.said is Said.NEW
+
+    @property
+    def repeated(self) -> bool:
+        """Whether somebody else may have sent these words again."""
+        return self.said >= Said.REPEATED
+
+    @property
     def waits(self) -> bool:
         """Whether the key or the address is not the player's yet: then nothing but `confirm` counts.
 
         With such a key anybody can sign what the player is going to say.
         """
-        return self.verdict.kind == "valid" and self.player is not None and self.standing.trust is not Trust.KEY
+        return self.verdict.kind == "valid" and self.player is not None and self.trust is not Trust.KEY
 
     @property
     def words(self) -> str:

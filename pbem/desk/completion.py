@@ -130,7 +130,7 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Repl
     It includes what was left out: mail programs break lines, but the second may not be an order. The reply
     address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
     """
-    at = None if caller.standing.trust is Trust.STRANGER else answered_at(desk, caller)
+    at = None if caller.trust is Trust.STRANGER else answered_at(desk, caller)
     if at is None:
         return None
     match, seat = at.match, at.seat

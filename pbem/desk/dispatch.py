@@ -106,7 +106,7 @@ class _Effect:
 
         What was obeyed before others can send again; but they may have had a copy refused first.
         """
-        if self.caller.standing.trust is not Trust.KEY:
+        if self.caller.trust is not Trust.KEY:
             return False
         if self.caller.seen is not None:
             return self.changes and not self.caller.seen.changed
@@ -116,7 +116,7 @@ class _Effect:
 
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
-    if caller.standing.said is not Said.SILENT:
+    if caller.said is not Said.SILENT:
         return _carry_out(desk, caller, reading)
     try:
         with desk.database.savepoint():
@@ -130,9 +130,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     # Step 1: a letter without a command asks for what its subject says.
     reading = _with_subject(caller, reading)
     # Step 2: its player is within reach. A letter that came before shows nothing: anybody who saw it can send it.
-    reached = bool(
-        caller.player and caller.standing.new and bounces.heard(desk, caller.player, caller.received, caller.now)
-    )
+    reached = bool(caller.player and caller.new and bounces.heard(desk, caller.player, caller.received, caller.now))
     # Step 3: no more mail is wanted. If somebody else may have written that, the address is asked, and nothing more.
     if reading.optout and not stop(desk, caller, reading.place):
         return "stop, unproved"
@@ -140,7 +138,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     replies, reading = _replies(desk, caller, reading)
     effect = _Effect(caller, replies, reading.optout)
     # Step 5: whoever sends another's words again gets no answer, unless they are obeyed only now.
-    if caller.standing.said is Said.SILENT and not effect.changes:
+    if caller.said is Said.SILENT and not effect.changes:
         raise _NothingObeyedError
     # Step 6: so that nobody can repeat it, words are remembered, and a reply address that was of use is used up.
     _remember(desk, effect)
@@ -171,7 +169,7 @@ def _with_subject(caller: Caller, reading: Reading) -> Reading:
 def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[AnyCommand, Reply]], Reading]:
     """The commands that are answered, each with its reply; and the reading, in which the others are ignored."""
     wanted, left_out = to_answer(reading)
-    if caller.standing.trust is Trust.STRANGER:
+    if caller.trust is Trust.STRANGER:
         wanted, left_out = enough(reading.commands), []
     beyond, ignored = _beyond(wanted), reading.ignored
     # Those left out, too: whoever reads the letter without us does not know how many were answered.
@@ -186,7 +184,7 @@ def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[A
 def _remember(desk: Desk, effect: _Effect) -> None:
     """Remember what a key signed, unless it had its effect before."""
     caller = effect.caller
-    if caller.standing.trust is Trust.KEY and caller.again is None:
+    if caller.trust is Trust.KEY and caller.again is None:
         came = {"effect": effect.counts_once, "changed": effect.changes}
         desk.players.handle(caller.known_player.name, caller.words, to_db(caller.now), **came)
 
@@ -194,7 +192,7 @@ def _remember(desk: Desk, effect: _Effect) -> None:
 def _use_up(desk: Desk, effect: _Effect) -> None:
     """Use up the reply address that proved the mailbox; if other players are shown the letter, all that are in it."""
     caller = effect.caller
-    if caller.standing.trust is Trust.MAILBOX and caller.standing.new:
+    if caller.trust is Trust.MAILBOX and caller.new:
         assert caller.proof is not None
         assert caller.proof.token is not None
         shown = any(spec.shown != "never" for spec in effect.done)
@@ -212,7 +210,7 @@ def _left_idle(desk: Desk, effect: _Effect) -> int:
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
     """Write the answer; whoever has no command is told what is due."""
-    if effect.caller.standing.trust is Trust.STRANGER:
+    if effect.caller.trust is Trust.STRANGER:
         answer_letter.write_short(desk, effect.caller, effect.replies)
         return
     due = None if effect.replies or effect.optout else _overview(desk, effect.caller)
@@ -326,7 +324,7 @@ def _without_effect(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     at = _place(desk, caller, command)
     faults, form = command.faults, None
     # What others may write in this name is not laid before its owner to be sent back.
-    if at is not None and caller.answers == at.place and caller.standing.trust is not Trust.STRANGER:
+    if at is not None and caller.answers == at.place and caller.trust is not Trust.STRANGER:
         faults, form = completed(at, command, command.faults)
         form = form or (None if command.faults else command.echo)
     facts = {"faults": _told(desk, caller, faults), "form": form, "level": "mailbox", "match": command.match}
@@ -341,7 +339,7 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
         operator.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
     shift = max(command.block_line - command.line, 0)
     faults, form = refused.faults, None
-    if caller.standing.trust >= Trust.MAILBOX:
+    if caller.trust >= Trust.MAILBOX:
         if at:
             faults, form = completed(at, command, faults)
         elif caller.player:
@@ -403,7 +401,7 @@ def _is_house(desk: Desk, caller: Caller) -> bool:
 
 def _left(desk: Desk, caller: Caller, command: AnyCommand, most: int) -> int:
     """How often a player may do this again today."""
-    proved = (caller.verdict.kind == "valid" and not caller.standing.repeated) or bool(caller.tokens)
+    proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
     # What others may write in that name uses up nothing of the player's.
     about = command.name, caller.known_player.name, "proved" if proved else "unproved"
     return left_today(desk.daily, COMMAND, caller.now, *about, most=most)

@@ -219,7 +219,7 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
 def _is_by_sender(caller: Caller, row: InboxRow) -> bool:
     """Whether the player whose address the envelope names proved to have written the letter, just now."""
     own = caller.player is not None and caller.address.lower() == row.envelope.sender.lower()
-    return own and caller.standing.new
+    return own and caller.new
 
 
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:

@@ -62,13 +62,8 @@ NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail ab
 
 def refusal(command: AnyCommand, message: Phrase, reply_to: str | None = None) -> Reply:
     """A refusal that undoes nothing, not even what was counted."""
-    facts = {
-        "faults": [Fault(command.name, None, message)],
-        "shift": 0,
-        "command": command,
-        "form": None,
-        "stands": False,
-    }
+    faults = [Fault(command.name, None, message)]
+    facts = {"faults": faults, "shift": 0, "command": command, "form": None, "stands": False}
     return Reply("refused", facts, reply_to=reply_to, outcome="refused")
 
 

@@ -120,14 +120,7 @@ class Desk:
         self.strangers = Strangers(self.mailboxes, Vouched(database), self.daily, in_all)
         """How letters are answered for whose sender nobody vouches."""
         self.letters = LetterWriter(
-            config,
-            self.composer,
-            self.outbox,
-            self.players,
-            self.archive,
-            self.random,
-            self.mailboxes,
-            self.held,
+            config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held
         )
         files = PositionFiles(self.letters, self.composer, matches, config.pages)
         self.match_letters = MatchLetters(

@@ -154,8 +154,9 @@ def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
     latest = desk.log.latest()
     assert latest is not None
     old = min(old, latest.size)
-    request = Request(old, tuple(tree.consistency(old, latest.size, desk.log.node)), Note.read(latest.note))
-    request = Request(request.old, request.proof, Note(request.note.text, request.note.signatures[:1]))
+    note = Note.read(latest.note)
+    proof = tuple(tree.consistency(old, latest.size, desk.log.node))
+    request = Request(old, proof, Note(note.text, note.signatures[:1]))
     desk.log.ask(witness.key.name, old, latest.size, now)
     if witness.by_http:
         desk.witness_requests.put(witness.key.name, str(request), now)

@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pbem.match.transcript import is_time
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from pbem.match.signed import Signed
+    from pbem.match.state import Match
 
 __all__ = ["SALT", "Evidence", "NamedMailbox", "NotADocument", "Opening", "Receipt", "Withdrawal"]
 
@@ -64,8 +68,8 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
-    """A receipt represents orders until their turn is resolved: where they belong, their letter, and a salt."""
+class _OfOrders:
+    """What a receipt and a withdrawal say: where the orders belong, the letter that brought them, and a salt."""
 
     server: str
     match: str
@@ -85,10 +89,35 @@ class Receipt:
     """When the letter was received, UTC to the second."""
     salt: str
 
+    @classmethod
+    def of(cls, match: Match, seat: int, turn: int, rev: int | None, signed: Signed, salt: str) -> Self:
+        """The paper about what a seat signed for a turn."""
+        return cls(
+            match.server,
+            match.id,
+            match.game,
+            turn,
+            seat,
+            match.name(seat),
+            rev or 1,
+            signed.level,
+            signed.key,
+            signed.hash,
+            salt,
+            evidence=signed.evidence_hash,
+            orders="default" if match.phase == "playing" and turn == DEFAULT else "",
+            received=signed.received,
+        )
+
     @property
     def by_default(self) -> bool:
-        """Whether these are orders for any missed turn."""
+        """Whether they are orders for any missed turn."""
         return self.orders == "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt(_OfOrders):
+    """A receipt represents orders until their turn is resolved."""
 
     def text(self) -> str:
         """The file whose SHA-256 stands in the transcript."""
@@ -102,30 +131,8 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Withdrawal:
+class Withdrawal(_OfOrders):
     """A withdrawal says that a setup (turn 0), orders or default orders were withdrawn, by which letter, and when."""
-
-    server: str
-    match: str
-    game: int
-    turn: int
-    seat: int
-    player: str
-    rev: int
-    level: str
-    key: str
-    mail: str
-    evidence: str = field(default="", kw_only=True)
-    """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
-    orders: str = field(default="", kw_only=True)
-    """`default` where default orders were withdrawn, which have turn 0, too; else the line is not there."""
-    received: str
-    salt: str
-
-    @property
-    def by_default(self) -> bool:
-        """Whether default orders were withdrawn."""
-        return self.orders == "default"
 
     def text(self) -> str:
         """The file whose SHA-256 stands in the transcript."""

@@ -16,7 +16,6 @@ from pbem.match.state import RUNNING, Submission, not_played, standing
 from pbem.match.step import again
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,22 +108,8 @@ def receipted(
 ) -> Submission:
     """A seat's orders for a turn, in the words to be kept, with the receipt that names their letter."""
     match = step.match
-    receipt = Receipt(
-        match.server,
-        match.id,
-        match.game,
-        turn,
-        seat,
-        match.name(seat),
-        form.rev or 1,
-        signed.level,
-        signed.key,
-        signed.hash,
-        step.world.salt(f"receipts/game-{match.game}-turn-{turn}-seat-{seat}.txt"),
-        evidence=signed.evidence_hash,
-        orders="" if turn != DEFAULT else "default",
-        received=signed.received,
-    )
+    salt = step.world.salt(f"receipts/game-{match.game}-turn-{turn}-seat-{seat}.txt")
+    receipt = Receipt.of(match, seat, turn, form.rev, signed, salt)
     return Submission(
         form.rev or 1,
         text,
@@ -169,22 +154,7 @@ def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, b
     place: Place = {"turn": turn} if playing else {"game": match.game}
     if faults := step.misplaced(form, seat, before, again=False, in_advance=playing, **place):
         raise Refused(*faults)
-    paper = Withdrawal(
-        match.server,
-        match.id,
-        match.game,
-        turn,
-        seat,
-        match.name(seat),
-        form.rev or 1,
-        signed.level,
-        signed.key,
-        signed.hash,
-        evidence=signed.evidence_hash,
-        orders="default" if playing and turn == DEFAULT else "",
-        received=signed.received,
-        salt=step.world.salt(),
-    )
+    paper = Withdrawal.of(match, seat, turn, form.rev, signed, step.world.salt())
     aside = SetAside(paper.text(), signed.raw, signed.evidence)
     return replace(before, rev=form.rev or 1, standing=False, aside=(*before.aside, aside))
 

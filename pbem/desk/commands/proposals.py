@@ -149,17 +149,12 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
 
 def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
     """One polite invitation, never a second to the same mailbox; whether it was sent."""
-    mailbox = one_mailbox(address)
-    # Whose address it is wants no proposal of this player: see `_listening`.
-    registered = any(desk.players.by_address(one) for one in (address, mailbox))
-    silent = any(desk.people.opted_out(one) for one in (address, mailbox))
-    if (
-        silent
-        or registered
-        or desk.people.is_invited(address)
-        or desk.people.is_invited(mailbox)
-        or not desk.strangers.may_be_named(mailbox, now)
-    ):
+    mailbox, people = one_mailbox(address), desk.people
+    for one in (address, mailbox):
+        # Whose registered address it is wants no proposal of this player: see `_listening`.
+        if desk.players.by_address(one) or people.opted_out(one) or people.is_invited(one):
+            return False
+    if not desk.strangers.may_be_named(mailbox, now):
         return False
     desk.people.invite(mailbox, to_db(now))
     text = desk.letters.draft(
@@ -249,11 +244,11 @@ def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
     free = desk.people.free(number)
     seat = next((seat for seat, kept in free.items() if kept is None), None)
     loaded = desk.archive.load(number)
-    if seat is None or (loaded and _is_blocked(desk, loaded[0], caller.known_player.name)):
+    if seat is None or loaded is None or _is_blocked(desk, loaded[0], caller.known_player.name):
         raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
-    if loaded and loaded[0].seat_of(caller.known_player.name):
+    if loaded[0].seat_of(caller.known_player.name):
         raise refused("join", name, Phrase("you have a seat in it already"))
-    if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.known_player.name)):
+    if keyless := without_keys(desk, loaded[0].terms, caller.known_player.name):
         raise Refused(*keyless)
     demand_leisure(desk, caller.known_player.name)
     desk.people.opt_in(caller.address)

@@ -34,7 +34,7 @@ def stop(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
     answered = next((token for token in caller.tokens if token.purpose == "stop"), None)
     if answered is not None:
         desk.mailboxes.use(answered, caller.letter, caller.now)
-    elif not (caller.standing.new and _says_its_place(desk, caller, place)):
+    elif not (caller.new and _says_its_place(desk, caller, place)):
         _ask(desk, caller)
         return False
     desk.people.opt_out(caller.address, to_db(caller.now))
@@ -51,9 +51,8 @@ def _ask(desk: Desk, caller: Caller) -> None:
     address, now = caller.address, caller.now
     if desk.people.opted_out(address) or desk.mailboxes.asked("stop", address, _A_WEEK, now):
         return
-    out = OutgoingLetter("", desk.letters.draft("letters/stop.txt"), asks=True, language=caller.language)
+    out = OutgoingLetter(SHORT, desk.letters.draft("letters/stop.txt"), asks=True, language=caller.language)
     out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
-    out.subject = SHORT
-    if caller.standing.trust is not Trust.STRANGER:
+    if caller.trust is not Trust.STRANGER:
         out.answer(caller.letter)
     desk.letters.send(address, out, now)
