@@ -43,4 +43,4 @@ def _become(words: list[str], environment: dict[str, str], output: Path, errors:
     for number, path in ((1, output), (2, errors)):
         with path.open("wb") as file:
             os.dup2(file.fileno(), number)
-    main(words, prog_name="pbem")
+    main(words)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from pbem.cli import main
+from pbem.cli.group import group
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ class Terminal:
         """What the terminal shows of `pbem`, in the same way."""
         self.bring()
         environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
-        result: Result = CliRunner().invoke(main, list(words), input=typed, env=environment)
+        result: Result = CliRunner().invoke(group, list(words), input=typed, env=environment)
         assert result.exit_code == status, result.output
         self.post()
         return result.output

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click import Group
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.config.file import load
 from pbem.store_place import PostgresqlAddress
 
@@ -66,8 +66,8 @@ def test_a_server_finds_its_configuration_its_keys_and_the_others(name: str) -> 
     assert service["ports"][0].endswith(f":{config.smtp.listen.port}")
     program, command = service["healthcheck"]["test"][1:]
     assert program == "pbem"
-    assert isinstance(main, Group)
-    assert main.get_command(main.make_context("pbem", ["--help"], resilient_parsing=True), command) is not None
+    assert isinstance(group, Group)
+    assert group.get_command(group.make_context("pbem", ["--help"], resilient_parsing=True), command) is not None
 
 
 def test_the_second_begins_when_the_first_has_made_the_keys() -> None:

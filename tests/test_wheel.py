@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from pbem.cli import COMMANDS, main
+from pbem.cli.group import group
 from pbem.cli.manual import manual
+from pbem.cli.table import COMMANDS
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -89,9 +90,9 @@ def test_a_light_command_needs_none_of_them(words: tuple[str, ...], status: int,
 
 
 def test_every_other_command_says_what_it_needs() -> None:
-    code = WITHOUT.replace("MISSING", repr(set(HEAVY))).replace("main()", "")
+    code = WITHOUT.replace("MISSING", repr(set(HEAVY))).replace(" import main\nmain()", ".group import group\n")
     code += "from click.testing import CliRunner\nfor name in sys.argv[1:]:\n"
-    code += "    done = CliRunner().invoke(main, [name, '--help'])\n"
+    code += "    done = CliRunner().invoke(group, [name, '--help'])\n"
     code += "    print(name, done.exit_code, done.output, end='')\n"
     names = sorted(COMMANDS.keys() - {*LIGHT, "init"})
     done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)
@@ -103,7 +104,7 @@ def test_every_other_command_says_what_it_needs() -> None:
 
 
 def test_completion_names_all_commands_and_imports_none() -> None:
-    code = WITHOUT.replace("MISSING", repr(set(HEAVY))).replace("main()", 'main(prog_name="pbem")')
+    code = WITHOUT.replace("MISSING", repr(set(HEAVY)))
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"_PBEM_COMPLETE": "bash_complete", "COMP_WORDS": "pbem ", "COMP_CWORD": "1"},
@@ -178,4 +179,4 @@ def test_what_an_index_shows_points_at_nothing_that_is_not_there(wheel: zipfile.
     assert "MIT License" in (ROOT / "LICENSE").read_text()
     for name in re.findall(r"`pbem ([a-z-]+)", text):
         assert name in COMMANDS
-    assert CliRunner().invoke(main, ["--version"]).output.strip().endswith(str(found["Version"]))
+    assert CliRunner().invoke(group, ["--version"]).output.strip().endswith(str(found["Version"]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli import main
+from pbem.cli.group import group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +29,12 @@ def manual() -> str:
         r".I COMMAND",
         "[OPTIONS] [ARGUMENTS]",
         ".SH DESCRIPTION",
-        _roff(str(main.help)),
+        _roff(str(group.help)),
         ".SH COMMANDS",
     ]
-    context = click.Context(main, info_name="pbem")
-    for name in main.list_commands(context):
-        command = main.get_command(context, name)
+    context = click.Context(group, info_name="pbem")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
         lines += _command(command, f"pbem {name}", context)
     lines += [

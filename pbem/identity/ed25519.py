@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
@@ -32,6 +31,8 @@ IN_TEXT = re.compile(
 
 def parse(data: str) -> Key:
     """Read a public key in PEM; raises `BadKey`."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
+
     try:
         key = load_pem_public_key(data.strip().encode())
     except (ValueError, UnsupportedAlgorithm) as error:

@@ -19,7 +19,6 @@ import msgspec
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from pbem.identity import der
 from pbem.identity.costs import CERTIFICATE_BYTES, check_rsa
@@ -50,6 +49,7 @@ _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, Overflow
 def parse(data: bytes | str, at: datetime | None = None) -> Key:
     """Read one certificate, PEM or DER; raises `BadKey`."""
     from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import Encoding
 
     damaged = BadKey(Phrase("This certificate is damaged: send it whole, as .pem or .crt."))
     try:
@@ -136,6 +136,7 @@ class Signature(msgspec.Struct, frozen=True):
     def claims(self, key: Key) -> bool:
         """Whether the signature names this certificate."""
         from asn1crypto import x509 as asn1
+        from cryptography.hazmat.primitives.serialization import Encoding
 
         try:
             certificate = asn1.Certificate.load(_certificate(key).public_bytes(Encoding.DER))

@@ -14,7 +14,6 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
-from pbem.mail.html import own_words
 from pbem.mail.message import PARAMETERS
 from pbem.phrase import Phrase
 from pbem.structured_header import ONCE, is_repeated
@@ -114,7 +113,12 @@ def _asked(part: Part) -> Hashable:
     leaf = next(shown, None)
     if leaf is None:
         return None
-    reading = parse(own_words(leaf.text) if leaf.content_type == "text/html" else leaf.text)
+    text = leaf.text
+    if leaf.content_type == "text/html":
+        from pbem.mail.html import own_words
+
+        text = own_words(text)
+    reading = parse(text)
     # Where there are comments, line ends say which words count.
     lines = ((one.block or "").split("\n") if "#" in (one.block or "") else () for one in reading.commands)
     blocks = [tuple(tuple(line.split()) for line in block if line.strip()) for block in lines]

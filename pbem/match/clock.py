@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, available_timezones
 
 import msgspec
 
@@ -21,6 +20,7 @@ from pbem.phrase import Moment, Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from zoneinfo import ZoneInfo
 
     from pbem.json_object import JsonObject
 
@@ -271,6 +271,8 @@ def _midnight(day: date) -> datetime:
 
 @lru_cache(maxsize=256)
 def _zone(name: str) -> ZoneInfo:
+    from zoneinfo import ZoneInfo
+
     return ZoneInfo(name)
 
 
@@ -281,6 +283,8 @@ def zone_named(text: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _zones() -> dict[str, str]:
+    from zoneinfo import available_timezones
+
     # The machine's own list has `localtime` and the like, which mean something else elsewhere.
     names = {name for name in available_timezones() if "/" in name or name in {"UTC", "GMT"}}
     return {name.lower(): name for name in names if not name.startswith(("posix/", "right/", "SystemV/"))}

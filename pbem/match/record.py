@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
@@ -160,6 +159,8 @@ def _table(text: str) -> JsonObject:
         parts += dots
         if dots >= _PARTS or parts > _ALL_PARTS:
             raise NotARecord("not TOML that anybody would write: keys of hundreds of parts")
+    import tomllib
+
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:

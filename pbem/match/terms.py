@@ -7,7 +7,6 @@ The hash goes into every commitment. Implements protocol.md, "A match".
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -316,6 +315,8 @@ class _Proposal:
 
     def value(self, key: str, text: str) -> object:
         """The option's value: as TOML if the game accepts that (`homes: 3`), otherwise as plain text (`first: 1`)."""
+        import tomllib
+
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):  # not only TOMLDecodeError: numbers of thousands of digits, too

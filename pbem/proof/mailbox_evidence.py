@@ -10,8 +10,6 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pbem.identity import dkim
-from pbem.identity.sender_auth import vouch
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
@@ -57,6 +55,8 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
         return "the evidence does not say when the letter was received"
     if evidence.by == "dkim":
         return _signed(letter, evidence, received)
+    from pbem.identity.sender_auth import vouch
+
     if vouch(letter, {}, evidence.name, received).told != evidence.record:
         return f"the letter does not carry what {evidence.name} is said to have written of a signature that counts"
     return ""
@@ -64,6 +64,8 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
 
 def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
     """Why no DKIM signature holds with the kept record of its key; other signatures have no part in it."""
+    from pbem.identity import dkim
+
     found, verdict = dkim.signatures(letter)
     named = [signature for signature in found if signature.name == evidence.name]
     if found and not named:

@@ -32,7 +32,7 @@ KEPT = ("HOME", "PATH")
 
 _RUN = (
     "from pbem.server.house_program import end_with_the_server; end_with_the_server();"
-    " from pbem.cli import main; main(prog_name='pbem')"
+    " from pbem.cli import main; main()"
 )
 
 log = structlog.get_logger()

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from referee import Referee
 from stores import file_of, of_sqlite
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.config.mail import Dkim, Listener
 from pbem.config.server import Metrics
 from pbem.config.values import Listen
@@ -526,7 +526,7 @@ def server(tmp_path: Path, filled: Path) -> Path:
 
 def sentences(folder: Path, command: list[str]) -> str:
     """What a command says that cannot do its work."""
-    done = CliRunner().invoke(main, [*command, "--config", str(folder / "pbem.toml")])
+    done = CliRunner().invoke(group, [*command, "--config", str(folder / "pbem.toml")])
     assert done.exit_code == 1, (command, done.output)
     assert isinstance(done.exception, SystemExit), (command, done.exception)
     assert "Traceback" not in done.output

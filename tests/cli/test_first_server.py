@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import Letters, Mailbox, confirming, form_in
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.config.file import faults, load
 from pbem.identity import ssh
 from pbem.server.daemon import Daemon, StartError
@@ -42,21 +42,21 @@ async def no_server(_: Daemon) -> None:
 
 def test_without_a_configuration_one_is_made_and_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Daemon, "run", no_server)
-    done = CliRunner().invoke(main, ["serve"])
+    done = CliRunner().invoke(group, ["serve"])
     assert done.exit_code == 1
     assert faults(home)[0] == []
     config = load(home)
     for words in (str(home), "127.0.0.1:2525", config.mail_address, config.smarthost.maildirs, "no letter leaves"):
         assert words in done.output
     home.write_text(home.read_text() + "# mine\n")
-    CliRunner().invoke(main, ["serve"])
+    CliRunner().invoke(group, ["serve"])
     assert home.read_text().endswith("# mine\n"), "what is there is not made again"
     (home.parents[2] / "empty" / "pbem.toml").write_text('server = "here.example"\n')
-    assert "not now" in CliRunner().invoke(main, ["serve"]).output
-    assert "for trying" not in CliRunner().invoke(main, ["serve"]).output
+    assert "not now" in CliRunner().invoke(group, ["serve"]).output
+    assert "for trying" not in CliRunner().invoke(group, ["serve"]).output
     # Every command finds the same one, and the environment comes first.
-    assert "there is no store" in CliRunner().invoke(main, ["status"]).output
-    named = CliRunner().invoke(main, ["serve"], env={"PBEM_CONFIG": "/nowhere/pbem.toml"})
+    assert "there is no store" in CliRunner().invoke(group, ["status"]).output
+    named = CliRunner().invoke(group, ["serve"], env={"PBEM_CONFIG": "/nowhere/pbem.toml"})
     assert "/nowhere/pbem.toml: No such file" in named.output
     assert "for trying" not in named.output
 
@@ -97,7 +97,7 @@ def asked_for_setup(house: House, person: Mailbox) -> bool:
 def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(Daemon, "run", no_server)
-        CliRunner().invoke(main, ["serve"])
+        CliRunner().invoke(group, ["serve"])
     home.write_text(home.read_text().replace("127.0.0.1:2525", "127.0.0.1:0"))
     ready = home.with_name("ready.json")
     words = [PBEM, "serve", "--ready-file", str(ready)]
@@ -128,7 +128,7 @@ def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkey
 def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "games"
     answers = f"{kind}\nMy.Games@mail.example\nme@example.org\n"
-    done = CliRunner().invoke(main, ["init", str(folder)], input=answers)
+    done = CliRunner().invoke(group, ["init", str(folder)], input=answers)
     assert done.exit_code == 0, done.output
     wrong, config = faults(folder / "pbem.toml")
     assert not wrong
@@ -149,7 +149,7 @@ def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
         for words in ("MX   10 mail.mail.example.", "v=spf1 mx -all", "v=DMARC1"):
             assert words in texts["dns.txt"]
         assert r"/^my\.games(\+[^@]+)?@mail\.example$/" in texts["postfix/pbem_recipients"]
-    again = CliRunner().invoke(main, ["init", str(folder)], input=answers)
+    again = CliRunner().invoke(group, ["init", str(folder)], input=answers)
     assert again.exit_code == 1
     assert "there already: nothing was written" in again.output
 
@@ -165,7 +165,7 @@ def test_init_takes_options_and_says_what_is_no_address(tmp_path: Path) -> None:
         "--imap",
         "i.example",
     ]
-    done = CliRunner().invoke(main, ["init", str(tmp_path), *options, "--address", "me@gmail.com"])
+    done = CliRunner().invoke(group, ["init", str(tmp_path), *options, "--address", "me@gmail.com"])
     assert done.exit_code == 0, done.output
     config = load(tmp_path / "pbem.toml")
     assert (config.server, config.mailbox.imap, config.smarthost.host) == (
@@ -173,7 +173,7 @@ def test_init_takes_options_and_says_what_is_no_address(tmp_path: Path) -> None:
         "i.example",
         "smtp.gmail.com",
     )
-    bad = CliRunner().invoke(main, ["init", str(tmp_path / "x"), *options, "--address", "nonsense"])
+    bad = CliRunner().invoke(group, ["init", str(tmp_path / "x"), *options, "--address", "nonsense"])
     assert bad.exit_code == 1
     assert '"nonsense" is no address' in bad.output
     assert not (tmp_path / "x").exists()
@@ -205,7 +205,7 @@ def test_init_writes_nothing_that_cannot_be_used(tmp_path: Path, kind: str, opti
     folder = tmp_path / "games"
     for answers, status in ((given | {option: answer}, 1), (given, 0)):
         words = [word for both in answers.items() for word in both]
-        done = CliRunner().invoke(main, ["init", str(folder), *words])
+        done = CliRunner().invoke(group, ["init", str(folder), *words])
         assert done.exit_code == status, done.output
         assert folder.exists() == (status == 0)
         assert ("nothing was written" in done.output) == (status == 1)
@@ -215,13 +215,13 @@ def test_init_writes_nothing_that_cannot_be_used(tmp_path: Path, kind: str, opti
 def test_init_quotes_the_folder_for_systemd_and_for_the_shell(tmp_path: Path) -> None:
     folder = tmp_path / 'my "own" $HOME 100%h\'s'
     words = ["--kind", "mailbox", "--address", "j.doe_1@mail.example", "--operator", "me@mail.example"]
-    done = CliRunner().invoke(main, ["init", str(folder), *words])
+    done = CliRunner().invoke(group, ["init", str(folder), *words])
     assert done.exit_code == 0, done.output
     assert load(folder / "pbem.toml").server == "j.doe-1.mail.example"
     unit = (folder / "pbem.service").read_text()
     assert f'--config "{tmp_path}/my \\"own\\" $$HOME 100%%h\'s/pbem.toml"\n' in unit
     (command,) = (line.strip() for line in done.output.splitlines() if "check-config" in line)
     assert shlex.split(command.partition(". ")[2])[-1] == str(folder / "pbem.toml")
-    broken = CliRunner().invoke(main, ["init", str(tmp_path / "a\nb"), *words])
+    broken = CliRunner().invoke(group, ["init", str(tmp_path / "a\nb"), *words])
     assert broken.exit_code == 1
     assert not (tmp_path / "a\nb").exists()

@@ -8,7 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pbem.cli import COMMANDS, main
+from pbem.cli.group import group
+from pbem.cli.table import COMMANDS, help_text
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = "".join(
@@ -17,10 +18,10 @@ DOCUMENTS = "".join(
 
 
 def names() -> list[tuple[str, ...]]:
-    context = click.Context(main)
+    context = click.Context(group)
     found: list[tuple[str, ...]] = []
     for name in COMMANDS:
-        command = main.get_command(context, name)
+        command = group.get_command(context, name)
         assert command is not None
         subcommands = command.commands if isinstance(command, click.Group) else {}
         found += [(name, inner) for inner, row in subcommands.items() if not row.hidden] or [(name,)]
@@ -34,9 +35,9 @@ def test_a_command_is_documented(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("words", names(), ids=" ".join)
 def test_a_command_and_its_options_explain_themselves(words: tuple[str, ...]) -> None:
-    shown = CliRunner().invoke(main, [*words, "--help"])
+    shown = CliRunner().invoke(group, [*words, "--help"])
     assert shown.exit_code == 0
-    command: click.Command = main
+    command: click.Command = group
     for word in words:
         assert isinstance(command, click.Group)
         found = command.get_command(click.Context(command), word)
@@ -46,3 +47,9 @@ def test_a_command_and_its_options_explain_themselves(words: tuple[str, ...]) ->
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, option.name
+
+
+def test_the_help_is_the_same_with_click_and_fits_a_terminal() -> None:
+    shown = CliRunner().invoke(group, ["--help"]).stdout
+    assert shown == f"{help_text()}\n"
+    assert max(map(len, shown.splitlines())) <= 79

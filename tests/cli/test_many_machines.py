@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from referee import Referee
 from stores import of_postgresql, place
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Town:
         self.config.write_text(CONFIG.format(store=store, port=self.port))
 
     def run(self, *words: str, status: int = 0) -> str:
-        done = CliRunner().invoke(main, [*words, "--config", str(self.config)])
+        done = CliRunner().invoke(group, [*words, "--config", str(self.config)])
         assert done.exit_code == status, done.output
         return done.output
 

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import ANN, SERVER, START, Referee
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.store.database import Database, to_db
@@ -79,8 +79,8 @@ class House:
     def run(self, *words: str, status: int = 0) -> str:
         """A command in this process; what it printed."""
         command, *arguments = words
-        group = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "log"} else [command]
-        done: Result = CliRunner().invoke(main, [*group, *arguments, "--config", str(self.config)])
+        line = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "log"} else [command]
+        done: Result = CliRunner().invoke(group, [*line, *arguments, "--config", str(self.config)])
         assert done.exit_code == status, done.output
         assert done.exception is None or isinstance(done.exception, SystemExit)
         return done.output
@@ -169,7 +169,7 @@ def test_a_log_is_not_forgotten_before_its_note_is_printed(house: House, monkeyp
     for echo, kept in ((full, "one\n"), (cosigned_meanwhile, "two\n")):
         with monkeypatch.context() as patch:
             patch.setattr("pbem.cli.log.click.echo", echo)
-            CliRunner().invoke(main, ["log", "forget", "far.example", "--yes", "--config", str(house.config)])
+            CliRunner().invoke(group, ["log", "forget", "far.example", "--yes", "--config", str(house.config)])
         with Database(house.store) as database:
             assert TransparencyLog(database).remembered("far.example") == kept
 
@@ -225,7 +225,7 @@ def test_a_strangers_letter_commands_no_terminal(house: House) -> None:
     assert [char for char in text if not char.isprintable() and char not in "\n\t"] == []
     assert "Subject: \\x1b]0;owned\\x07 \\u202e\\x9b2J\n\nh\u00e9\tllo\\rx\n\\xff\\x08\n" in text
     command = ["inbox", "show", str(number), "--secrets", "--json", "--config", str(house.config)]
-    raw = json.loads(CliRunner().invoke(main, command).stdout)["raw"]
+    raw = json.loads(CliRunner().invoke(group, command).stdout)["raw"]
     assert raw.encode("latin-1") == hostile
 
 

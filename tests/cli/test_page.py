@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.games import GAMES
 from pbem.i18n import LANGUAGES
 from pbem.pages import fragment
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_of_a_game_is_whole_in_itself(game: str, language: str) -> None:
-    done = CliRunner().invoke(main, ["page", game, "--language", language])
+    done = CliRunner().invoke(group, ["page", game, "--language", language])
     assert done.exit_code == 0
     page = done.stdout
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -43,7 +43,7 @@ def test_the_page_of_a_game_is_whole_in_itself(game: str, language: str) -> None
 
 
 def test_another_game_is_refused() -> None:
-    done = CliRunner().invoke(main, ["page", "chess"])
+    done = CliRunner().invoke(group, ["page", "chess"])
     assert done.exit_code == 2
     assert "spaceships" in done.stderr
 
@@ -60,11 +60,11 @@ def test_a_links_fragment_holds_the_state() -> None:
 def test_with_a_configuration_the_page_is_for_that_server(tmp_path: Path) -> None:
     config = tmp_path / "pbem.toml"
     config.write_text('server = "play.example"\naddress = "games@mail.example"\ndelimiter = "-"\n', encoding="utf-8")
-    done = CliRunner().invoke(main, ["page", "spaceships", "--config", str(config)])
+    done = CliRunner().invoke(group, ["page", "spaceships", "--config", str(config)])
     assert done.exit_code == 0, done.output
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', done.stdout)
     assert json.loads(data) == {"server": "play.example", "address": "games@mail.example", "delimiter": "-"}
     assert "its letters go to <strong>games@mail.example</strong>" in done.stdout
-    missing = CliRunner().invoke(main, ["page", "spaceships", "--config", str(tmp_path / "none.toml")])
+    missing = CliRunner().invoke(group, ["page", "spaceships", "--config", str(tmp_path / "none.toml")])
     assert missing.exit_code == 1
     assert "none.toml" in missing.stderr

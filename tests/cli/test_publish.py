@@ -12,7 +12,7 @@ import witnessed
 from click.testing import CliRunner, Result
 from referee import Referee, attachment
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.proof import bundle
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def published(path: Path) -> tuple[dict[str, object], bundle.Bundle]:
     """What the page of a bundle gives its script, and the bundle in it."""
-    done = CliRunner().invoke(main, ["publish", str(path)])
+    done = CliRunner().invoke(group, ["publish", str(path)])
     assert done.exit_code == 0, done.stderr
-    assert CliRunner().invoke(main, ["publish", str(path)]).stdout == done.stdout
+    assert CliRunner().invoke(group, ["publish", str(path)]).stdout == done.stdout
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', done.stdout, re.DOTALL)
     assert found is not None
     data: dict[str, object] = json.loads(found[1])
@@ -67,7 +67,7 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     path.write_bytes(b"PK")
-    done = CliRunner().invoke(main, ["publish", str(path)])
+    done = CliRunner().invoke(group, ["publish", str(path)])
     assert done.exit_code == 1
     assert "not a bundle" in done.stderr
 
@@ -87,7 +87,7 @@ def test_a_page_carries_what_kept_letters_show_of_the_log(tmp_path: Path) -> Non
         (letters / f"{seq}.eml").write_bytes(witnessed.letter(found, [witnessed.logged(seq, proof)]))
 
     def run(*words: str) -> Result:
-        return CliRunner().invoke(main, ["publish", *words])
+        return CliRunner().invoke(group, ["publish", *words])
 
     done = run(str(path), "--against", str(letters), "--witness", key)
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', done.stdout, re.DOTALL)

@@ -18,7 +18,7 @@ from games.dueling_masters import test_second_hand as masters
 from games.shoot_em_up import test_second_hand as shooting
 from games.spaceships import test_second_hand as spaceships
 
-from pbem.cli import main
+from pbem.cli.group import group
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -338,7 +338,7 @@ def check(game: str, seed: int, folder: Path) -> Story:
     file = folder / "story.pbem.toml"
     text = story.toml(dice)
     file.write_text(text, encoding="utf-8", newline="")
-    done = CliRunner().invoke(main, ["replay", "--json", str(file)])
+    done = CliRunner().invoke(group, ["replay", "--json", str(file)])
     found = json.loads(done.stdout)
     if "error" in found:
         found["error"] = {key: found["error"][key] for key in ("turn", "seat")}

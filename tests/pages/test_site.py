@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from referee import ANN, BOB, SERVER, Referee, attachment, form_in
 
-from pbem.cli import main
+from pbem.cli.group import group
 from pbem.desk.public import Public, key_formats, signed_form
 from pbem.games import GAMES
 from pbem.identity import ssh
@@ -397,7 +397,7 @@ def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
     )
     folder = tmp_path / "www"
     for counts in ("10 written, 0 as they were", "0 written, 10 as they were"):
-        done = CliRunner().invoke(main, ["publish", str(folder), "--config", str(config)])
+        done = CliRunner().invoke(group, ["publish", str(folder), "--config", str(config)])
         assert done.exit_code == 0, done.output
         assert counts in done.output
     assert (folder / "m1.html").read_text() == files(referee)["m1.html"]

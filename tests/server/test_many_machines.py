@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from house import House, configured
 from stores import of_postgresql
 
-from pbem.cli import main as pbem
+from pbem.cli.group import group as pbem
 from pbem.server import daemon as daemons
 from pbem.server import desk_work
 from pbem.server.daemon import StartError

@@ -1,0 +1,59 @@
+"""The group of all commands, which looks them up in the table."""
+
+from __future__ import annotations
+
+import gc
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem
+
+from pbem.cli.table import ABOUT, COMMANDS, help_text
+
+__all__ = ["group"]
+
+
+class _Commands(click.Group):
+    """The group of all commands, each imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        place = COMMANDS[cmd_name]
+        gc.disable()  # nothing of a module is garbage: to look for it takes a tenth of the time to import them all
+        try:
+            module = import_module(place.module)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] == "pbem":
+                raise
+            raise click.ClickException(
+                f"`pbem {cmd_name}` needs the libraries of the server ({error.name} is not here): "
+                "pip install 'pbem[server]'"
+            ) from error
+        finally:
+            gc.freeze()  # nor will it be
+            gc.enable()
+        command: click.Command = getattr(module, place.function)
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands, without importing any; and this group's own options."""
+        names = [
+            CompletionItem(name, help=place.help) for name, place in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+    def get_help(self, ctx: click.Context) -> str:
+        del ctx
+        return help_text()
+
+
+@click.group(cls=_Commands, help=ABOUT)
+@click.version_option(package_name="pbem")
+def group() -> None:
+    """`pbem`."""
