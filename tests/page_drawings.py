@@ -75,7 +75,7 @@ def known_alike(drawn_square: Any, square: Any) -> bool:
     return same and bool(drawn_square["fresh"]) == square.fresh
 
 
-def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 20) -> None:
+def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 400) -> None:
     """What a player of a sealed match knew of the other's side, in which all are told the same."""
     random, sealed, module = Random(6), sealed_rules(game), drawn(game)
     assert sealed is not None

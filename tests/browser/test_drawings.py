@@ -8,7 +8,7 @@ import pytest
 from page_drawings import compare_drawings
 
 from pbem.games import GAMES
-from pbem.pages import page
+from pbem.pages import page, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,5 +18,5 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_draws_what_the_letters_draw(game: str, opened: Callable[[str], Page]) -> None:
-    tab = opened(page("page", "drawings", ("say.js", "board.js", f"replay/{game}.js")))
+    tab = opened(page("page", "drawings", ("say.js", *told(game), "board.js", f"replay/{game}.js")))
     compare_drawings(game, tab.evaluate, 20)
