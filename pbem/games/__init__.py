@@ -30,6 +30,7 @@ __all__ = [
     "State",
     "Told",
     "beyond",
+    "facts_of",
     "faults",
     "rules",
     "titles",
@@ -242,6 +243,12 @@ GAMES: Mapping[str, str] = {
 def rules(game: str) -> Rules:
     """The rules of a game by its name; raises KeyError for an unknown game."""
     found: Rules = import_module(GAMES[game]).RULES
+    return found
+
+
+def facts_of(game: str) -> Mapping[str, object]:
+    """What a page tells of a game's rules, for JSON; raises KeyError for an unknown game."""
+    found: Mapping[str, object] = import_module(f"{GAMES[game]}.facts").FACTS
     return found
 
 

@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import GAMES
-from pbem.games.dueling_masters import board as dueling_board
-from pbem.games.dueling_masters import notation as dueling_notation
+from pbem.games import facts_of
 from pbem.games.sealed import sealed_rules
-from pbem.games.shoot_em_up import board as shooting_board
-from pbem.games.shoot_em_up import boards as shooting_boards
-from pbem.games.shoot_em_up import notation as shooting_notation
-from pbem.games.spaceships import boards, fleet, ships, space
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.json_object import DEPTH
 from pbem.mail.commands.arguments import WRITTEN
@@ -67,44 +61,9 @@ def _forms() -> Table:
 
 
 def _facts(game: str) -> Table:
-    facts = {"name": game, **_FACTS[game]}
+    facts = {"name": game, **facts_of(game)}
     if sealed := sealed_rules(game):
         papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
         opens = next(step for step, paper in sealed.papers.items() if paper.ordered)
         facts["sealed"] = {"opens": opens, "papers": papers}
     return facts
-
-
-_FACTS: Mapping[str, Table] = {
-    "spaceships": {
-        "colours": space.COLOURS,
-        "cost": fleet.cost_of(fleet.STANDARD_FLEETS[0]),
-        "letters": space.LETTERS,
-        "numbers": space.NUMBERS,
-        "standard": [list(ships.elements()) for ships in fleet.STANDARD_FLEETS],
-        "types": [{**kind._asdict(), "symbol": boards.LETTERS[code]} for code, kind in ships.TYPES.items()],
-    },
-    "dueling-masters": {
-        "asteroids": dueling_board.ASTEROIDS,
-        "fighters": dueling_board.FIGHTERS,
-        "moves": dueling_board.MOVES,
-        "rank": dueling_board.RANK,
-        "rows": dueling_board.ROWS,
-        "strength": dueling_board.STRENGTH,
-        "turns": dueling_notation.MAX_TURNS,
-    },
-    "shoot-em-up": {
-        "actions": shooting_notation.ACTIONS,
-        "arrows": shooting_boards.ARROWS,
-        "columns": shooting_board.COLUMNS,
-        "each": shooting_board.SHIPS,
-        "edges": shooting_notation.EDGES,
-        "facings": shooting_board.FACINGS,
-        "ships": shooting_board.LETTERS,
-        "size": shooting_board.SIZE,
-        "smallest": shooting_board.SMALLEST,
-        "steps": shooting_board.STEPS,
-        "turns": shooting_board.MOST_TURNS,
-    },
-}
-assert _FACTS.keys() == GAMES.keys()

@@ -1,0 +1,22 @@
+"""What a page for composing tells of the rules: board, pieces and limits, so that no script repeats them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games.dueling_masters import board, notation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FACTS"]
+
+FACTS: Mapping[str, object] = {
+    "asteroids": board.ASTEROIDS,
+    "fighters": board.FIGHTERS,
+    "moves": board.MOVES,
+    "rank": board.RANK,
+    "rows": board.ROWS,
+    "strength": board.STRENGTH,
+    "turns": notation.MAX_TURNS,
+}

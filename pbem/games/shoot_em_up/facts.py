@@ -1,0 +1,26 @@
+"""What a page for composing tells of the rules: board, ships and limits, so that no script repeats them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games.shoot_em_up import board, boards, notation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FACTS"]
+
+FACTS: Mapping[str, object] = {
+    "actions": notation.ACTIONS,
+    "arrows": boards.ARROWS,
+    "columns": board.COLUMNS,
+    "each": board.SHIPS,
+    "edges": notation.EDGES,
+    "facings": board.FACINGS,
+    "ships": board.LETTERS,
+    "size": board.SIZE,
+    "smallest": board.SMALLEST,
+    "steps": board.STEPS,
+    "turns": board.MOST_TURNS,
+}

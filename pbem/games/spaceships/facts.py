@@ -1,0 +1,21 @@
+"""What a page for composing tells of the rules: cells, ships and fleets, so that no script repeats them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games.spaceships import boards, fleet, ships, space
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FACTS"]
+
+FACTS: Mapping[str, object] = {
+    "colours": space.COLOURS,
+    "cost": fleet.cost_of(fleet.STANDARD_FLEETS[0]),
+    "letters": space.LETTERS,
+    "numbers": space.NUMBERS,
+    "standard": [list(ships.elements()) for ships in fleet.STANDARD_FLEETS],
+    "types": [{**kind._asdict(), "symbol": boards.LETTERS[code]} for code, kind in ships.TYPES.items()],
+}
