@@ -18,7 +18,8 @@ from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
 from pbem.desk.decisions import forget
-from pbem.desk.reply import NOT_REGISTERED, Reply, refusal, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import find_seat, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused

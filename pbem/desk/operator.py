@@ -16,7 +16,7 @@ import structlog
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
-from pbem.desk.reply import refused
+from pbem.desk.refused import refused
 from pbem.desk.seats import SeatContext, commit
 from pbem.games import Refused
 from pbem.match import progress

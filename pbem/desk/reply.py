@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Handlers = Mapping[str, Callable[[Desk, Caller, Command[Any]], "Reply"]]
     """What does each command, by the name of its row."""
 
-__all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal", "refused"]
+__all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]
 
 Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
 """What came of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
@@ -65,8 +65,3 @@ def refusal(command: AnyCommand, message: Phrase, reply_to: str | None = None) -
     faults = [Fault(command.name, None, message)]
     facts = {"faults": faults, "shift": 0, "command": command, "form": None, "stands": False}
     return Reply("refused", facts, reply_to=reply_to, outcome="refused")
-
-
-def refused(rule: str, token: str | None, message: Phrase) -> Refused:
-    """What is raised where a command has one fault."""
-    return Refused(Fault(rule, token, message))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from pbem.desk.places import placed
-from pbem.desk.reply import refused
+from pbem.desk.refused import refused
 from pbem.games import Fault
 from pbem.match import progress
 from pbem.match.documents import NamedMailbox

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin, keys
 from pbem.desk.commands import proposals
 from pbem.desk.commands.keys import confirm_key, unlike
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import keys
-from pbem.desk.reply import Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import Reply
 from pbem.games import GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS

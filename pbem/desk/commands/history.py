@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo
 from pbem.boards import drawn
 from pbem.desk.commands import advance_orders
 from pbem.desk.commands.help import no_such_game
-from pbem.desk.reply import NOT_REGISTERED, Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import NOT_REGISTERED, Reply
 from pbem.desk.seats import seat_at, seated_at
 from pbem.games import GAMES, Refused, rules
 from pbem.match import events

@@ -12,7 +12,8 @@ import structlog
 
 from pbem.desk import keys
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, left_today
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.commands.sealed import demand_text
-from pbem.desk.reply import Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.match import progress
 from pbem.match.events import resigned

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import PROVISIONAL, tables
-from pbem.desk.reply import Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import Reply
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pbem.boards import drawn, words
 from pbem.desk.commands import advance_orders
-from pbem.desk.reply import Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.games import faults
 from pbem.match import submissions

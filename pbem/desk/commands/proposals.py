@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin, unasked
 from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, pinned, seat_at, seated_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules

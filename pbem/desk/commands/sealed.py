@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pbem.desk.reply import Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import Reply
 from pbem.desk.sealed_state import keys_of
 from pbem.desk.seats import seated_at
 from pbem.match import progress

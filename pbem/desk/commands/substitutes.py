@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import unasked
 from pbem.desk.places import placed
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, pinned, seated_at, without_keys
 from pbem.games import Refused
 from pbem.letters.draft import OutgoingLetter

@@ -9,7 +9,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pbem.desk.match_facts import duration
-from pbem.desk.reply import Reply, refused
+from pbem.desk.refused import refused
+from pbem.desk.reply import Reply
 from pbem.desk.seats import running, seated_at
 from pbem.games import Fault, Refused
 from pbem.match.clock import days_of_year, on_a_day, vacation_stop, written

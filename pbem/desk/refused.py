@@ -1,0 +1,17 @@
+"""What is raised where a command has one fault, which is nearly always."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+
+if TYPE_CHECKING:
+    from pbem.phrase import Phrase
+
+__all__ = ["refused"]
+
+
+def refused(rule: str, token: str | None, message: Phrase) -> Refused:
+    """The refusal of a command for one fault."""
+    return Refused(Fault(rule, token, message))
