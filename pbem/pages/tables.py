@@ -52,7 +52,7 @@ def _said(value: object, language: str) -> object:
 def _forms() -> Table:
     return {
         "depth": DEPTH,
-        "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.place in {"step", "turn"}},
+        "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.block and spec.fields},
         "letters": {name: kind.letter for name, kind in TYPES.items() if kind.letter},
         "note": NOTE,
         "versions": {"refereed": [BUNDLE], "sealed": BUNDLES},
