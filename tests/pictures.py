@@ -180,6 +180,13 @@ AT_ONCE = 10
 """Lines that appear together; a longer answer rolls by."""
 
 
+class Row(NamedTuple):
+    """A row of the terminal, and whether somebody typed it."""
+
+    text: str
+    typed: bool
+
+
 def draw_terminal(lines: list[Line]) -> str:
     """An SVG that shows the first seconds of the demo, up to the first report.
 
@@ -188,7 +195,7 @@ def draw_terminal(lines: list[Line]) -> str:
     end = next(at for at, line in enumerate(lines) if line.text.startswith("Stopwatch"))
     recorded = lines[: end + 1]
     speed = min(1.0, (SECONDS - REST) / (recorded[-1].at - recorded[0].at))
-    steps: list[tuple[float, list[str]]] = []
+    steps: list[tuple[float, list[Row]]] = []
     for line in recorded:
         at = (line.at - recorded[0].at) * speed
         indent = re.match(r" *", line.text)
@@ -198,11 +205,11 @@ def draw_terminal(lines: list[Line]) -> str:
         ) or [""]
         if not steps or at > steps[-1][0] + 0.05 or len(steps[-1][1]) >= AT_ONCE:
             steps.append((max(at, steps[-1][0] + 0.15 if steps else 0.0), []))
-        steps[-1][1].extend(rows)
+        steps[-1][1].extend(Row(row, typed=bool(re.match(r"\w+\$ ", line.text))) for row in rows)
     return _film(steps)
 
 
-def _film(steps: list[tuple[float, list[str]]]) -> str:
+def _film(steps: list[tuple[float, list[Row]]]) -> str:
     """The lines, each step with the second at which it appears; what no longer fits moves out at the top."""
     total = max(SECONDS, steps[-1][0]) + REST
     width, height = round(COLUMNS * CHARACTER) + 24, ROWS * LEADING + 24
@@ -212,11 +219,9 @@ def _film(steps: list[tuple[float, list[str]]]) -> str:
         # Without animations (a reader may refuse them) everything is there, at its end.
         styles.append(f"@keyframes s{number}{{0%{{opacity:0}}{percent}%,to{{opacity:1}}}}")
         styles.append(f".s{number}{{animation:s{number} {total:.1f}s step-end infinite}}")
-        for text in rows:
-            typed = ' class="typed"' if re.match(r"\w+\$ ", text) else ""
-            texts.append(
-                f'<text class="s{number}" y="{(row + 1) * LEADING}"><tspan{typed}>{html.escape(text)}</tspan></text>'
-            )
+        for text, typed in rows:
+            shown = f'<tspan class="typed">{html.escape(text)}</tspan>' if typed else html.escape(text)
+            texts.append(f'<text class="s{number}" y="{(row + 1) * LEADING}">{shown}</text>')
             row += 1
         moves.append(f"{percent}%{{transform:translateY({-max(0, row - ROWS) * LEADING}px)}}")
     last = -max(0, row - ROWS) * LEADING
