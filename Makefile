@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons coverage mutation check catalogue lock manual bench clean
+.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation check catalogue lock manual bench clean
 
 venv: .venv/ready
 
@@ -82,6 +82,12 @@ test-browser: venv
 	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
 	$(BIN)/pytest -m browser
+
+# The pictures of the README, from a match that is played for them: look at each afterwards. A test fails when they are too old.
+pictures: venv
+	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
+	$(BIN)/python tests/pictures.py
 
 # That the tests reach each line and branch of the games' rules and of the life of a match: those tests that come through there.
 # What all of them reach in all rooms: TESTS=tests, and more time.

@@ -120,8 +120,8 @@ def test_every_room_has_its_arrows() -> None:
     assert found - {"py.typed", "templates"} == ARROWS.keys() | LEAVES
 
 
-def test_the_readme_says_what_is_in_every_room() -> None:
-    table = ROOT.with_name("README.md").read_text("utf-8").partition("| room |")[2]
+def test_the_guide_says_what_is_in_every_room() -> None:
+    table = ROOT.with_name("CONTRIBUTING.md").read_text("utf-8").partition("| room |")[2]
     rooms = set(re.findall(r"`pbem/(\w+)/`", table.partition("\n\n")[0]))
     assert rooms == ARROWS.keys() | {"config"}
 

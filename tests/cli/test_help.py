@@ -13,7 +13,7 @@ from pbem.cli.table import COMMANDS, help_text
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = "".join(
-    (PROJECT / name).read_text("utf-8") for name in ("README.md", "docs/operating.md", "docs/playing.md")
+    (PROJECT / name).read_text("utf-8") for name in ("docs/commands.md", "docs/operating.md", "docs/playing.md")
 )
 
 
