@@ -9,6 +9,7 @@ that are the same in every file are written out here, because making them takes 
 from __future__ import annotations
 
 from datetime import UTC
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def appointment(
     return f"{name}.ics", "text/calendar", content.encode()
 
 
+@lru_cache(maxsize=64)  # all seats have the same summary, and all turns of a match the same address
 def _line(name: str, text: str) -> str:
     from icalendar import vText
     from icalendar.parser import Contentline
