@@ -15,7 +15,7 @@ import opponents
 
 from bench.measure import Goal, Part
 from pbem.player.opponent.chance import Chance
-from pbem.player.opponent.fleets import Slot, counted, indexed
+from pbem.player.opponent.fleets import FleetSlot, counted, indexed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +126,7 @@ def _shots(seed: str) -> int:
     shots = 0
     while fleet:
         kinds = [_KINDS[length] for length, _ in fleet]
-        slots = [Slot((kind,), (kind.every & ~kind.touching(missed | gone),)) for kind in kinds]
+        slots = [FleetSlot((kind,), (kind.every & ~kind.touching(missed | gone),)) for kind in kinds]
         worth = counted(slots, hit & ~gone, dark, _SIDE * _SIDE)
         best = max(worth)
         cell = 1 << chance.choice([cell for cell, value in enumerate(worth) if value == best and dark >> cell & 1])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bench import servers
 from bench.measure import Part, alternate, ratio_goal
-from pbem.config.mail import Delivery, Smarthost
+from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.smtp import delivery
 from pbem.store.database import Database
 from pbem.store.outbox import Outbox
@@ -80,7 +80,7 @@ async def _ours(port: int, raw: bytes) -> float:
 
         deliverer = delivery.Deliverer(
             outbox,
-            delivery.Smarthost(Smarthost(host="127.0.0.1", port=port, tls="none"), server="play.example"),
+            delivery.Smarthost(SmarthostConfig(host="127.0.0.1", port=port, tls="none"), server="play.example"),
             Delivery(),
             delivery.Means(lambda: datetime.now(UTC), run),
             address="pbem@play.example",

@@ -36,7 +36,7 @@ from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.opponent import Position, strategy
 from pbem.player.opponent.chance import Chance
-from pbem.player.sealed import Vault
+from pbem.player.sealed import SecretVault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -222,7 +222,9 @@ class AtAgent:
         """What it knows, to look at."""
         with closing(self.terminal._memory()) as memory:
             party = Party(self.terminal.name, "", SERVER, "")
-            yield Agent(Correspondence(party, memory, None, os.urandom), Vault(self.terminal.secrets), os.urandom)
+            yield Agent(
+                Correspondence(party, memory, None, os.urandom), SecretVault(self.terminal.secrets), os.urandom
+            )
 
     def type(self, turn: int) -> None:
         """Type the orders that it asks for, and wait until it has them."""

@@ -10,7 +10,7 @@ from boxes import Inbox, Outbox
 from desk_thread import OwnThread
 from stores import place
 
-from pbem.config.mail import Listener
+from pbem.config.mail import ListenerConfig
 from pbem.config.server import Config
 from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
@@ -138,7 +138,7 @@ def deliver(
 
 
 def configured(folder: Path, **more: Any) -> Config:
-    more.setdefault("smtp", Listener(listen=Listen("127.0.0.1", 0)))
+    more.setdefault("smtp", ListenerConfig(listen=Listen("127.0.0.1", 0)))
     return Config(server="play.example", store=place(folder / "pbem.sqlite"), keys=folder / "keys", **more)
 
 

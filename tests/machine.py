@@ -10,7 +10,7 @@ from table import TO, Side
 from pbem.failpoints import passing
 from pbem.letters.render import Templates
 from pbem.player.account import Account
-from pbem.player.limits import Game, Limits, Settings
+from pbem.player.limits import GameLimits, PlayerLimits, ProgramSettings
 from pbem.player.opponent import STRATEGIES
 from pbem.player.program import Program
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pbem.player.correspondence.event import Event
 
 
-def settings(name: str, address: str, level: int = 1, limits: Limits | None = None) -> Settings:
+def settings(name: str, address: str, level: int = 1, limits: PlayerLimits | None = None) -> ProgramSettings:
     account = Account(name, SERVER, TO, address, "key", "maildir:/nowhere", "sendmail:")
-    games = {game: Game(level) for game in STRATEGIES}
-    return Settings(account=account, play=limits or Limits(), games=games)
+    games = {game: GameLimits(level) for game in STRATEGIES}
+    return ProgramSettings(account=account, play=limits or PlayerLimits(), games=games)
 
 
 def words(name: str, /, **facts: object) -> str:
@@ -43,7 +43,7 @@ class Machine(Side):
         path: Path | None,
         failpoint: Failpoints = passing,
         level: int = 1,
-        limits: Limits | None = None,
+        limits: PlayerLimits | None = None,
     ) -> None:
         self.settings = settings(person.name, person.address, level, limits)
         super().__init__(referee, person, path, failpoint)

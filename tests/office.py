@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from pbem.config.limits import Limits
-from pbem.config.mail import Listener
+from pbem.config.mail import ListenerConfig
 from pbem.config.values import Listen
 from pbem.smtp.intake import Intake
 
@@ -58,8 +58,8 @@ class Client:
 class Office:
     """An intake whose letters end up in a list."""
 
-    def __init__(self, limits: Limits | None = None, listener: Listener | None = None) -> None:
-        self.listener = listener or Listener(listen=Listen("127.0.0.1", 0))
+    def __init__(self, limits: Limits | None = None, listener: ListenerConfig | None = None) -> None:
+        self.listener = listener or ListenerConfig(listen=Listen("127.0.0.1", 0))
         self.letters: list[tuple[Envelope, bytes]] = []
         self.trouble: BaseException | None = None
         self.gate: asyncio.Event | None = None
@@ -93,7 +93,7 @@ def serve(
     scene: Callable[[Office], Awaitable[None]],
     protocol: str = "smtp",
     limits: Limits | None = None,
-    listener: Listener | None = None,
+    listener: ListenerConfig | None = None,
 ) -> Office:
     """Play a scene against a listening intake, then see that it still takes letters, and close it."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import random_players
 
 from pbem.games import rules
-from pbem.games.sealed import Step, sealed_rules
+from pbem.games.sealed import SealedStep, sealed_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,7 @@ class Sealed:
     setups: dict[int, str]
     orders: dict[int, dict[int, str]]
     """By seat and turn, canonical."""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[SealedStep] = field(default_factory=list)
     letters: int = 0
     tables: list[Any] = field(default_factory=list)
     """The table before each step, and after the last."""
@@ -99,7 +99,7 @@ def _played(
         if step in ("open", "departs"):
             mine.setdefault(table.turn, sealed.orders(own, table.turn))
         played.tables.append(table)
-        played.steps.append(Step(table.turn, seat, step, lines))
+        played.steps.append(SealedStep(table.turn, seat, step, lines))
         table = sealed.enter(table, seat, step, lines)
     played.tables.append(table)
     return played

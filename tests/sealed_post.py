@@ -10,7 +10,7 @@ from referee import Die
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.sealed_documents import Place, hashed, paper
+from pbem.match.sealed_documents import PaperPlace, hashed, paper
 from pbem.player.sealed import Secrets
 from pbem.player.sealed_game import NextLetter, SealedSide, commitment
 from pbem.player.standing import MatchStanding
@@ -26,7 +26,7 @@ def head(number: int) -> str:
     return hashlib.sha256(f"head {number}".encode()).hexdigest()
 
 
-def standing(place: Place, rules: str, players: Sequence[str], prev: str) -> MatchStanding:
+def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -> MatchStanding:
     """How a sealed game that is being played stands for one of its players."""
     return MatchStanding(
         match=place.match,
@@ -78,8 +78,8 @@ class Post:
     def prev(self) -> str:
         return head(len(self.steps))
 
-    def place(self, seat: int) -> Place:
-        return Place("play.example", "m1", 1, seat, PLAYERS[seat - 1])
+    def place(self, seat: int) -> PaperPlace:
+        return PaperPlace("play.example", "m1", 1, seat, PLAYERS[seat - 1])
 
     def standing(self, seat: int) -> MatchStanding:
         return standing(self.place(seat), self.game, PLAYERS[: len(self.setups)], self.prev)
@@ -112,7 +112,7 @@ class Post:
                 values = dict(zip(kind.values, words, strict=True))
                 commitments = self.document(seat)["sealed"]["commitments"]
                 known = {**values, "rules": TERMS, "setup": commitments[str(seat)]}
-                place = Place("play.example", "m1", 1, seat, PLAYERS[seat - 1])
+                place = PaperPlace("play.example", "m1", 1, seat, PLAYERS[seat - 1])
                 value = hashed(paper(kind.name, place, turn, {at: known[at] for at in kind.heads}, lines))
             told = {"turn": turn, "seat": seat, "step": name, "lines": list(lines), "values": values, "paper": value}
             number = len(self.steps) + 1

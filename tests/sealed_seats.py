@@ -17,7 +17,7 @@ from referee import Mailbox, attachment
 from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.mail.commands.sections import written
-from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, Place, hashed, paper, salt
+from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, PaperPlace, hashed, paper, salt
 from pbem.requests import Section
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ class SealedSeat:
         return self.told
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PaperPlace:
         told = self.told
-        return Place(told["server"], told["match"], told["game"], told["seat"], told["player"])
+        return PaperPlace(told["server"], told["match"], told["game"], told["seat"], told["player"])
 
     def salt(self, turn: int, what: str) -> str:
         return salt(self.seed, self.place, turn, what)

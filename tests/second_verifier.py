@@ -41,7 +41,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from pbem.games import Refused, Result, rules
-from pbem.games.sealed import Step, sealed_rules, settled
+from pbem.games.sealed import SealedStep, sealed_rules, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -2799,7 +2799,7 @@ def verdict(match: Match, entry: Entry, _: None) -> None:
     assert match.ending
     result, closing = match.ending
     found: dict[int, Any] = {}
-    steps = [Step(one.turn, one.seat, one.step, one.lines) for one in match.told]
+    steps = [SealedStep(one.turn, one.seat, one.step, one.lines) for one in match.told]
     for seat in match.seats:
         found[seat] = "not revealed"
         if seat in match.reveals:

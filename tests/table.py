@@ -13,14 +13,14 @@ from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
-from pbem.player.sealed import Vault
+from pbem.player.sealed import SecretVault
 
 if TYPE_CHECKING:
     from referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
     from pbem.player.correspondence.event import Event
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
 
 TO = f"pbem@{SERVER}"
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -49,7 +49,7 @@ class Side:
         self.memory._database.execute("PRAGMA synchronous = OFF")
         party = Party(self.person.name, self.person.address, SERVER, TO)
         self.letters = Correspondence(party, self.memory, self._sign, self.random, self.failpoint)
-        self.agent = Agent(self.letters, Vault(self.secrets), self.random, self.failpoint)
+        self.agent = Agent(self.letters, SecretVault(self.secrets), self.random, self.failpoint)
 
     def restart(self) -> None:
         self.memory.close()
@@ -85,7 +85,7 @@ class Side:
             self.referee.deliver(sent.raw, self.person.address, sent.to)
             self.letters.outbox.has_left(sent)
 
-    def post(self, sent: Sent) -> list[Event]:
+    def post(self, sent: SentForm) -> list[Event]:
         """Send what was prepared, and read the answers."""
         del sent
         self.flush()

@@ -179,3 +179,16 @@ def test_no_module_of_the_desk_reaches_back() -> None:
     demand_no_circle(arrows)
     for at, room in enumerate(WAY):
         assert not arrows[room] & set(WAY[:at]), room
+
+
+def test_no_two_classes_have_one_name_but_for_a_games_own() -> None:
+    """The name of a class says whose it is; each game has its own `State`, `Orders` and so on."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        place = path.relative_to(ROOT)
+        if place.parts[0] == "games" and len(place.parts) > 2:
+            continue
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(place))
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}

@@ -16,7 +16,7 @@ import pytest
 from referee import Die
 
 from pbem.player.browser import Port
-from pbem.player.mail_in import Listener
+from pbem.player.mail_in import LmtpListener
 from pbem.server.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def page() -> Iterator[tuple[int, Callable[[], object]]]:
 
 @contextmanager
 def mailbox() -> Iterator[tuple[int, Callable[[], object]]]:
-    listener = Listener("127.0.0.1", 0)
+    listener = LmtpListener("127.0.0.1", 0)
 
     def ask() -> None:
         with smtplib.LMTP("127.0.0.1", int(listener.server_address[1]), timeout=10) as connection:

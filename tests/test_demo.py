@@ -13,8 +13,8 @@ import pytest
 from post_office import Trouble
 from referee import Die
 
-from pbem.match.sealed_documents import Place
-from pbem.player.sealed import Secrets, Vault
+from pbem.match.sealed_documents import PaperPlace
+from pbem.player.sealed import Secrets, SecretVault
 from pbem.store.database import Database
 from pbem.store.vault import create_key
 
@@ -107,8 +107,8 @@ def test_the_search_finds_what_lies_about(tmp_path: Path) -> None:
     keys.mkdir()
     create_key(keys / "store.key", Die())
     Database(tmp_path / "store.sqlite").close()
-    owner = Vault(tmp_path / "ann.secrets")
-    place = Place("play.example", "m1", 1, 1, "ann")
+    owner = SecretVault(tmp_path / "ann.secrets")
+    place = PaperPlace("play.example", "m1", 1, 1, "ann")
     secrets = Secrets.begun(place, "MD Rv1 Rv2 Rv3", Die()).with_orders(1, "Rv1 mRv2")
     owner.keep(secrets)
     owner.keep_code("lusab babad gutih tugad mudof sakat")

@@ -13,8 +13,8 @@ from typing import Any
 from desk_thread import OwnThread
 
 from pbem.config.limits import Limits
-from pbem.config.mail import Listener
-from pbem.config.server import Config, Log
+from pbem.config.mail import ListenerConfig
+from pbem.config.server import Config, LogConfig
 from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
@@ -45,10 +45,10 @@ def main() -> None:
         server="play.example",
         store=folder / "store.sqlite",
         keys=folder / "keys",
-        smtp=Listener(listen=Listen("127.0.0.1", port)),
+        smtp=ListenerConfig(listen=Listen("127.0.0.1", port)),
         limits=Limits(letters_per_day=MANY, messages_per_connection=MANY, connections_per_address=100),
     )
-    configure_logs(Log())
+    configure_logs(LogConfig())
     place: Any = OwnThread  # which names otherwise what it leaves aside
     asyncio.run(Daemon(config, desk=lambda *_: Idle(), place=place, reader=InProcess).run())
 

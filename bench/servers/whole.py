@@ -15,8 +15,8 @@ from pathlib import Path
 from bench.servers.clock import Clock
 from bench.table import START
 from pbem.config.limits import Limits
-from pbem.config.mail import Listener, Smarthost
-from pbem.config.server import Config, Log
+from pbem.config.mail import ListenerConfig, SmarthostConfig
+from pbem.config.server import Config, LogConfig
 from pbem.config.values import Listen
 from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
@@ -43,8 +43,8 @@ def configured(folder: Path, port: int, smarthost: int = 1, store: str = "") -> 
         server="play.example",
         store=PostgresqlAddress(store) if store else folder / "store.sqlite",
         keys=folder / "keys",
-        smtp=Listener(listen=Listen("127.0.0.1", port)),
-        smarthost=Smarthost(host="127.0.0.1", port=smarthost),
+        smtp=ListenerConfig(listen=Listen("127.0.0.1", port)),
+        smarthost=SmarthostConfig(host="127.0.0.1", port=smarthost),
         limits=Limits(
             letters_per_day=MANY, messages_per_connection=MANY, connections=10_000, connections_per_address=10_000
         ),
@@ -53,7 +53,7 @@ def configured(folder: Path, port: int, smarthost: int = 1, store: str = "") -> 
 
 def main() -> None:
     """Serve until SIGTERM."""
-    configure_logs(Log())
+    configure_logs(LogConfig())
     folder, port, smarthost, store = sys.argv[1:] + ["1", ""][len(sys.argv) - 3 :]
     config = configured(Path(folder), int(port), int(smarthost), store)
     transport = Nowhere() if config.smarthost.port == 1 else None

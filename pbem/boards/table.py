@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pbem.games.squares import Board, Panel, Square
     from pbem.phrase import Phrase
 
-__all__ = ["FRESH", "Table", "markup"]
+__all__ = ["FRESH", "BoardTable", "markup"]
 
 FRESH: Final = "display:block;border:2px solid #facc15;margin:0 1px"
 """How the text of a square stands out in which something happened: within the cell, so that grids keep their size."""
@@ -43,7 +43,7 @@ def markup(square: Square) -> Markup:
     return _drawn(f'<td{tinted} style="{style}">{text}</td>')
 
 
-class Table:
+class BoardTable:
     """What templates draw boards with, in one language: `say` gives a phrase's words."""
 
     def __init__(self, say: Callable[[object], object]) -> None:

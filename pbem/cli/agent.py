@@ -18,7 +18,7 @@ import click
 from pbem.cli.alone import alone
 from pbem.cli.play.orders import read_back
 from pbem.cli.play.shown import is_due, show
-from pbem.cli.play.table import MATCH, Table, troubles
+from pbem.cli.play.table import MATCH, PlayTable, troubles
 from pbem.cli.play.told import clean
 from pbem.cli.programs import stopping
 from pbem.games import Refused
@@ -59,14 +59,14 @@ def agent(account: str, secrets: Path | None, once: bool) -> None:
     runs until SIGTERM or Ctrl-C.
     """
     stop = threading.Event() if once else stopping()
-    table = Table(places(os.environ), account, _PATIENCE, secrets)
+    table = PlayTable(places(os.environ), account, _PATIENCE, secrets)
     with troubles(), table.afterwards:
         memory = table.folders.memory(table.account.id)
         with alone(memory, "pbem agent"):
             _run(table, stop, once=once)
 
 
-def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
+def _run(table: PlayTable, stop: threading.Event, *, once: bool) -> None:
     if not once:
         click.echo(f"{table.account.id}: sealed matches are played from here. Your six words: {table.agent.words}")
     asked: dict[str, object] = {}
@@ -92,7 +92,7 @@ def _run(table: Table, stop: threading.Event, *, once: bool) -> None:
         typing = _wait(table, stop, pause, typing=typing)
 
 
-def _ask(table: Table, standing: MatchStanding, asked: dict[str, object], *, once: bool) -> None:
+def _ask(table: PlayTable, standing: MatchStanding, asked: dict[str, object], *, once: bool) -> None:
     """Ask for what has to be decided in a match, once."""
     match = standing.match
     unread = table.agent.held.unread(match)
@@ -110,7 +110,7 @@ def _ask(table: Table, standing: MatchStanding, asked: dict[str, object], *, onc
         click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
 
 
-def _wait(table: Table, stop: threading.Event, pause: float, *, typing: bool) -> bool:
+def _wait(table: PlayTable, stop: threading.Event, pause: float, *, typing: bool) -> bool:
     """Wait for a line, or for the next look; whether more lines may come."""
     if not typing:
         stop.wait(pause)
@@ -123,7 +123,7 @@ def _wait(table: Table, stop: threading.Event, pause: float, *, typing: bool) ->
     return bool(line)
 
 
-def _typed(table: Table, line: str) -> None:
+def _typed(table: PlayTable, line: str) -> None:
     """What was typed: a match, and what is ordered in it; a semicolon ends a line of orders."""
     match, _, orders = line.strip().partition(" ")
     match, orders = match.lower(), orders.strip()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.cli.common import Opened
-    from pbem.server.doctor import Finding
+    from pbem.server.doctor import Diagnosis
 
 
 @click.command()
@@ -43,7 +43,7 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     sys.exit(0 if well else 1)
 
 
-def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
+def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
     config, database, vault = store.config, store.database, store.vault
     now = datetime.now(UTC)
     yield from examination.surroundings(config)

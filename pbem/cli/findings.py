@@ -10,7 +10,7 @@ import click
 
 from pbem.player.account import BadAccount
 from pbem.player.limits import load
-from pbem.server.doctor import Finding
+from pbem.server.doctor import Diagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
 
 
-def report(findings: Iterable[Finding]) -> bool:
+def report(findings: Iterable[Diagnosis]) -> bool:
     """Print each finding when it is made; whether all is well."""
     well = True
     for finding in findings:
@@ -27,7 +27,7 @@ def report(findings: Iterable[Finding]) -> bool:
     return well
 
 
-def house(config: Config) -> Iterator[Finding]:
+def house(config: Config) -> Iterator[Diagnosis]:
     """Whether the program that `pbem serve` is to start can use its own configuration, and plays here."""
     file = config.house.config
     if not file or not os.access(file, os.R_OK):  # that it cannot be read is among the surroundings
@@ -35,7 +35,9 @@ def house(config: Config) -> Iterator[Finding]:
     try:
         account = load(Path(file)).account
     except BadAccount as error:
-        yield Finding(False, "house", str(error))
+        yield Diagnosis(False, "house", str(error))
         return
     here = account.server == config.server
-    yield Finding(here, "house", f"{file} is for {account.name} on {account.server}" + ("" if here else ", not here"))
+    yield Diagnosis(
+        here, "house", f"{file} is for {account.name} on {account.server}" + ("" if here else ", not here")
+    )

@@ -26,13 +26,13 @@ from pbem.player.exchange import fetch, flush
 from pbem.player.limits import load
 from pbem.player.memory import Memory
 from pbem.player.program import Program
-from pbem.player.sealed import Vault
+from pbem.player.sealed import SecretVault
 
 if TYPE_CHECKING:
     import threading
 
-    from pbem.player.limits import Settings
-    from pbem.player.mail_in import Source
+    from pbem.player.limits import ProgramSettings
+    from pbem.player.mail_in import MailSource
 
 __all__ = ["opponent"]
 
@@ -71,7 +71,7 @@ class _Lines(logging.Formatter):
         return harmless(super().format(record))
 
 
-def _run(settings: Settings, stop: threading.Event) -> None:
+def _run(settings: ProgramSettings, stop: threading.Event) -> None:
     account = settings.account
     path = Path(account.key)
     if not path.exists():
@@ -81,7 +81,7 @@ def _run(settings: Settings, stop: threading.Event) -> None:
     templates = Templates(language=settings.language)
     with closing(Memory(Path(settings.memory))) as memory, closing(mail_in.source(account)) as source:
         letters = Correspondence(account.party, memory, key.sign, os.urandom)
-        agent = Agent(letters, Vault(Path(f"{settings.memory}.secrets")), os.urandom)
+        agent = Agent(letters, SecretVault(Path(f"{settings.memory}.secrets")), os.urandom)
         program = Program(agent, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip())
         program.begin(key.public, key.fingerprint, _now())
         log.info("%s plays %s", account.id, ", ".join(settings.games))
@@ -96,7 +96,7 @@ def _text(templates: Templates, name: str, facts: dict[str, object]) -> str:
     return templates.render(f"player/{name}.txt", **facts)
 
 
-def _pass(program: Program, source: Source, settings: Settings, pause: float) -> float:
+def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause: float) -> float:
     """Fetch, act and send, after a pause; returns the seconds until the next look: few if more letters may follow."""
     again = min(2 * pause, _LOOK)
     events = []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.config.server import Config
-    from pbem.smtp.intake import Place
+    from pbem.smtp.intake import IntakePlace
 
 __all__ = ["serve"]
 
@@ -70,7 +70,7 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
     if source is ParameterSource.DEFAULT and not config_file.exists():
         _begin_at_home(config_file)
 
-    def ready(places: Sequence[Place]) -> None:
+    def ready(places: Sequence[IntakePlace]) -> None:
         if ready_file is not None:
             write_ready(ready_file, places)
 

@@ -28,7 +28,7 @@ from pbem.proof.verify import verify as checks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.proof.compare.finding import Finding, Letter, Standing
+    from pbem.proof.compare.finding import Finding, NamedLetter, Standing
     from pbem.proof.verify import Check
     from pbem.verifier_key import VerifierKey
 
@@ -183,7 +183,7 @@ def _believed(witnesses: Sequence[str]) -> list[VerifierKey]:
 
 def _compared(
     proved: Proved, places: Sequence[Path], believed: Sequence[VerifierKey]
-) -> tuple[list[Letter], dict[str, tuple[int, int]]]:
+) -> tuple[list[NamedLetter], dict[str, tuple[int, int]]]:
     """Judge all letters of these places; also returns what each witness saw, and when."""
     from pbem.cli.evidence import kept_letters
     from pbem.proof.kept_letters import kept
@@ -224,7 +224,7 @@ def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> I
         yield finding
 
 
-def _status(last: Check, judged: Sequence[Letter], played: Sequence[Finding], asked: bool, unseen: bool) -> int:
+def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool) -> int:
     """The exit status; `unseen` if of a named witness no letter shows what it saw."""
     if last.what == "limits":
         return 2
@@ -235,7 +235,7 @@ def _status(last: Check, judged: Sequence[Letter], played: Sequence[Finding], as
     return 3 if standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
 
 
-def _tell(judged: Sequence[Letter], asked: bool, blind: bool) -> None:
+def _tell(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
     """The letters that say something, each with what it says, and a summing-up."""
     for letter in judged:
         if letter.standing != "silent":
@@ -275,7 +275,7 @@ def _time(seconds: int) -> str:
         return f"{seconds} s"
 
 
-def _lines(letter: Letter) -> Iterator[str]:
+def _lines(letter: NamedLetter) -> Iterator[str]:
     """Agreement on one line, anything else on separate lines."""
     agreed = [
         f"{finding.what} ({finding.found})" if finding.found else finding.what
@@ -290,7 +290,7 @@ def _lines(letter: Letter) -> Iterator[str]:
 
 
 def _document(
-    made: Sequence[Check], proved: Proved, judged: Sequence[Letter], played: Sequence[Finding]
+    made: Sequence[Check], proved: Proved, judged: Sequence[NamedLetter], played: Sequence[Finding]
 ) -> dict[str, object]:
     match = proved.match
     return {

@@ -15,7 +15,7 @@ import click
 from pbem.cli.harmless import harmless
 from pbem.cli.programs import settings_option, stopping, troubles
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.witness import Settings, Witness, load
+from pbem.player.witness import Witness, WitnessSettings, load
 
 if TYPE_CHECKING:
     import threading
@@ -66,12 +66,12 @@ def _forget(found: Witness, name: str) -> None:
 
 
 @contextmanager
-def _listening(settings: Settings) -> Iterator[None]:
+def _listening(settings: WitnessSettings) -> Iterator[None]:
     """Answer posted requests; raises click.ClickException."""
-    from pbem.player.witness_http import Listener
+    from pbem.player.witness_http import WitnessListener
 
     try:
-        listener = Listener(settings, lambda: datetime.now(UTC), lambda said: click.echo(harmless(said)))
+        listener = WitnessListener(settings, lambda: datetime.now(UTC), lambda said: click.echo(harmless(said)))
     except OSError as error:
         raise click.ClickException(f"cannot listen at {settings.listen}: {error.strerror or error}") from error
     with closing(listener):
@@ -79,7 +79,7 @@ def _listening(settings: Settings) -> Iterator[None]:
         yield
 
 
-def _run(found: Witness, settings: Settings, stop: threading.Event, *, once: bool) -> None:
+def _run(found: Witness, settings: WitnessSettings, stop: threading.Event, *, once: bool) -> None:
     if not settings.mail_in:
         if not once:
             stop.wait()
@@ -92,7 +92,7 @@ def _run(found: Witness, settings: Settings, stop: threading.Event, *, once: boo
             stop.wait(_LOOK if went_well else _AGAIN)
 
 
-def _look(found: Witness, source: mail_in.Source, settings: Settings) -> bool:
+def _look(found: Witness, source: mail_in.MailSource, settings: WitnessSettings) -> bool:
     """Read new letters, and send the answers; returns whether mail could be fetched, and all of it sent."""
     try:
         for letter in source.letters(found.has_seen):
@@ -106,7 +106,7 @@ def _look(found: Witness, source: mail_in.Source, settings: Settings) -> bool:
     return _post(found, settings)
 
 
-def _post(found: Witness, settings: Settings) -> bool:
+def _post(found: Witness, settings: WitnessSettings) -> bool:
     """Send the answers; whether all have left. That one log cannot be written to keeps no other's back."""
     kept: set[str] = set()
     for sent in found.unsent():

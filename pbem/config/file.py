@@ -10,14 +10,14 @@ import msgspec
 
 from pbem.config.reading import from_text, in_words, table_faults, toml
 from pbem.config.server import Config
-from pbem.config.values import Listen, Table
+from pbem.config.values import ConfigTable, Listen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["ConfigError", "faults", "load", "parse", "place"]
 
-_Table = TypeVar("_Table", bound=Table)
+_Table = TypeVar("_Table", bound=ConfigTable)
 
 _FILES = frozenset({"certificate", "certificate_key", "config", "key_file", "maildir", "maildirs", "password_file"})
 """The keys, of whatever table, that name a file or a folder; "" is none."""
@@ -96,7 +96,7 @@ def _anchored(table: _Table, folder: Path) -> _Table:
 
 def _from(folder: Path, name: str, value: object) -> object:
     """The value of the key of this name, from this folder if it is a path."""
-    if isinstance(value, Table):
+    if isinstance(value, ConfigTable):
         return _anchored(value, folder)
     if isinstance(value, Listen) and value.path is not None:
         return Listen(path=folder / value.path)

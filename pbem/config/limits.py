@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.config.values import Count, Duration, Table
+from pbem.config.values import ConfigTable, Count, Duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Limits"]
 
 
-class Limits(Table, frozen=True):
+class Limits(ConfigTable, frozen=True):
     """How much one letter, one connection and one sender may demand of the server."""
 
     message_bytes: Count = 256 * 1024

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.values import LOOPBACK, Count, Duration, Listen, Port, Table
+from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen, Port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Delivery", "Dkim", "Listener", "Mailbox", "Smarthost", "account_faults"]
+__all__ = ["Delivery", "Dkim", "ListenerConfig", "MailboxConfig", "SmarthostConfig", "account_faults"]
 
 _HOST = re.compile(r"[\w.:%-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
 
 
-class Listener(Table, frozen=True):
+class ListenerConfig(ConfigTable, frozen=True):
     """Where mail is taken in over one protocol."""
 
     listen: Listen = Listen()
@@ -30,7 +30,7 @@ class Listener(Table, frozen=True):
             raise ValueError("certificate and certificate_key belong together: give both or none")
 
 
-class _Login(Table, frozen=True):
+class _Login(ConfigTable, frozen=True):
     """Who logs in at a mail server, and how: with a password, or a command that prints an access token."""
 
     user: str = ""
@@ -44,7 +44,7 @@ class _Login(Table, frozen=True):
         return [given for given in (self.password_file, self.password_command, self.token_command) if given]
 
 
-class Smarthost(_Login, frozen=True):
+class SmarthostConfig(_Login, frozen=True):
     """The mail server that takes outgoing letters."""
 
     host: str = "127.0.0.1"
@@ -54,7 +54,7 @@ class Smarthost(_Login, frozen=True):
     maildirs: str = ""
 
 
-class Mailbox(_Login, frozen=True):
+class MailboxConfig(_Login, frozen=True):
     """The mailbox that letters are fetched from: a provider's (`imap`), one on this machine (`maildir`), or none."""
 
     imap: str = ""
@@ -73,7 +73,7 @@ class Mailbox(_Login, frozen=True):
         return self.maildir or f"{self.user or address} {self.imap}:{self.port}"
 
 
-class Delivery(Table, frozen=True):
+class Delivery(ConfigTable, frozen=True):
     """How long and how often sending is tried; RFC 5321 4.5.4.1 demands 4 to 5 days."""
 
     concurrency: Count = 4
@@ -84,7 +84,7 @@ class Delivery(Table, frozen=True):
     per_day: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class Dkim(Table, frozen=True):
+class Dkim(ConfigTable, frozen=True):
     """The signature of outgoing letters; nothing is signed without a selector."""
 
     selector: str = ""
@@ -92,7 +92,7 @@ class Dkim(Table, frozen=True):
     key_file: str = ""
 
 
-def account_faults(box: Mailbox, smarthost: Smarthost) -> Iterator[str]:
+def account_faults(box: MailboxConfig, smarthost: SmarthostConfig) -> Iterator[str]:
     """What is wrong with the mailbox that letters are fetched from, and with the server that takes them."""
     if box.imap and box.maildir:
         yield "mailbox: imap and maildir: give one of them"

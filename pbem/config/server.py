@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from pbem.config.limits import Limits
-from pbem.config.mail import Delivery, Dkim, Listener, Mailbox, Smarthost, account_faults
-from pbem.config.values import DOMAIN, LOOPBACK, Count, Duration, Listen, Table
-from pbem.config.witness import Witness
+from pbem.config.mail import Delivery, Dkim, ListenerConfig, MailboxConfig, SmarthostConfig, account_faults
+from pbem.config.values import DOMAIN, LOOPBACK, ConfigTable, Count, Duration, Listen
+from pbem.config.witness import WitnessConfig
 from pbem.i18n import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     Place = object  # msgspec knows no union of types that are not its own; `pbem.config.reading` reads this one
 
-__all__ = ["Clock", "Config", "HousePlayer", "Identity", "Log", "Metrics", "Recovery"]
+__all__ = ["ClockConfig", "Config", "HousePlayer", "Identity", "LogConfig", "MetricsConfig", "Recovery"]
 
 AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
@@ -29,7 +29,7 @@ PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
 
 
-class Clock(Table, frozen=True):
+class ClockConfig(ConfigTable, frozen=True):
     """The clock's defaults, if a match does not agree on something else."""
 
     settle: Duration = Duration(minutes=10)
@@ -37,13 +37,13 @@ class Clock(Table, frozen=True):
     vacation_days: Annotated[int, msgspec.Meta(ge=0, le=366)] = 30
 
 
-class Identity(Table, frozen=True):
+class Identity(ConfigTable, frozen=True):
     """Whose word is taken for who wrote a letter."""
 
     authserv_id: str = ""
 
 
-class HousePlayer(Table, frozen=True):
+class HousePlayer(ConfigTable, frozen=True):
     """The program that plays with anybody: the file that starts it, its name as a player, and its address."""
 
     config: str = ""
@@ -51,27 +51,27 @@ class HousePlayer(Table, frozen=True):
     address: str = ""
 
 
-class Metrics(Table, frozen=True):
+class MetricsConfig(ConfigTable, frozen=True):
     """Where figures for Prometheus are served."""
 
     listen: Listen = Listen()
 
 
-class Recovery(Table, frozen=True):
+class Recovery(ConfigTable, frozen=True):
     """How players who lost all their keys get new ones."""
 
     delay: Duration = Duration(days=7)
     codes_per_day: Count = 5
 
 
-class Log(Table, frozen=True):
+class LogConfig(ConfigTable, frozen=True):
     """What is logged, to standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "text"] = "json"
 
 
-class Config(Table, frozen=True):
+class Config(ConfigTable, frozen=True):
     """The whole file; paths are absolute once loaded."""
 
     server: str
@@ -82,20 +82,20 @@ class Config(Table, frozen=True):
     language: str = ENGLISH
     store: Place = Path("pbem.sqlite")
     keys: Path = Path("keys")
-    smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
-    lmtp: Listener = Listener()
-    mailbox: Mailbox = Mailbox()
-    smarthost: Smarthost = Smarthost()
+    smtp: ListenerConfig = ListenerConfig(listen=Listen("127.0.0.1", 2525))
+    lmtp: ListenerConfig = ListenerConfig()
+    mailbox: MailboxConfig = MailboxConfig()
+    smarthost: SmarthostConfig = SmarthostConfig()
     delivery: Delivery = Delivery()
     limits: Limits = Limits()
     dkim: Dkim = Dkim()
-    clock: Clock = Clock()
+    clock: ClockConfig = ClockConfig()
     identity: Identity = Identity()
     house: HousePlayer = HousePlayer()
-    witness: Witness = Witness()
-    metrics: Metrics = Metrics()
+    witness: WitnessConfig = WitnessConfig()
+    metrics: MetricsConfig = MetricsConfig()
     recovery: Recovery = Recovery()
-    log: Log = Log()
+    log: LogConfig = LogConfig()
 
     def wrong(self) -> list[str]:
         """All faults, each in a sentence; empty for a configuration that can be used."""

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 import msgspec
 
-__all__ = ["DOMAIN", "LOOPBACK", "Count", "Duration", "Listen", "Port", "Table", "Written"]
+__all__ = ["DOMAIN", "LOOPBACK", "ConfigTable", "Count", "Duration", "Listen", "Port", "Written"]
 
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -89,5 +89,5 @@ class Listen(Written):
         return f"{host}:{self.port}" if self.host else ""
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ConfigTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The base of all tables: unknown keys are errors, and nothing changes after loading."""

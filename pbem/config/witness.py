@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from pbem.config.values import LOOPBACK, Duration, Table, Written
+from pbem.config.values import LOOPBACK, ConfigTable, Duration, Written
 from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Correspondent", "Witness"]
+__all__ = ["Correspondent", "WitnessConfig"]
 
 _ADDRESS = re.compile(r"[^\s@<>\x00-\x20]{1,64}@[A-Za-z0-9.-]{1,253}")
 _SUBMISSION = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")
@@ -52,7 +52,7 @@ class Correspondent(Written):
         return f"{self.key} {self.address}"
 
 
-class Witness(Table, frozen=True):
+class WitnessConfig(ConfigTable, frozen=True):
     """Who confirms that this server takes back nothing that it said, and whom it confirms that of."""
 
     cosigners: tuple[Correspondent, ...] = ()

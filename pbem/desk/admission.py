@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pbem.store.inbox import Envelope
     from pbem.store.vault import Vault
 
-__all__ = ["Admission"]
+__all__ = ["DeskAdmission"]
 
 BOUNCES = 3
 """How many letters that come back to one return path are taken in beyond the limit."""
@@ -42,7 +42,7 @@ READING = Duration(seconds=2)
 """How long one letter may be looked at."""
 
 
-class Admission:
+class DeskAdmission:
     """Checks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
 
     def __init__(self, config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.reading import Understood
-    from pbem.desk.reply_tokens import Proof
+    from pbem.desk.reply_tokens import MailboxProof
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.message import Letter
@@ -115,7 +115,7 @@ def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
 
 def _prove(
     desk: Desk, letter: Letter, row: InboxRow, understood: Understood, tokens: list[Token], player: PlayerRow | None
-) -> Proof | None:
+) -> MailboxProof | None:
     """What the letter of somebody without a key proves, if one of its commands needs that."""
     reading = understood.reading
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
@@ -148,7 +148,7 @@ def _came(desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: d
     return received
 
 
-def _trust(proof: Proof | None, *, by_key: bool, vouched: bool) -> Trust:
+def _trust(proof: MailboxProof | None, *, by_key: bool, vouched: bool) -> Trust:
     if by_key:
         return Trust.KEY
     if not vouched:
@@ -156,7 +156,7 @@ def _trust(proof: Proof | None, *, by_key: bool, vouched: bool) -> Trust:
     return Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
 
 
-def _said(proof: Proof | None) -> Said:
+def _said(proof: MailboxProof | None) -> Said:
     return Said.SEEN if proof is not None and proof.again is not None else Said.NEW
 
 

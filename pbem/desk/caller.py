@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.reading import Understood
-    from pbem.desk.reply_tokens import Proof
+    from pbem.desk.reply_tokens import MailboxProof
     from pbem.identity import Verdict
     from pbem.mail.message import Letter
     from pbem.phrase import Phrase
@@ -66,7 +66,7 @@ class Caller(msgspec.Struct, frozen=True):
     """What the answer is written in."""
     trust: Trust
     said: Said
-    proof: Proof | None
+    proof: MailboxProof | None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
     understood: Understood
     """What the sandbox found out about the letter."""

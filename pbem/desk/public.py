@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.store.database import Database
-    from pbem.store.people import Pool, Standing
+    from pbem.store.people import PlayerStanding, Pool
     from pbem.store.vault import Vault
 
 __all__ = ["Public", "key_formats", "signed_form"]
@@ -63,7 +63,7 @@ class Public:
             "running": list(self.running()),
         }
 
-    def standings(self) -> list[tuple[str, Pool, list[Standing]]]:
+    def standings(self) -> list[tuple[str, Pool, list[PlayerStanding]]]:
         """The best rated players of each game that was played, by its title and the pool."""
         return tables(self._people, _RANKED)
 

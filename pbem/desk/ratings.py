@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
-    from pbem.store.people import People, Pool, Standing
+    from pbem.store.people import People, PlayerStanding, Pool
 
 __all__ = ["FEW_TURNS", "PROVISIONAL", "rated", "reliability", "tables"]
 
@@ -39,7 +39,7 @@ def _model() -> PlackettLuce:
     return PlackettLuce()
 
 
-def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> list[Standing]:
+def rated(standings: Sequence[PlayerStanding], winner: int, *, abandoned: bool) -> list[PlayerStanding]:
     """The standings, in seat order, after a match: `winner` is a seat, or 0 for a draw.
 
     A match that was abandoned (nobody played it to an end) is counted separately, and changes no rating.
@@ -91,7 +91,7 @@ def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, 
             yield from ((int(seat), False) for seat, word in entry.body["verdicts"].items() if isinstance(word, dict))
 
 
-def tables(people: People, most: int) -> list[tuple[str, Pool, list[Standing]]]:
+def tables(people: People, most: int) -> list[tuple[str, Pool, list[PlayerStanding]]]:
     """The best rated players of each game that was played, by its title and the pool."""
     return [
         (rules(game).title, pool, rows)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
 
-__all__ = ["NeedsDns", "Proof", "ReplyTokens", "demand_dns", "split", "token_in"]
+__all__ = ["MailboxProof", "NeedsDns", "ReplyTokens", "demand_dns", "split", "token_in"]
 
 TRIES = 4
 """How often the DNS is asked before a letter is answered without it."""
@@ -57,7 +57,7 @@ class NeedsDns(Exception):
         self.counts = counts
 
 
-class Proof(msgspec.Struct, frozen=True):
+class MailboxProof(msgspec.Struct, frozen=True):
     """How far a letter proves the mailbox from which it came."""
 
     missing: Phrase | None = None
@@ -147,7 +147,7 @@ class ReplyTokens:
 
     def judge(
         self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
-    ) -> Proof:
+    ) -> MailboxProof:
         """What the letter proves, given who vouches for it, and the tokens found in it; raises `NeedsDns`."""
         sender = (letter.sender or "").lower()
         name = player.name if player else None
@@ -157,15 +157,17 @@ class ReplyTokens:
         own = [token for token in given if token.hash in shown]
         text = _text_of(letter)
         if not own:
-            return Proof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
+            return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
         token = min(own, key=lambda token: (token.used is not None, token.letter != text))
         if token.used is not None and token.letter != text:
-            return Proof(_USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}"))
+            return MailboxProof(
+                _USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}")
+            )
         demand_dns(voucher)
         reason, evidence = self._evidence(letter, row, voucher, token)
         if evidence is None:
-            return Proof(_WITHOUT_DKIM.given(reason=reason), token)
-        return Proof(None, token, token.used, evidence.key, evidence.text().encode())
+            return MailboxProof(_WITHOUT_DKIM.given(reason=reason), token)
+        return MailboxProof(None, token, token.used, evidence.key, evidence.text().encode())
 
     def _evidence(
         self, letter: Letter, row: InboxRow, found: Voucher, token: Token

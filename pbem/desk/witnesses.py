@@ -27,8 +27,8 @@ from pbem.letters.draft import OutgoingLetter
 from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
-from pbem.tlog.checkpoint import Checkpoint, Request
-from pbem.tlog.note import NotANote, Note, Signature, holds, signed
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
 from pbem.tlog.witness import Known, answer, answer_text
 from pbem.verifier_key import LOG, VerifierKey
 
@@ -156,7 +156,7 @@ def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
     old = min(old, latest.size)
     note = Note.read(latest.note)
     proof = tuple(tree.consistency(old, latest.size, desk.log.node))
-    request = Request(old, proof, Note(note.text, note.signatures[:1]))
+    request = CosignRequest(old, proof, Note(note.text, note.signatures[:1]))
     desk.log.ask(witness.key.name, old, latest.size, now)
     if witness.by_http:
         desk.witness_requests.put(witness.key.name, str(request), now)
@@ -216,7 +216,7 @@ def _cosigned(desk: Desk, size: int, text: str, now: datetime) -> str:
     names = []
     for line in text.splitlines():
         try:
-            signature = Signature.read(line.strip())
+            signature = NoteSignature.read(line.strip())
         except NotANote:
             continue
         by = (signature.name, signature.id)
@@ -273,7 +273,7 @@ def _take_answer(desk: Desk, now: datetime) -> bool:
 
 def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datetime) -> str:
     """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
-    asked, latest = Request.read(answered.request), desk.log.latest()
+    asked, latest = CosignRequest.read(answered.request), desk.log.latest()
     if answered.status == _OK:
         return _cosigned(desk, Checkpoint.read(asked.note.text).size, answered.text, now)
     why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status, "")
@@ -292,7 +292,7 @@ def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datet
 def _witness(desk: Desk, text: str, now: datetime) -> str | None:
     """Answer another server's request, at the address that the operator gave for its log."""
     try:
-        request = Request.read(text.rstrip() + "\n")
+        request = CosignRequest.read(text.rstrip() + "\n")
     except NotANote:
         return None
     logs = [one.key for one in desk.config.witness.logs]

@@ -1,9 +1,9 @@
 """The sealed interface: what a game needs in order to be played without a referee who knows secrets, and its look-up.
 
 Owners keep setup and orders to themselves and answer for their own side. Here live the `SealedGame` protocol and what
-the games have in common in which owners answer, the `Table` of public facts that they work on, `Paper`, `Step` and
-`Falsehood`. What each step says is in the game's module `sealed`. There are no hashes, letters or clocks here: text
-in, new table out. Implements docs/sealed.md.
+the games have in common in which owners answer: the `Table` of public facts that they work on, `Paper`,
+`SealedStep` and `Falsehood`. What each step says is in the game's module `sealed`. There are no hashes, letters or
+clocks here: text in, new table out. Implements docs/sealed.md.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ __all__ = [
     "Paper",
     "SealedGame",
     "SealedRules",
+    "SealedStep",
     "Settled",
-    "Step",
     "Table",
     "misplaced",
     "orders_of",
@@ -69,7 +69,7 @@ class Paper(NamedTuple):
         return "orders" in {self.name, *self.heads}
 
 
-class Step(NamedTuple):
+class SealedStep(NamedTuple):
     """One step of a sealed game as it was entered."""
 
     turn: int
@@ -213,7 +213,7 @@ class SealedGame(Protocol[Options_contra, TheTable, TheOwn]):
         """Everything that this player knows at the start of the turn that is due: the `view` of the refereed game."""
 
     def first_false(
-        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[SealedStep]
     ) -> Falsehood | None:
         """The first of a seat's steps that contradicts its own setup and orders; None for an honest seat.
 
@@ -231,7 +231,7 @@ class Answering(SealedGame[Options_contra, TheTable, TheAnsweringOwn], Protocol)
     def begun(self, options: Options_contra, seat: int, setup: str) -> TheAnsweringOwn:
         """The player's own side as the game begins; raises `Refused`."""
 
-    def ruling(self, step: Step, honest: tuple[str, ...]) -> str:
+    def ruling(self, step: SealedStep, honest: tuple[str, ...]) -> str:
         """The ruling that a step broke, of which an honest owner would have written these lines."""
 
     def own(
@@ -245,7 +245,7 @@ class Answering(SealedGame[Options_contra, TheTable, TheAnsweringOwn], Protocol)
         return own if table.result else own.ordered(orders)
 
     def first_false(
-        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+        self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[SealedStep]
     ) -> Falsehood | None:
         """The first step with a paper that an honest owner of these orders would have told differently."""
         table = self.begin(options)

@@ -27,8 +27,8 @@ from pbem.identity.verdict import (
     BadSignature,
     Format,
     Key,
-    Part,
     Signable,
+    SignedPart,
     State,
     Verdict,
     Vocabulary,
@@ -77,7 +77,13 @@ _SUFFIX: dict[Format, str] = {
 }
 
 
-_Signature = ed25519.Signature | minisign.Signature | openpgp.Signature | smime.Signature | ssh.Signature
+_Signature = (
+    ed25519.Ed25519Signature
+    | minisign.MinisignSignature
+    | openpgp.OpenpgpSignature
+    | smime.SmimeSignature
+    | ssh.SshSignature
+)
 """One signature, not yet verified, as each format reads it.
 
 `issuer` is whom it names; `claims` says whether it names a key, only a hint that saves work; `covers` gives the
@@ -162,7 +168,7 @@ def judge(
 def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: str, at: datetime | None) -> Verdict:
     """The verdict over one signature; raises `BadSignature`."""
     signature = _read(block)
-    if isinstance(signature, ssh.Signature) and signature.namespace != namespace:
+    if isinstance(signature, ssh.SshSignature) and signature.namespace != namespace:
         made_for = ascii(signature.namespace[:64])
         raise BadSignature(
             Phrase("The signature was made for {found}, not for {namespace}.", found=made_for, namespace=namespace)
@@ -175,7 +181,7 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
         raise BadSignature(unknown, "unknown key")
     # Of a revoked OpenPGP certificate no signature verifies any more: say so, and not that the text is wrong.
     for key in named:
-        if isinstance(signature, openpgp.Signature) and signature.revoked(key):
+        if isinstance(signature, openpgp.OpenpgpSignature) and signature.revoked(key):
             return _graded(key, "revoked", b"", block)
     for message in _messages(block, signature, words):
         for key in named:
@@ -203,7 +209,7 @@ def _read(block: _Block) -> _Signature:
 
 def _messages(block: _Block, signature: _Signature, words: Vocabulary) -> Iterable[bytes]:
     """What the signature may cover: the text that it carries itself, or the readings of the one beside it."""
-    content = signature.content if isinstance(signature, smime.Signature) else None
+    content = signature.content if isinstance(signature, smime.SmimeSignature) else None
     if block.way == "opaque":
         if content is None:
             raise BadSignature(Phrase("The S/MIME letter holds a signature but no text."), "bad")
@@ -315,13 +321,13 @@ def _blocks(letter: Signable) -> Iterator[_Block]:
             yield from _in_part(part, parts, letter.text or "")
 
 
-def _walk(part: Part) -> Iterator[Part]:
+def _walk(part: SignedPart) -> Iterator[SignedPart]:
     yield part
     for child in part.children:
         yield from _walk(child)
 
 
-def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
+def _marks(parts: Sequence[SignedPart]) -> tuple[str, ...]:
     marks = []
     if any(part.parameters.get("format", "").lower() == "flowed" for part in parts):
         marks.append("flowed")
@@ -330,7 +336,7 @@ def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def _signed_entity(entity: Part) -> _Block:
+def _signed_entity(entity: SignedPart) -> _Block:
     """A multipart/signed container (RFC 1847): what is signed, and its signature, each exactly once."""
     children = entity.children
     kind = _DETACHED_TYPES.get(children[1].content_type.lower()) if len(children) == 2 else None
@@ -343,7 +349,7 @@ def _signed_entity(entity: Part) -> _Block:
     return _Block(kind, armor, children[0].raw, way="entity")
 
 
-def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
+def _in_part(part: SignedPart, parts: Sequence[SignedPart], body: str) -> Iterator[_Block]:
     kind = part.content_type.lower()
     name = (part.filename or "").lower()
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
@@ -366,7 +372,7 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
             yield from _inline(text, ())
 
 
-def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
+def _signature_file(part: SignedPart, parts: Sequence[SignedPart]) -> Iterator[_Block]:
     content = part.content
     text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
     found: tuple[Format, str | bytes] | None = None
@@ -392,7 +398,7 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
         )
 
 
-def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | bytes) -> _Block:
+def _detached(part: SignedPart, parts: Sequence[SignedPart], kind: Format, armor: str | bytes) -> _Block:
     """Pair an attachment NAME.sig with its NAME."""
     signature = part.filename or ""
     name = signature.rpartition(".")[0]

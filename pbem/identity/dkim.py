@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["Signature", "signatures", "verify"]
+__all__ = ["DkimSignature", "signatures", "verify"]
 
 SIGNATURES = 10  # how many DKIM-Signature headers of a letter are looked at
 HEADER = 3000  # octets of one; dkimpy takes them apart with expressions that are not linear
@@ -49,7 +49,7 @@ ALGORITHMS = {b"rsa-sha256": b"rsa", b"ed25519-sha256": b"ed25519"}
 _NUMBER = re.compile(rb"[0-9]{1,12}")
 
 
-class Signature(msgspec.Struct, frozen=True):
+class DkimSignature(msgspec.Struct, frozen=True):
     """One DKIM-Signature header that may count: its position among them, its tags, and its domain."""
 
     index: int
@@ -72,12 +72,12 @@ class Signature(msgspec.Struct, frozen=True):
         return int(self.tags[b"x"]) if b"x" in self.tags else None
 
 
-def signatures(letter: Letter) -> tuple[list[Signature], Verdict]:
+def signatures(letter: Letter) -> tuple[list[DkimSignature], Verdict]:
     """The signatures of a letter that may count, before any key is known, and the verdict if none does."""
     if letter.sender is None:
         return [], Verdict("refused", Phrase("The letter does not have exactly one From with one address."), "dkim")
     verdict = Verdict("none", _NONE, "dkim")
-    found: list[Signature] = []
+    found: list[DkimSignature] = []
     if not any(name == "dkim-signature" for name, _ in letter.root.headers):
         return [], verdict
     start = len(letter.raw) - len(letter.root.body)
@@ -97,7 +97,7 @@ def signatures(letter: Letter) -> tuple[list[Signature], Verdict]:
     return found, verdict
 
 
-def verify(letter: Letter, signature: Signature, record: str | None, at: datetime) -> Verdict:
+def verify(letter: Letter, signature: DkimSignature, record: str | None, at: datetime) -> Verdict:
     """Verify one signature of a letter; never raises.
 
     `record` is the TXT record of its key, "" if the DNS has none, None if the DNS could not be asked. `at` is when
@@ -148,7 +148,7 @@ def _message(letter: Letter, most: int | None = None) -> dkim.DKIM:
     return message
 
 
-def _signature(index: int, value: bytes, sender: str) -> Signature:
+def _signature(index: int, value: bytes, sender: str) -> DkimSignature:
     import dkim
     from dkim.util import InvalidTagValueList, parse_tag_value
 
@@ -185,7 +185,7 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
     headers = tuple(name.strip().lower() for name in tags[b"h"].split(b":"))
     if b"from" not in headers:
         raise BadSignature(Phrase("The letter's DKIM signature does not cover From."))
-    return Signature(index, domain, selector, tags, headers, mark)
+    return DkimSignature(index, domain, selector, tags, headers, mark)
 
 
 def _octets(tags: Mapping[bytes, bytes]) -> bytes:
@@ -196,7 +196,7 @@ def _weak() -> BadSignature:
     return BadSignature(Phrase("The letter's DKIM signature is made with an algorithm that is not accepted."))
 
 
-def _timely(signature: Signature, at: datetime) -> None:
+def _timely(signature: DkimSignature, at: datetime) -> None:
     """Refuse a signature that had expired, or was not made yet, when the letter came (RFC 6376 3.5)."""
     times = {}
     for tag in (b"t", b"x"):
@@ -212,7 +212,7 @@ def _timely(signature: Signature, at: datetime) -> None:
         raise _bad(signature, Phrase("it is dated in the future"))
 
 
-def _key(signature: Signature, record: str | None) -> _RsaNumbers | _Ed25519:
+def _key(signature: DkimSignature, record: str | None) -> _RsaNumbers | _Ed25519:
     """The key in a key record (RFC 6376 3.6.1)."""
     from dkim.util import InvalidTagValueList, parse_tag_value
 
@@ -297,7 +297,7 @@ class _Ed25519:
         self.held = ed25519_points.holds(self._key, signature, message)
 
 
-def _check(letter: Letter, signature: Signature, key: _RsaNumbers | _Ed25519) -> None:
+def _check(letter: Letter, signature: DkimSignature, key: _RsaNumbers | _Ed25519) -> None:
     """Verify a signature by its key; raises `BadSignature`, and whatever dkimpy raises."""
     bits = 256 if isinstance(key, _Ed25519) else key["modulus"].bit_length()
     if max(map(len, re.findall(rb"[ \t]+", letter.root.body)), default=0) > BLANKS:
@@ -315,7 +315,7 @@ def _check(letter: Letter, signature: Signature, key: _RsaNumbers | _Ed25519) ->
         raise _bad(signature, Phrase("a signed header was changed on its way, or another key made it"))
 
 
-def _bad(signature: Signature, why: Phrase) -> BadSignature:
+def _bad(signature: DkimSignature, why: Phrase) -> BadSignature:
     reason = Phrase("The DKIM signature of {domain} does not hold: {why}.", domain=signature.domain, why=why)
     return BadSignature(reason, "bad")
 

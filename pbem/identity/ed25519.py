@@ -22,7 +22,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["IN_TEXT", "Signature", "parse", "read"]
+__all__ = ["IN_TEXT", "Ed25519Signature", "parse", "read"]
 
 IN_TEXT = re.compile(
     r"^[^\S\n]*signature:\s*(?P<signature>[A-Za-z0-9+/](?:\s*[A-Za-z0-9+/]){85}\s*=\s*=)[^\S\n]*$", re.I | re.M
@@ -47,7 +47,7 @@ def parse(data: str) -> Key:
     return Key("ed25519", key.public_bytes_raw().hex(), pem)
 
 
-class Signature(msgspec.Struct, frozen=True):
+class Ed25519Signature(msgspec.Struct, frozen=True):
     """64 octets; they do not name their key, so each of the player's keys is tried."""
 
     signature: bytes
@@ -63,7 +63,7 @@ class Signature(msgspec.Struct, frozen=True):
         return (message, "pinned") if holds(bytes.fromhex(key.fingerprint), self.signature, message) else None
 
 
-def read(data: bytes | str) -> Signature:
+def read(data: bytes | str) -> Ed25519Signature:
     """Take a signature, octets or base64; raises `BadSignature`."""
     if isinstance(data, str) or len(data) != 64:
         text = data if isinstance(data, str) else data.decode("ascii", "replace")
@@ -74,4 +74,4 @@ def read(data: bytes | str) -> Signature:
             data = b""
     if len(data) != 64:
         raise BadSignature(Phrase("The Ed25519 signature is damaged: it has 64 octets."), "bad")
-    return Signature(data)
+    return Ed25519Signature(data)

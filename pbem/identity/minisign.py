@@ -20,7 +20,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["COMMENT", "PUBLIC", "Signature", "beneath", "parse", "read"]
+__all__ = ["COMMENT", "PUBLIC", "MinisignSignature", "beneath", "parse", "read"]
 
 COMMENT = "untrusted comment:"
 PUBLIC = re.compile(r"RW[A-Za-z0-9+/]{54}")
@@ -60,7 +60,7 @@ def beneath(text: str, comment: int) -> re.Match[str] | None:
     return _BENEATH_COMMENT.match(text, end) if end >= 0 else None
 
 
-class Signature(msgspec.Struct, frozen=True):
+class MinisignSignature(msgspec.Struct, frozen=True):
     """A signature file taken apart."""
 
     prehashed: bytes
@@ -94,7 +94,7 @@ class Signature(msgspec.Struct, frozen=True):
         return message, "pinned"
 
 
-def read(text: str) -> Signature:
+def read(text: str) -> MinisignSignature:
     """Take apart a signature; raises `BadSignature`."""
     match = beneath(text.strip() + "\n", 0) if text.strip().startswith(COMMENT) else None
     damaged = BadSignature(Phrase("The minisign signature is damaged: paste or attach all its four lines."), "bad")
@@ -107,8 +107,10 @@ def read(text: str) -> Signature:
         # Minisign always signs a trusted comment; a prehashed signature without one was cut.
         if raw[:2] != b"Ed":
             raise damaged
-        return Signature(raw[:2], raw[2:10], raw[10:], (), None)
+        return MinisignSignature(raw[:2], raw[2:10], raw[10:], (), None)
     comment = match["comment"]
     ways = dict.fromkeys((comment, comment.rstrip(), " ".join(comment.split())))
     whole = base64.b64decode("".join(match["whole"].split()))
-    return Signature(raw[:2], raw[2:10], raw[10:], tuple(way.encode("utf-8", "replace") for way in ways), whole)
+    return MinisignSignature(
+        raw[:2], raw[2:10], raw[10:], tuple(way.encode("utf-8", "replace") for way in ways), whole
+    )

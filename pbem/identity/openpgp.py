@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pysequoia import Cert, Sig
     from pysequoia.packet import Packet
 
-__all__ = ["CLEAR", "MESSAGE", "SIGNATURE", "Signature", "canonical", "is_signature", "parse", "read"]
+__all__ = ["CLEAR", "MESSAGE", "SIGNATURE", "OpenpgpSignature", "canonical", "is_signature", "parse", "read"]
 
 CLEAR = "-----BEGIN PGP SIGNED MESSAGE-----"
 SIGNATURE = "-----BEGIN PGP SIGNATURE-----"
@@ -192,7 +192,7 @@ def is_signature(data: bytes) -> bool:
     return tags == {Tag.SIGNATURE}
 
 
-class Signature(msgspec.Struct, frozen=True):
+class OpenpgpSignature(msgspec.Struct, frozen=True):
     """One signature, not yet verified; the issuer that it names only selects the key that is tried."""
 
     sig: Sig
@@ -261,7 +261,7 @@ def _damaged() -> BadSignature:
     return BadSignature(Phrase("The OpenPGP signature is damaged: paste or attach it whole."), "bad")
 
 
-def read(data: bytes | str) -> Signature:
+def read(data: bytes | str) -> OpenpgpSignature:
     """Take one signature, armored or not; raises `BadSignature`."""
     try:
         raw = _unarmored(data.strip(), SIGNATURE) if isinstance(data, str) else data
@@ -282,7 +282,7 @@ def read(data: bytes | str) -> Signature:
         raise _damaged() from error
 
 
-def _checked(sig: Sig, body: SignatureBody) -> Signature:
+def _checked(sig: Sig, body: SignatureBody) -> OpenpgpSignature:
     from pysequoia.packet import HashAlgorithm, PublicKeyAlgorithm, SignatureType
 
     hashes = (
@@ -319,4 +319,4 @@ def _checked(sig: Sig, body: SignatureBody) -> Signature:
         raise BadSignature(Phrase("The OpenPGP signature does not say which key made it."))
     if body.ed25519 is not None and not is_sound_signature(body.ed25519):
         raise _damaged()
-    return Signature(sig, body, issuer.lower(), kind == SignatureType.Text)
+    return OpenpgpSignature(sig, body, issuer.lower(), kind == SignatureType.Text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from pbem.identity.dkim import Signature
+    from pbem.identity.dkim import DkimSignature
     from pbem.mail.message import Letter
 
 __all__ = ["Voucher", "vouch"]
@@ -96,7 +96,7 @@ def vouch(
     )
 
 
-def _addressed(there: Sequence[str], holding: Sequence[Signature]) -> tuple[str, ...]:
+def _addressed(there: Sequence[str], holding: Sequence[DkimSignature]) -> tuple[str, ...]:
     """The recipient headers that the author's domain signed, if it signed any."""
     signed = [signature.headers for signature in holding]
     if not any(b"to" in names or b"cc" in names for names in signed):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from asn1crypto import algos, cms, core
     from cryptography import x509
 
-__all__ = ["Signature", "parse", "read"]
+__all__ = ["SmimeSignature", "parse", "read"]
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*+)-----END CERTIFICATE-----")
 _CURVES = frozenset({"secp256r1", "secp384r1", "secp521r1"})
@@ -119,7 +119,7 @@ def _certificate(key: Key) -> x509.Certificate:
     return x509.load_pem_x509_certificate(key.public.encode())
 
 
-class Signature(msgspec.Struct, frozen=True):
+class SmimeSignature(msgspec.Struct, frozen=True):
     """SignedData with one SignerInfo, with the names of RFC 5652."""
 
     content: bytes | None
@@ -213,7 +213,7 @@ def _pss(parameters: algos.RSASSAPSSParams) -> tuple[padding.PSS, hashes.HashAlg
     return padding.PSS(padding.MGF1(_DIGESTS[name]), salt), _DIGESTS[name]
 
 
-def read(data: bytes) -> Signature:
+def read(data: bytes) -> SmimeSignature:
     """Take apart the one signature of a CMS structure; raises `BadSignature`."""
     from asn1crypto import cms
 
@@ -232,7 +232,7 @@ def read(data: bytes) -> Signature:
         raise BadSignature(_DAMAGED, "bad") from error
 
 
-def _taken_apart(signed: cms.SignedData) -> Signature:
+def _taken_apart(signed: cms.SignedData) -> SmimeSignature:
     if signed["encap_content_info"]["content_type"].native != "data":
         raise BadSignature(Phrase("The S/MIME signature does not sign a letter."))
     encapsulated = signed["encap_content_info"]["content"]
@@ -259,7 +259,7 @@ def _taken_apart(signed: cms.SignedData) -> Signature:
     issuer = (
         sid.chosen["issuer"].human_friendly if sid.name == "issuer_and_serial_number" else sid.chosen.native.hex()
     )
-    return Signature(
+    return SmimeSignature(
         content, issuer[:100], signer, digest, values["message_digest"].native, attributes, signer["signature"].native
     )
 

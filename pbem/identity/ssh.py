@@ -39,7 +39,7 @@ __all__ = [
     "BEGIN",
     "END",
     "PrivateKey",
-    "Signature",
+    "SshSignature",
     "UnusableKey",
     "fingerprint",
     "load",
@@ -78,7 +78,7 @@ _DIGESTS: dict[str, hashes.HashAlgorithm] = {
 _HASHES = {"sha256": hashlib.sha256, "sha512": hashlib.sha512}
 
 
-class Signature(msgspec.Struct, frozen=True):
+class SshSignature(msgspec.Struct, frozen=True):
     """An SSHSIG blob taken apart, with the names of PROTOCOL.sshsig."""
 
     publickey: bytes
@@ -187,7 +187,7 @@ def _public(blob: bytes, kind: str) -> PublicKey:
     return key
 
 
-def read(armor: str) -> Signature:
+def read(armor: str) -> SshSignature:
     """Take apart one armored signature, BEGIN and END lines included.
 
     Raises BadSignature, of kind "bad" if it is damaged and "refused" if its kind is never accepted.
@@ -202,7 +202,7 @@ def read(armor: str) -> Signature:
         raise BadSignature(damaged, "bad") from error
 
 
-def _taken_apart(blob: bytes) -> Signature:
+def _taken_apart(blob: bytes) -> SshSignature:
     head = len(_MAGIC) + len(_VERSION)
     if blob[: len(_MAGIC)] != _MAGIC or len(blob) < head:
         raise ValueError("no signature")
@@ -219,7 +219,7 @@ def _taken_apart(blob: bytes) -> Signature:
     # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
     if rest or inner or reserved:
         raise ValueError("more than a signature")
-    return Signature(publickey, namespace, hash_algorithm, algorithm, signature)
+    return SshSignature(publickey, namespace, hash_algorithm, algorithm, signature)
 
 
 def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> None:
@@ -247,7 +247,7 @@ def _to_be_signed(message: bytes, namespace: str, hash_algorithm: str) -> bytes:
     return _MAGIC + b"".join(map(_string, fields))
 
 
-def verify(signature: Signature, key: Key, message: bytes) -> bool:
+def verify(signature: SshSignature, key: Key, message: bytes) -> bool:
     """Say whether this key made this signature over exactly these bytes; the namespace is the caller's to judge."""
     kind, text = key.public.split()[:2]
     if base64.b64decode(text) != signature.publickey:
@@ -259,7 +259,7 @@ def verify(signature: Signature, key: Key, message: bytes) -> bool:
         return False
 
 
-def _holds(key: PublicKey, signature: Signature, data: bytes) -> bool:
+def _holds(key: PublicKey, signature: SshSignature, data: bytes) -> bool:
     """Whether a key made a signature; raises InvalidSignature and ValueError if not, too."""
     if isinstance(key, ed25519.Ed25519PublicKey):
         return holds(key.public_bytes_raw(), signature.signature, data)

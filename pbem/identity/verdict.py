@@ -92,7 +92,7 @@ class BadSignature(Exception):
         self.kind = kind
 
 
-class Part(Protocol):
+class SignedPart(Protocol):
     """One MIME entity of a letter, decoded."""
 
     @property
@@ -116,7 +116,7 @@ class Part(Protocol):
         """Those of Content-Type, by lower-case names."""
 
     @property
-    def children(self) -> Sequence[Part]:
+    def children(self) -> Sequence[SignedPart]:
         """The parts of a container, in their order."""
 
 
@@ -128,9 +128,9 @@ class Signable(Protocol):
         """The plain text body, decoded."""
 
     @property
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[SignedPart]:
         """All leaves, in the order of the letter."""
 
     @property
-    def root(self) -> Part:
+    def root(self) -> SignedPart:
         """The whole letter as the outermost entity."""

@@ -15,7 +15,7 @@ from jinja2.ext import InternationalizationExtension
 from markupsafe import Markup, escape
 
 from pbem.boards import words
-from pbem.boards.table import Table
+from pbem.boards.table import BoardTable
 from pbem.boards.text import TextSetter, columns, numbered, starting
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.phrase import Phrase
@@ -82,7 +82,7 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     )
     _teach(environment, known, language)
     # What boards, and the words beside them, are set with.
-    text, table = TextSetter(in_words), Table(in_words)
+    text, table = TextSetter(in_words), BoardTable(in_words)
     setters = (
         *(columns, numbered, starting, text.wrap),
         *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),

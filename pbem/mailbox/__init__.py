@@ -15,17 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-__all__ = ["DONE", "Denied", "Found", "Handle", "LeftAlone", "Mailbox", "Unreachable", "Withheld", "none_skipped"]
+__all__ = [
+    "DONE",
+    "Denied",
+    "FetchedLetter",
+    "Handle",
+    "LeftAlone",
+    "Mailbox",
+    "MailboxUnreachable",
+    "Withheld",
+    "none_skipped",
+]
 
 DONE = ("pbem", "done")
 """The folder that letters are moved to, and the one above it."""
 
 
-class Unreachable(Exception):
+class MailboxUnreachable(Exception):
     """The mailbox cannot be used now: try again later. The text holds no word of a letter and no password."""
 
 
-class Denied(Unreachable):
+class Denied(MailboxUnreachable):
     """The mailbox knows no such user, or another password."""
 
 
@@ -37,7 +47,7 @@ class Handle(NamedTuple):
     validity: str = ""
 
 
-class Withheld(Unreachable):
+class Withheld(MailboxUnreachable):
     """The mailbox can be used, but did not give these letters."""
 
     def __init__(self, handles: Sequence[Handle], trouble: str) -> None:
@@ -45,7 +55,7 @@ class Withheld(Unreachable):
         self.handles = handles
 
 
-class Found(NamedTuple):
+class FetchedLetter(NamedTuple):
     """A letter in a mailbox: its octets, with CRLF at the ends of lines, and its place."""
 
     raw: bytes
@@ -65,7 +75,7 @@ def none_skipped(_: Handle) -> bool:
 
 
 class Mailbox(Protocol):
-    """The letters of one account, including those taken for spam. All calls raise `Unreachable`."""
+    """The letters of one account, including those taken for spam. All calls raise `MailboxUnreachable`."""
 
     def mark(self, now: datetime) -> LeftAlone:
         """A mark of the letters that are there now."""
@@ -73,7 +83,7 @@ class Mailbox(Protocol):
     def leave(self, mark: str) -> None:
         """Leave alone for good the letters that were there when this mark was made; makes no call to the server."""
 
-    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
         """The letters there, folder by folder, the oldest first; `done` may be called in between.
 
         Letters that are left alone are not looked at, nor those that `skips` names. If single letters cannot be

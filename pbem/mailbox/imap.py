@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import imap_tools
 
-from pbem.mailbox import DONE, Denied, Found, Handle, LeftAlone, Unreachable, Withheld, none_skipped
+from pbem.mailbox import DONE, Denied, FetchedLetter, Handle, LeftAlone, MailboxUnreachable, Withheld, none_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -156,7 +156,7 @@ class Imap:
         self._since = date.fromisoformat(told["since"])
         self._first = {folder: (validity, uid) for folder, (validity, uid) in told["first"].items()}
 
-    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
         """The letters in the inbox and in the folder of spam."""
         self._do(lambda box: box.client.noop())
         withheld, trouble = list[Handle](), ""
@@ -170,7 +170,7 @@ class Imap:
                     raw = self._in_two_tries(partial(self._fetch, handle))
                 except Denied:
                     raise
-                except Unreachable as error:
+                except MailboxUnreachable as error:
                     trouble = str(error)
                     self._do(lambda box: box.client.noop())  # a server that answers this breaks off at the letter
                     withheld.append(handle)
@@ -178,7 +178,7 @@ class Imap:
                         break
                     continue
                 if raw is not None:
-                    yield Found(raw, handle)
+                    yield FetchedLetter(raw, handle)
         if withheld:
             raise Withheld(withheld, trouble)
 
@@ -220,7 +220,7 @@ class Imap:
 
         try:
             self._do(idle)
-        except Unreachable:
+        except MailboxUnreachable:
             if not self._stop.is_set():
                 raise
 
@@ -245,19 +245,19 @@ class Imap:
             return self._do(call)
         except Denied:
             raise  # a password that is wrong again and again locks the account
-        except Unreachable:
+        except MailboxUnreachable:
             return self._do(call)
 
     def _do(self, call: Callable[[imap_tools.BaseMailBox], Result]) -> Result:
         """Do something on the connection, which is opened if need be, and dropped if this fails."""
         if self._stop.is_set():
-            raise Unreachable("interrupted")
+            raise MailboxUnreachable("interrupted")
         try:
             if self._box is None:
                 self._open()
             assert self._box is not None
             return call(self._box)
-        except Unreachable:
+        except MailboxUnreachable:
             self._drop()
             raise
         except Exception as error:
@@ -265,7 +265,7 @@ class Imap:
             # address; of its words none is passed on.
             self._drop()
             said = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-            raise Unreachable(f"{self._host}:{self._port}: {said}") from error
+            raise MailboxUnreachable(f"{self._host}:{self._port}: {said}") from error
 
     def _drop(self) -> None:
         box, self._box = self._box, None

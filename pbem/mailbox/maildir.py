@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pbem.mailbox import DONE, Found, Handle, LeftAlone, Unreachable, none_skipped
+from pbem.mailbox import DONE, FetchedLetter, Handle, LeftAlone, MailboxUnreachable, none_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,12 +47,12 @@ class Maildir:
         """Leave alone the files that are older."""
         self._since = datetime.fromisoformat(mark).timestamp()
 
-    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
-        """The letters there, spam last; raises `Unreachable` if the folder is not a Maildir.
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
+        """The letters there, spam last; raises `MailboxUnreachable` if the folder is not a Maildir.
 
-        A file that cannot be read does not block the others: `Unreachable` reports it at the end.
+        A file that cannot be read does not block the others: `MailboxUnreachable` reports it at the end.
         """
-        trouble: Unreachable | None = None
+        trouble: MailboxUnreachable | None = None
         for folder in ("", *SPAM):
             for path in self._files(self._path / folder):
                 handle = Handle(str(path.parent), path.name)
@@ -64,9 +64,9 @@ class Maildir:
                 except FileNotFoundError:
                     continue  # a mail program renamed it: it comes at the next look
                 except OSError as error:
-                    trouble = trouble or Unreachable(f"{str(path)!a}: {error.strerror}")
+                    trouble = trouble or MailboxUnreachable(f"{str(path)!a}: {error.strerror}")
                     continue
-                yield Found(_with_crlf(raw), handle)
+                yield FetchedLetter(_with_crlf(raw), handle)
         if trouble:  # said when all others were given
             raise trouble
 
@@ -78,7 +78,7 @@ class Maildir:
             with suppress(FileNotFoundError):
                 source.rename(self._free(handle.name))
         except OSError as error:
-            raise Unreachable(f"{str(source)!a}: {error.strerror}") from error
+            raise MailboxUnreachable(f"{str(source)!a}: {error.strerror}") from error
 
     def wait(self, seconds: float) -> None:
         """Look repeatedly whether something is in `new`."""
@@ -115,9 +115,9 @@ class Maildir:
                 if folder == self._path or (folder / part).is_dir():
                     found += [path for path in (folder / part).iterdir() if not path.name.startswith(".")]
         except FileNotFoundError as error:
-            raise Unreachable(f"{folder} is no Maildir: {error.filename} is missing") from error
+            raise MailboxUnreachable(f"{folder} is no Maildir: {error.filename} is missing") from error
         except OSError as error:
-            raise Unreachable(f"{folder}: {error.strerror}") from error
+            raise MailboxUnreachable(f"{folder}: {error.strerror}") from error
         dated = []
         for path in found:
             with suppress(OSError):  # renamed between two looks: the next one sees it

@@ -10,7 +10,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from pbem.mailbox import Unreachable
+from pbem.mailbox import MailboxUnreachable
 
 __all__ = ["PasswordError", "password", "token"]
 
@@ -18,7 +18,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SECONDS = 30.0  # that a command may take, such as one that asks a key ring
 
 
-class PasswordError(Unreachable):
+class PasswordError(MailboxUnreachable):
     """There is no password, or no token; the text says why, without any part of it. A key ring may be open later."""
 
 

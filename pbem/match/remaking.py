@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.match.keys import KeyChange, Player
-    from pbem.match.state import Match, Place
+    from pbem.match.state import Match, MatchPlace
     from pbem.requests import AnyForm, Requested
 
 Kind = TypeVar("Kind")
@@ -190,13 +190,13 @@ class Remaking(msgspec.Struct):
 
     def withdrawal(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> SignedForm[Clear]:
         """What the letter of a withdrawal says."""
-        place: Place = {"turn": paper.turn} if match.phase == "playing" else {"game": match.game}
+        place: MatchPlace = {"turn": paper.turn} if match.phase == "playing" else {"game": match.game}
         return self.form(SignedForm(Clear(match=match.id), rev=paper.rev, **place), paper.seat, path, signed, paper)
 
     def in_place(self, match: Match, path: str, form: AnyForm, paper: Withdrawal) -> None:
         """Whether a withdrawal names this place, and no other."""
         playing = match.phase == "playing"
-        place: Place = {"turn": paper.turn} if playing else {"game": match.game}
+        place: MatchPlace = {"turn": paper.turn} if playing else {"game": match.game}
         step = replace(self.at_work(), match=match)
         if faults := step.misplaced(form, paper.seat, None, in_advance=playing, **place):
             raise self.untrue(path, f"not said here: {Refused(*faults)}")

@@ -25,7 +25,7 @@ from pbem.match.sealed_documents import (
     NOTHING,
     ORDERS,
     SETUP,
-    Place,
+    PaperPlace,
     hashed,
     orders_paper,
     paper,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.games.sealed import Falsehood, Paper
-    from pbem.match.sealed_game import SealedGame, Verdict
+    from pbem.match.sealed_game import ToldGame, Verdict
     from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.match.step import Step
@@ -63,9 +63,9 @@ __all__ = [
 ]
 
 
-def place(match: Match, seat: int) -> Place:
+def place(match: Match, seat: int) -> PaperPlace:
     """The place of a seat's papers in the current game."""
-    return Place(match.server, match.id, match.game, seat, match.name(seat))
+    return PaperPlace(match.server, match.id, match.game, seat, match.name(seat))
 
 
 def receipt_path(game: int, seat: int) -> str:
@@ -312,7 +312,7 @@ def judge_reveal(match: Match, seat: int, form: SignedForm[Reveal]) -> tuple[Rev
     return Revealed(setup, orders), papers
 
 
-def _setup_opened(match: Match, where: Place, seed: bytes, text: str) -> tuple[str, str]:
+def _setup_opened(match: Match, where: PaperPlace, seed: bytes, text: str) -> tuple[str, str]:
     """The setup that a seat committed to, and its paper; raises `Refused` for another one."""
     assert match.sealed_game is not None
     commitment = match.sealed_game.commitments[where.seat]
@@ -337,7 +337,7 @@ def _orders_opened(write: Callable[[str], str], turn: int, expected: str, text: 
     return found
 
 
-def named_orders(game: SealedGame, seat: int) -> Iterator[tuple[int, str]]:
+def named_orders(game: ToldGame, seat: int) -> Iterator[tuple[int, str]]:
     """The turns for which a seat gave a hash of its orders, with that hash."""
     for filed in game.steps:
         if filed.seat == seat and ORDERS in filed.values:
@@ -375,7 +375,7 @@ def verdict(match: Match) -> Verdict:
     return {seat: _judge(match, seat, match.sealed_game) for seat in match.seats}
 
 
-def _judge(match: Match, seat: int, game: SealedGame) -> str | Falsehood:
+def _judge(match: Match, seat: int, game: ToldGame) -> str | Falsehood:
     assert match.sealed_rules is not None
     assert match.options is not None
     revealed = game.reveals.get(seat)

@@ -21,7 +21,7 @@ __all__ = [
     "NOTHING",
     "ORDERS",
     "SETUP",
-    "Place",
+    "PaperPlace",
     "hashed",
     "lines_of",
     "orders_paper",
@@ -38,7 +38,7 @@ NOTHING = "0" * 64
 """The hash in a paper where there is no other paper to name."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class PaperPlace(msgspec.Struct, frozen=True):
     """Where the papers of a player belong: server, match, game, seat and name."""
 
     server: str
@@ -48,7 +48,7 @@ class Place(msgspec.Struct, frozen=True):
     player: str
 
 
-def salt(seed: bytes, place: Place, turn: int, what: str) -> str:
+def salt(seed: bytes, place: PaperPlace, turn: int, what: str) -> str:
     """The salt (64 hex digits) of the paper of this name, from this seed; for a setup the turn is 0.
 
     HMAC-SHA256, so that no salt reveals another, and seed and texts are enough to make every paper again.
@@ -60,7 +60,7 @@ def salt(seed: bytes, place: Place, turn: int, what: str) -> str:
     return hmac.new(seed, label.encode(), "sha256").hexdigest()
 
 
-def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: Sequence[str]) -> str:
+def paper(name: str, place: PaperPlace, turn: int, values: Mapping[str, str], lines: Sequence[str]) -> str:
     """A paper: its name, such as `strikes`, the hashes and the salt in its head, in their order, and its lines.
 
     A setup's has no turn.
@@ -79,13 +79,13 @@ def paper(name: str, place: Place, turn: int, values: Mapping[str, str], lines: 
     )
 
 
-def setup_paper(seed: bytes, place: Place, rules: str, text: str) -> str:
+def setup_paper(seed: bytes, place: PaperPlace, rules: str, text: str) -> str:
     """The paper of a setup, with the hash of the terms: its owner commits to it, and opens it at the end."""
     values = {"rules": rules, "salt": salt(seed, place, 0, SETUP)}
     return paper(SETUP, place, 0, values, text.split("\n") if text else ())
 
 
-def orders_paper(seed: bytes, place: Place, turn: int, setup: str, text: str) -> str:
+def orders_paper(seed: bytes, place: PaperPlace, turn: int, setup: str, text: str) -> str:
     """The paper of a turn's orders, with the commitment to the setup."""
     values = {"setup": setup, "salt": salt(seed, place, turn, ORDERS)}
     return paper(ORDERS, place, turn, values, text.split("\n") if text else ())
@@ -96,7 +96,7 @@ def lines_of(paper: str, name: str) -> str:
     return paper.partition(f"\n{name}\n")[2].removesuffix("end\n").removesuffix("\n")
 
 
-def path(name: str, place: Place, turn: int, number: int = 1) -> str:
+def path(name: str, place: PaperPlace, turn: int, number: int = 1) -> str:
     """The path of a paper in a bundle; `number` distinguishes papers of one name that a seat wrote in one turn."""
     if name == SETUP:
         return f"openings/game-{place.game}-seat-{place.seat}.txt"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games.sealed import Falsehood, Step
+from pbem.games.sealed import Falsehood, SealedStep
 from pbem.grown import Grown
-from pbem.match.sealed_documents import Place
+from pbem.match.sealed_documents import PaperPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pbem.games import Result
     from pbem.games.sealed import SealedRules, Table
 
-__all__ = ["HONEST", "SILENT", "Ending", "Filed", "Revealed", "SealedGame", "SealedPlay", "Verdict"]
+__all__ = ["HONEST", "SILENT", "Ending", "Filed", "Revealed", "SealedPlay", "ToldGame", "Verdict"]
 
 HONEST, SILENT = "honest", "not revealed"
 
@@ -79,7 +79,7 @@ class Ending(msgspec.Struct, frozen=True):
         return self.result.reason in {"resignation", "forfeit"}
 
 
-class SealedGame(msgspec.Struct, frozen=True):
+class ToldGame(msgspec.Struct, frozen=True):
     """All commitments and everything told in a game so far."""
 
     commitments: Mapping[int, str]
@@ -106,9 +106,9 @@ class SealedGame(msgspec.Struct, frozen=True):
         latest = next(self.of(seat, turn), None)
         return latest if latest and not latest.path else None
 
-    def told(self) -> list[Step]:
+    def told(self) -> list[SealedStep]:
         """The steps as the rules know them."""
-        return [Step(filed.turn, filed.seat, filed.step, filed.lines) for filed in self.steps]
+        return [SealedStep(filed.turn, filed.seat, filed.step, filed.lines) for filed in self.steps]
 
 
 class SealedPlay(msgspec.Struct, frozen=True):
@@ -122,9 +122,9 @@ class SealedPlay(msgspec.Struct, frozen=True):
     players: tuple[str, ...]
     terms: str
     """The hash of the agreed terms."""
-    game: SealedGame
+    game: ToldGame
     table: Table
 
-    def place(self, seat: int) -> Place:
+    def place(self, seat: int) -> PaperPlace:
         """The place of a seat's papers."""
-        return Place(self.server, self.match, self.number, seat, self.players[seat - 1])
+        return PaperPlace(self.server, self.match, self.number, seat, self.players[seat - 1])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.clock import Clock
     from pbem.match.keys import Player
-    from pbem.match.sealed_game import SealedGame
+    from pbem.match.sealed_game import ToldGame
     from pbem.match.terms import Terms
     from pbem.match.traces import SetAside
     from pbem.match.turns import Played, Reports
@@ -100,7 +100,7 @@ UNREACHABLE = "unreachable"
 """Why a seat's clock stands while letters do not reach its player."""
 
 
-class Place(TypedDict, total=False):
+class MatchPlace(TypedDict, total=False):
     """The place that a sentence names, apart from the head."""
 
     game: int
@@ -173,7 +173,7 @@ class Match(msgspec.Struct, frozen=True):
     """By seat and turn: orders for later turns, and default orders at `DEFAULT`; not judged yet."""
     position: State | None = None
     """Of a sealed game the table: what everybody was told."""
-    sealed_game: SealedGame | None = None
+    sealed_game: ToldGame | None = None
     """Since all seats committed to their setups, in a sealed match."""
     turns: Grown[Played] = msgspec.field(default_factory=Grown)
     """Those of this game."""
@@ -209,7 +209,7 @@ class Match(msgspec.Struct, frozen=True):
     """The last revision of each sentence that a seat has said since the last letters: none is obeyed twice."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> MatchPlace:
         """The present place for a sentence, apart from the head: the turn, or the game to begin."""
         return {"turn": self.turn} if self.phase == "playing" else {"game": self.game}
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pbem.match.clock import Clock, Stop
     from pbem.match.keys import Player
     from pbem.match.signed import Signed
-    from pbem.match.state import Match, Place, Submission
+    from pbem.match.state import Match, MatchPlace, Submission
     from pbem.match.traces import SetAside
     from pbem.requests import AnyForm
 
@@ -148,7 +148,7 @@ class Step(msgspec.Struct):
         again: bool = True,
         in_advance: bool = False,
         player: str = "",
-        **place: Unpack[Place],
+        **place: Unpack[MatchPlace],
     ) -> list[Fault]:
         """The faults of the form itself: another place, or an older revision than before.
 

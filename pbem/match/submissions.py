@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.signed import Signed
-    from pbem.match.state import Match, Place
+    from pbem.match.state import Match, MatchPlace
     from pbem.match.step import Step
     from pbem.requests import AnyForm, Clear, SignedForm, SubmitOrders, SubmitSetup
 
@@ -151,7 +151,7 @@ def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, b
     match = step.match
     step.demand_key(signed)
     playing = match.phase == "playing"
-    place: Place = {"turn": turn} if playing else {"game": match.game}
+    place: MatchPlace = {"turn": turn} if playing else {"game": match.game}
     if faults := step.misplaced(form, seat, before, again=False, in_advance=playing, **place):
         raise Refused(*faults)
     paper = Withdrawal.of(match, seat, turn, form.rev, signed, step.world.salt())

@@ -17,7 +17,7 @@ import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.match.sealed_documents import Place
+from pbem.match.sealed_documents import PaperPlace
 from pbem.match.transcript import canonical
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from pbem.games import Options, Report
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
-    from pbem.player.memory import Sent
-    from pbem.player.sealed import Vault
+    from pbem.player.memory import SentForm
+    from pbem.player.sealed import SecretVault
     from pbem.player.standing import MatchStanding
 
-__all__ = ["POINTS", "Agent", "Shown"]
+__all__ = ["POINTS", "Agent", "ShownGame"]
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ POINTS = ("secrets kept",)
 """Beside those of the correspondence, the points at which an agent may be stopped dead without harm."""
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ShownGame(msgspec.Struct, frozen=True):
     """The state of a sealed game for its player: the view of the refereed game, and the reports of all turns told."""
 
     options: Options
@@ -78,7 +78,7 @@ class Agent:
     def __init__(
         self,
         letters: Correspondence,
-        vault: Vault,
+        vault: SecretVault,
         random: Callable[[int], bytes],
         failpoint: Failpoints = passing,
     ) -> None:
@@ -195,15 +195,15 @@ class Agent:
     def _server(self) -> str:
         return self.letters.party.server
 
-    def _place(self, standing: MatchStanding) -> Place:
+    def _place(self, standing: MatchStanding) -> PaperPlace:
         """The place of our papers in the current game."""
-        return Place(self._server, standing.match, standing.game, standing.seat, standing.player)
+        return PaperPlace(self._server, standing.match, standing.game, standing.seat, standing.player)
 
     def _asked(self, standing: MatchStanding) -> SealedState:
         """The data of the letter that asks for the setup."""
         return SealedState.read(self.letters.matches.setup_asked(standing.match).get("sealed"))
 
-    def shown(self, match: str) -> Shown:
+    def shown(self, match: str) -> ShownGame:
         """The state of the game, including own secrets; raises `Contradiction`, `Impossible`, `Refused`."""
         standing = self.letters.matches.standing(match)
         game = self.game(standing)
@@ -217,7 +217,7 @@ class Agent:
         else:
             own, table = game.own(game.play, secrets), game.table
         view, reports = json.loads(canonical([game.rules.own_view(own, table), list(table.played)]))
-        return Shown(game.options, table.turn, asked, view, reports)
+        return ShownGame(game.options, table.turn, asked, view, reports)
 
     def asks(self, match: str) -> bool:
         """Whether its player has something to decide: a setup, orders, or whether to go on."""
@@ -237,7 +237,7 @@ class Agent:
 
     # Letters out.
 
-    def act(self, now: datetime) -> list[Sent]:
+    def act(self, now: datetime) -> list[SentForm]:
         """Prepare everything that needs no decision."""
         prepared = []
         for standing in self.letters.matches.standings:
@@ -256,7 +256,7 @@ class Agent:
     def _is_due(self, standing: MatchStanding) -> bool:
         return bool(standing.sealed and standing.phase in {"setup", "playing"} and standing.owes)
 
-    def _act(self, standing: MatchStanding, now: datetime) -> Sent | None:
+    def _act(self, standing: MatchStanding, now: datetime) -> SentForm | None:
         if not self._is_due(standing):
             return None  # another program of the same player's was first
         self._demand_unaccused(standing.match)
@@ -278,7 +278,7 @@ class Agent:
         self._demand_unrefused(standing, "step", _place(game), now)
         return self._step(standing, game, found, now)
 
-    def set_up(self, match: str, text: str, now: datetime) -> Sent:
+    def set_up(self, match: str, text: str, now: datetime) -> SentForm:
         """Choose the setup of the game that begins, and commit to it. Raises `Refused`, `Impossible`."""
         judged = self.letters.judge.setup(match, text)
         self._demand_unaccused(match)
@@ -302,7 +302,7 @@ class Agent:
         state = judge.recalled(game.rules.own_view(asked.own, asked.table), seat)
         return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
-    def order(self, match: str, text: str, now: datetime) -> Sent:
+    def order(self, match: str, text: str, now: datetime) -> SentForm:
         """Decide on the orders for the turn that is due, and prepare their letter. Raises as `judge_orders`."""
         self._demand_unaccused(match)
         with self.vault.alone():
@@ -332,7 +332,7 @@ class Agent:
             raise Impossible(f"There is nothing to order in {match} now: `pbem play` answers by itself.")
         return found
 
-    def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> Sent:
+    def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
         match, place = standing.match, _place(game)
         if (sent := self._alive("step", match, place)) is not None:
             return self.letters.outbox.again(sent)
@@ -340,7 +340,7 @@ class Agent:
         note = self._note(letter.secrets)
         return self.letters.step(match, place, letter.turn, letter.sections, note, now)
 
-    def _seal(self, standing: MatchStanding, secrets: Secrets, now: datetime) -> Sent:
+    def _seal(self, standing: MatchStanding, secrets: Secrets, now: datetime) -> SentForm:
         match, place = standing.match, _setup_place(standing)
         if (sent := self._committed(standing)) is not None:
             return self.letters.outbox.again(sent)
@@ -348,7 +348,7 @@ class Agent:
         value = commitment(self._asked(standing).terms, secrets)
         return self.letters.seal(match, place, value, self._note(secrets), now)
 
-    def _reveal(self, standing: MatchStanding, now: datetime) -> Sent:
+    def _reveal(self, standing: MatchStanding, now: datetime) -> SentForm:
         match, place = standing.match, f"game {standing.game}"
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.outbox.again(sent)
@@ -369,7 +369,7 @@ class Agent:
         game = self._checked(standing)
         return bool(resigned) or game.table.result is not None or has_resigned(self.memory, game)
 
-    def reveal(self, match: str, now: datetime) -> Sent:
+    def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything although nothing that was told ends the game, or a signed text cannot be read.
 
         The player has decided so. Raises `Impossible`, `Contradiction`.
@@ -383,12 +383,12 @@ class Agent:
                 self._check(standing)
             return self._reveal(standing, now)
 
-    def _committed(self, standing: MatchStanding) -> Sent | None:
+    def _committed(self, standing: MatchStanding) -> SentForm | None:
         """The commitment to a setup that stands, or is on its way; what is asked for again was withdrawn."""
         sent = self._alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.owes else sent
 
-    def _alive(self, command: str, match: str, place: str) -> Sent | None:
+    def _alive(self, command: str, match: str, place: str) -> SentForm | None:
         """The letters prepared there that were not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None

@@ -18,7 +18,7 @@ import msgspec
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.record import read
-from pbem.match.sealed_documents import ORDERS, SETUP, Place, lines_of, path
+from pbem.match.sealed_documents import ORDERS, SETUP, PaperPlace, lines_of, path
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
 from pbem.player.opponent.chance import Chance
@@ -251,7 +251,7 @@ class _Seat(msgspec.Struct, frozen=True):
     def _revealed(self, found: Bundle, game: int, name: str, turn: int = 0) -> str | None:
         """What the seat committed to in a sealed game, once its paper is in the bundle."""
         assert self.proved.match is not None
-        place = Place(self.plan.server, self.proved.match.id, game, self.seat, self.plan.player)
+        place = PaperPlace(self.plan.server, self.proved.match.id, game, self.seat, self.plan.player)
         content = found.papers.get(path(name, place, turn))
         return None if content is None else lines_of(content.decode(), name)
 

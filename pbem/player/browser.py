@@ -29,7 +29,7 @@ class Handed(NamedTuple):
     final: bool
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _BrowserHandler(BaseHTTPRequestHandler):
     timeout = _SECONDS
     server_version = "pbem"
     sys_version = ""
@@ -91,7 +91,7 @@ class Port(LimitedThreads, HTTPServer):
     """A port of this machine that serves a page with a composer in it, until it has handed something over."""
 
     def __init__(self, random: Callable[[int], bytes]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", 0), _BrowserHandler)
         self.path = f"/{random(16).hex()}/"
         self.origin = f"http://127.0.0.1:{self.server_address[1]}"
         self.pages: dict[str, str] = {}

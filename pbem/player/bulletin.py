@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
 
-__all__ = ["LIMITS", "Heard", "NotGenuine", "hear", "opened"]
+__all__ = ["LIMITS", "HeardBulletin", "NotGenuine", "hear", "opened"]
 
 LIMITS: Final = Limits(
     message_bytes=64 << 20, message_lines=1_000_000, headers=500, header_bytes=256 << 10, parts=200
@@ -44,7 +44,7 @@ class NotGenuine(Exception):
     """The letter is not the server's own, or not as the server wrote it; the text says why."""
 
 
-class Heard(msgspec.Struct, frozen=True):
+class HeardBulletin(msgspec.Struct, frozen=True):
     """What a letter from the server says for programs."""
 
     key: str
@@ -68,7 +68,7 @@ def opened(raw: bytes) -> Letter:
         raise NotGenuine(f"it cannot be read: {error.reason}") from error
 
 
-def hear(letter: Letter) -> Heard | None:
+def hear(letter: Letter) -> HeardBulletin | None:
     """What a letter says for programs, signed by the key that it names; None if it has no bulletin.
 
     Whose key that is, and whether the letter is for this player, is not checked here. Raises `NotGenuine`.
@@ -98,7 +98,7 @@ def hear(letter: Letter) -> Heard | None:
     if len(items) > _MOST_ITEMS or not all(isinstance(item, dict) for item in items):
         raise NotGenuine("its bulletin has not the form of one")
     found, texts = _files(letter, files)
-    return Heard(key, server, to, time, tuple(items), found, texts, _bundles(letter))
+    return HeardBulletin(key, server, to, time, tuple(items), found, texts, _bundles(letter))
 
 
 def _document(packed: str) -> JsonObject:

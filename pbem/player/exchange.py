@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from pbem.player.correspondence import Correspondence
     from pbem.player.correspondence.event import Event
-    from pbem.player.mail_in import Source
-    from pbem.player.memory import Sent
+    from pbem.player.mail_in import MailSource
+    from pbem.player.memory import SentForm
 
 __all__ = ["fetch", "flush"]
 
 
-def fetch(correspondence: Correspondence, source: Source, clock: Callable[[], datetime]) -> Iterator[Event]:
+def fetch(correspondence: Correspondence, source: MailSource, clock: Callable[[], datetime]) -> Iterator[Event]:
     """Take in all letters that are there, and report the outcome of each. Raises `NoMail`."""
     memory = correspondence.memory
     for found in source.letters(memory.has_seen):
@@ -35,7 +35,7 @@ def fetch(correspondence: Correspondence, source: Source, clock: Callable[[], da
         yield from events
 
 
-def flush(correspondence: Correspondence, send: Callable[[Sent], str]) -> Iterator[tuple[Sent, str, bool]]:
+def flush(correspondence: Correspondence, send: Callable[[SentForm], str]) -> Iterator[tuple[SentForm, str, bool]]:
     """Send all letters that are ready: each with the mail system's reply, and whether it left."""
     for sent in correspondence.outbox.unsent():
         try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
     from pbem.player.standing import MatchStanding
 
-__all__ = ["Game", "Limits", "Reason", "Settings", "load"]
+__all__ = ["GameLimits", "PlayerLimits", "ProgramSettings", "Reason", "load"]
 
 Reason = Literal["game", "options", "pace", "person", "all", "setup"]
 """Why a proposal is declined: the template player/decline.txt has the sentence."""
@@ -34,7 +34,7 @@ _AGREED = ("proposed", True)
 _TRIAL = bytes(OCTETS)
 
 
-class Game(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GameLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How one game is played."""
 
     level: Annotated[int, msgspec.Meta(ge=1, le=3)] = 2
@@ -42,7 +42,7 @@ class Game(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the game's own options may differ from the default."""
 
 
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PlayerLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which matches the program accepts, and how soon it answers."""
 
     matches: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 200
@@ -86,7 +86,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return least <= pace <= most if pace and most is not None else most is None or bool(pace)
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file; paths are absolute once loaded."""
 
     account: Account
@@ -98,8 +98,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The server's key, if it is known; else that of its first answer is kept."""
     language: Literal["en", "de"] = "en"
     """Of what it says to players."""
-    play: Limits = Limits()
-    games: dict[str, Game] = {}
+    play: PlayerLimits = PlayerLimits()
+    games: dict[str, GameLimits] = {}
 
     def __post_init__(self) -> None:
         for game in self.games:
@@ -134,10 +134,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield "setup"
 
 
-def load(path: Path) -> Settings:
+def load(path: Path) -> ProgramSettings:
     """The settings of a file; raises `BadAccount` with all known faults."""
     try:
-        found = read_as(Settings, path)
+        found = read_as(ProgramSettings, path)
     except OSError as error:
         raise BadAccount(f"{path}: {error.strerror}") from error
     except ValueError as error:

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from pbem.connections import LimitedThreads
 from pbem.mail.folders import letters as in_folder
-from pbem.mailbox import Unreachable
+from pbem.mailbox import MailboxUnreachable
 from pbem.mailbox.password import password, token
 from pbem.match.transcript import sha256_hex
 from pbem.networks import is_of_this_machine
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.mailbox.imap import Tls
     from pbem.player.account import Account
 
-__all__ = ["Found", "NoMail", "Source", "source"]
+__all__ = ["FoundLetter", "MailSource", "NoMail", "source"]
 
 _MOST = LIMITS.message_bytes
 
@@ -39,27 +39,27 @@ class NoMail(Exception):
     """Letters cannot be fetched now; the text says why, without a password."""
 
 
-class Found(NamedTuple):
+class FoundLetter(NamedTuple):
     """A letter that was found: its octets, and where."""
 
     raw: bytes
     handle: str
 
 
-class Source(Protocol):
+class MailSource(Protocol):
     """The letters of one account."""
 
-    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
         """The letters there, except those whose handle was seen. Raises `NoMail`."""
 
-    def done(self, found: Found) -> None:
+    def done(self, found: FoundLetter) -> None:
         """A letter from the server was taken in: its octets are on the disk."""
 
     def close(self) -> None:
         """Release the source."""
 
 
-class Maildir:
+class OwnMaildir:
     """A Maildir; its contents stay as they are, so that a mail program may show them, too."""
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +67,7 @@ class Maildir:
         self._known: set[str] = set()
         """Handles that were seen, so that a look costs no question for each letter that ever came."""
 
-    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
         """Those in `new` and `cur`, oldest first; a mail program changes a name only after its colon."""
         try:
             if not (self._path / "new").is_dir():
@@ -85,13 +85,13 @@ class Maildir:
                 else:
                     try:
                         with path.open("rb") as file:
-                            yield Found(file.read(_MOST + 1), handle)
+                            yield FoundLetter(file.read(_MOST + 1), handle)
                     except FileNotFoundError:
                         continue  # a mail program renamed it: it comes at the next look
         except OSError as error:
             raise NoMail(f"{error.filename or self._path}: {error.strerror}") from error
 
-    def done(self, found: Found) -> None:
+    def done(self, found: FoundLetter) -> None:
         """Nothing: it stays where it is."""
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Mbox:
         self._path = path
         self._known: tuple[int, int] | None = None
 
-    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
         """All letters of the file, identified by their octets, as they have no names."""
         try:
             if not self._path.exists():
@@ -115,12 +115,12 @@ class Mbox:
                 return
             for _, raw in in_folder(self._path, _MOST):
                 if not seen(handle := f"mbox {sha256_hex(raw)}"):
-                    yield Found(raw, handle)
+                    yield FoundLetter(raw, handle)
             self._known = (found.st_size, found.st_mtime_ns)
         except (OSError, mailbox.Error) as error:
             raise NoMail(f"{self._path}: {error}") from error
 
-    def done(self, found: Found) -> None:
+    def done(self, found: FoundLetter) -> None:
         """Nothing: it stays where it is."""
 
     def close(self) -> None:
@@ -134,18 +134,18 @@ class Provider:
         self._mailbox = mailbox_
         self._handles: dict[str, Handle] = {}
 
-    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
         """Those in the inbox and in the folder of spam."""
         try:
             for raw, handle in self._mailbox.letters(lambda handle: seen(_name(handle))):
                 self._handles[_name(handle)] = handle
-                yield Found(raw, _name(handle))
-        except Unreachable as error:
+                yield FoundLetter(raw, _name(handle))
+        except MailboxUnreachable as error:
             raise NoMail(str(error)) from error
 
-    def done(self, found: Found) -> None:
+    def done(self, found: FoundLetter) -> None:
         """Move it out of the way; if the provider does not let it go, it stays, and was seen all the same."""
-        with suppress(Unreachable):
+        with suppress(MailboxUnreachable):
             self._mailbox.done(self._handles.pop(found.handle))
 
     def close(self) -> None:
@@ -164,7 +164,7 @@ class _Delivery(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         door = self.server
-        assert isinstance(door, Listener)
+        assert isinstance(door, LmtpListener)
         self._say("220 LMTP")
         recipients = 0
         while line := self.rfile.readline(4096):
@@ -208,7 +208,7 @@ class _Delivery(socketserver.StreamRequestHandler):
         return None
 
 
-class Listener(LimitedThreads):
+class LmtpListener(LimitedThreads):
     """A port of this machine at which the player's mail server delivers letters; 250 is sent once one is taken in."""
 
     allow_reuse_address = True
@@ -230,15 +230,15 @@ class Listener(LimitedThreads):
         self._came.append((raw, taken))
         return taken.wait(self.PATIENCE)
 
-    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
         """What was delivered since; a letter counts as taken in when the next one is requested."""
         del seen
         while self._came:
             raw, taken = self._came.popleft()
-            yield Found(raw, f"lmtp {sha256_hex(raw)}")
+            yield FoundLetter(raw, f"lmtp {sha256_hex(raw)}")
             taken.set()
 
-    def done(self, found: Found) -> None:
+    def done(self, found: FoundLetter) -> None:
         """Do nothing: the letter is not stored anywhere."""
 
     def close(self) -> None:
@@ -262,12 +262,12 @@ def begin(account: Account) -> Path | None:
     return path
 
 
-def source(account: Account) -> Source:
+def source(account: Account) -> MailSource:
     """The source of an account's letters; raises `NoMail`."""
     url = urlsplit(account.mail_in)
     match url.scheme:
         case "maildir":
-            return Maildir(Path(unquote(url.path)).expanduser())
+            return OwnMaildir(Path(unquote(url.path)).expanduser())
         case "mbox":
             return Mbox(Path(unquote(url.path)).expanduser())
         case "imap" | "imaps":
@@ -275,11 +275,11 @@ def source(account: Account) -> Source:
         case "lmtp" if url.hostname and url.port is not None:
             if not _is_loopback(url.hostname):
                 raise NoMail(f"{account.mail_in}: letters are taken from this machine alone")
-            return Listener(url.hostname, url.port)
+            return LmtpListener(url.hostname, url.port)
     raise NoMail(f"{account.mail_in}: no way for letters to come; write maildir:PATH, mbox:PATH or imaps://USER@HOST")
 
 
-def _provider(account: Account) -> Source:
+def _provider(account: Account) -> MailSource:
     url = urlsplit(account.mail_in)
     from pbem.mailbox.imap import Imap
 

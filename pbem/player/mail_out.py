@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import smtplib
 
     from pbem.player.account import Account
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
 
 __all__ = ["NotSent", "send"]
 
@@ -31,7 +31,7 @@ class NotSent(Exception):
     """The letter did not leave, and stays ready; the text says why, without a password."""
 
 
-def send(account: Account, sent: Sent) -> str:
+def send(account: Account, sent: SentForm) -> str:
     """Hand a letter over; returns a sentence for the player about the result. Raises `NotSent`."""
     import smtplib
 
@@ -61,7 +61,7 @@ def _why(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
-def _submit(account: Account, sent: Sent) -> str:
+def _submit(account: Account, sent: SentForm) -> str:
     import smtplib
     import ssl
 
@@ -95,7 +95,7 @@ def _log_in(connection: smtplib.SMTP, user: str, account: Account) -> None:
         raise NotSent(str(error)) from error
 
 
-def _sendmail(command: str, account: Account, sent: Sent) -> str:
+def _sendmail(command: str, account: Account, sent: SentForm) -> str:
     words = [*shlex.split(command), "-i", "-f", account.address, "--", sent.to]
     raw = sent.raw.replace(b"\r\n", b"\n")  # what sendmail reads are lines of this machine
     done = subprocess.run(words, input=raw, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - the player's
@@ -104,7 +104,7 @@ def _sendmail(command: str, account: Account, sent: Sent) -> str:
     return f"sent by {words[0]}"
 
 
-def _draft(folder: Path, sent: Sent) -> str:
+def _draft(folder: Path, sent: SentForm) -> str:
     """A file that mail programs open as a letter to be sent; the same letter gives the same file."""
     path = folder / f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
     durable.replace(path, b"X-Unsent: 1\r\n" + sent.raw)

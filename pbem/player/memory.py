@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Alarm", "BadMemory", "Memory", "Place", "Sent", "may_repeat"]
+__all__ = ["Alarm", "AnswerPlace", "BadMemory", "Memory", "SentForm", "may_repeat"]
 
 _EDITION = 1
 """Of the tables; 0 is that of files from before it was written down, which is the same."""
@@ -67,7 +67,7 @@ class BadMemory(Exception):
     """The file cannot be used; the text says why."""
 
 
-class Sent(NamedTuple):
+class SentForm(NamedTuple):
     """A letter of the player's: its command, its place in a match, its bytes, and what became of it.
 
     `state`: ready (on the disk, perhaps sent), sent, done, refused, asked, or bounced.
@@ -94,7 +94,7 @@ class Sent(NamedTuple):
 _REST, _LONGEST_REST = timedelta(hours=1), timedelta(days=1)
 
 
-def may_repeat(refused: Sequence[Sent], now: datetime) -> bool:
+def may_repeat(refused: Sequence[SentForm], now: datetime) -> bool:
     """Whether letters were refused so long ago that the same may be sent again, in a new one.
 
     A server whose clock is wrong refuses what is right, by its date; later it takes it. One hour, then two, four, and
@@ -104,7 +104,7 @@ def may_repeat(refused: Sequence[Sent], now: datetime) -> bool:
     return abs(now - refused[-1].written) >= min(max(tried, _REST), _LONGEST_REST)
 
 
-class Place(NamedTuple):
+class AnswerPlace(NamedTuple):
     """Where a letter from the server is answered: the address, its Message-ID, and its match, if any."""
 
     message_id: str
@@ -323,24 +323,24 @@ class Memory:
 
     # Where letters are answered, once each.
 
-    def put_place(self, letter: int, place: Place) -> None:
+    def put_place(self, letter: int, place: AnswerPlace) -> None:
         """Record a place where a letter may be answered."""
         fields = "letter, message_id, address, match, game, turn"
         query = f"INSERT OR IGNORE INTO replies ({fields}) VALUES (?, ?, ?, ?, ?, ?)"
         self._database.execute(query, (letter, *place))
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[AnswerPlace]:
         """The places to which nothing was sent yet, newest first."""
         query = "SELECT message_id, address, match, game, turn FROM replies WHERE NOT spent ORDER BY letter DESC"
-        return [Place(*row) for row in self._database.execute(query)]
+        return [AnswerPlace(*row) for row in self._database.execute(query)]
 
-    def spend(self, place: Place) -> None:
+    def spend(self, place: AnswerPlace) -> None:
         """Record that something was sent to this place."""
         self._database.execute("UPDATE replies SET spent = 1 WHERE message_id = ?", (place.message_id,))
 
     # Letters of the player's own.
 
-    def prepare(self, sent: Sent) -> Sent:
+    def prepare(self, sent: SentForm) -> SentForm:
         """Keep a letter that is to be sent, under a new number."""
         query = (
             "INSERT INTO sent (message_id, command, match, place, rev, form, raw, to_address, state)"
@@ -353,27 +353,27 @@ class Memory:
         """Record what became of a letter."""
         self._database.execute("UPDATE sent SET state = ?, faults = ? WHERE id = ?", (state, faults, number))
 
-    def sent(self, command: str, match: str, place: str) -> list[Sent]:
+    def sent(self, command: str, match: str, place: str) -> list[SentForm]:
         """The letters prepared with a command at a place, oldest first."""
         query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? AND place = ? ORDER BY rev"
-        return [Sent(*row) for row in self._database.execute(query, (command, match, place))]
+        return [SentForm(*row) for row in self._database.execute(query, (command, match, place))]
 
-    def prepared(self, command: str, match: str) -> list[Sent]:
+    def prepared(self, command: str, match: str) -> list[SentForm]:
         """The letters prepared with a command about a match, oldest first."""
         query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? ORDER BY id"
-        return [Sent(*row) for row in self._database.execute(query, (command, match))]
+        return [SentForm(*row) for row in self._database.execute(query, (command, match))]
 
-    def by_message_id(self, message_id: str) -> Sent | None:
+    def by_message_id(self, message_id: str) -> SentForm | None:
         """The letter of this Message-ID."""
         query = f"SELECT {_SENT} FROM sent WHERE message_id = ?"
         row = self._database.execute(query, (message_id,)).fetchone()
-        return Sent(*row) if row else None
+        return SentForm(*row) if row else None
 
-    def in_state(self, *states: str) -> list[Sent]:
+    def in_state(self, *states: str) -> list[SentForm]:
         """The letters in these states, oldest first."""
         marks = ", ".join("?" * len(states))
         query = f"SELECT {_SENT} FROM sent WHERE state IN ({marks}) ORDER BY id"
-        return [Sent(*row) for row in self._database.execute(query, states)]
+        return [SentForm(*row) for row in self._database.execute(query, states)]
 
     def count(self) -> int:
         """How many letters were prepared."""

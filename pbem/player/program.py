@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pbem.games import Options
     from pbem.player.agent import Agent
     from pbem.player.correspondence.event import Event
-    from pbem.player.limits import Settings
-    from pbem.player.memory import Sent
+    from pbem.player.limits import ProgramSettings
+    from pbem.player.memory import SentForm
     from pbem.player.standing import MatchStanding
 
-__all__ = ["Program", "Words"]
+__all__ = ["Program", "ProgramWords"]
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ _REFUSALS = 3
 """After so many at one place it waits, even if the match went on since."""
 
 
-class Words(Protocol):
+class ProgramWords(Protocol):
     """The texts for players, by the name of their template."""
 
     def __call__(self, name: Literal["greeting", "decline", "opening"], /, **facts: object) -> str:
@@ -57,7 +57,9 @@ class Words(Protocol):
 class Program:
     """One program that plays on one server."""
 
-    def __init__(self, agent: Agent, settings: Settings, random: Callable[[int], bytes], words: Words) -> None:
+    def __init__(
+        self, agent: Agent, settings: ProgramSettings, random: Callable[[int], bytes], words: ProgramWords
+    ) -> None:
         self.agent = agent
         """What answers in sealed matches, and asks for the rest."""
         letters = self.letters = agent.letters
@@ -400,7 +402,7 @@ class Program:
         self.letters.tell(f"press {match}", now, match=match, text=text)
         log.info("%s: closed; its seed is opened", match)
 
-    def _sent(self, command: str, match: str) -> list[Sent]:
+    def _sent(self, command: str, match: str) -> list[SentForm]:
         """The prepared letters of this kind about a match."""
         return self.memory.prepared(command, match)
 

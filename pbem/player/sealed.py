@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
 from pbem.durable import make_folder, replace
-from pbem.match.sealed_documents import Place, salt
+from pbem.match.sealed_documents import PaperPlace, salt
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["BadNote", "BadSecrets", "Code", "Secrets", "Vault", "understood"]
+__all__ = ["BadNote", "BadSecrets", "Code", "SecretVault", "Secrets", "understood"]
 
 _SEED: Final = 32
 _NOTE: Final = 4096
@@ -82,9 +82,9 @@ class Secrets(msgspec.Struct, frozen=True):
         return salt(bytes.fromhex(self.seed), self.place, turn, what)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PaperPlace:
         """The player and the game to which they belong."""
-        return Place(self.server, self.match, self.game, self.seat, self.player)
+        return PaperPlace(self.server, self.match, self.game, self.seat, self.player)
 
     def with_orders(self, turn: int, text: str) -> Secrets:
         """The same, with the orders of a turn."""
@@ -122,7 +122,7 @@ class Secrets(msgspec.Struct, frozen=True):
         return found
 
     @classmethod
-    def begun(cls, place: Place, setup: str, random: Callable[[int], bytes]) -> Secrets:
+    def begun(cls, place: PaperPlace, setup: str, random: Callable[[int], bytes]) -> Secrets:
         """New secrets for a game that begins."""
         return cls(**msgspec.structs.asdict(place), seed=random(_SEED).hex(), setup=setup)
 
@@ -147,7 +147,7 @@ class Code:
         sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets.place))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
 
-    def opened(self, note: str, place: Place) -> Secrets:
+    def opened(self, note: str, place: PaperPlace) -> Secrets:
         """The contents of a note, if it belongs to this server, match, game, seat and player. Raises `BadNote`."""
         try:
             sealed = base64.b64decode("".join(note.split()), validate=True)
@@ -195,13 +195,13 @@ def _proquint(number: int) -> str:
     return "".join(some[number >> shift & len(some) - 1] for shift, some in letters)
 
 
-def _bound(place: Place) -> bytes:
+def _bound(place: PaperPlace) -> bytes:
     """The unencrypted part that binds a note to its game."""
     lines = [f"{name} {value}\n" for name, value in msgspec.structs.asdict(place).items()]
     return "".join(["pbem note 1\n", *lines]).encode()
 
 
-class Vault:
+class SecretVault:
     """The secrets of an account: a file for each game, in a folder that nobody else may read."""
 
     def __init__(self, folder: Path) -> None:

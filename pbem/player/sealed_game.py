@@ -15,8 +15,8 @@ import msgspec
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.sealed import judge_lines, judge_steps, write_step
-from pbem.match.sealed_documents import NOTHING, ORDERS, Place, hashed, lines_of, orders_paper, setup_paper
-from pbem.match.sealed_game import SealedGame, SealedPlay
+from pbem.match.sealed_documents import NOTHING, ORDERS, PaperPlace, hashed, lines_of, orders_paper, setup_paper
+from pbem.match.sealed_game import SealedPlay, ToldGame
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.requests import Section, SignedForm, TakeSteps
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Options
-    from pbem.games.sealed import SealedRules, Step, Table
+    from pbem.games.sealed import SealedRules, SealedStep, Table
     from pbem.json_object import JsonObject
     from pbem.match.sealed import Taken
     from pbem.player.sealed import Secrets
@@ -130,7 +130,7 @@ class SealedSide(msgspec.Struct, frozen=True):
     """A sealed game from the side of one player: as it was told, at each moment."""
 
     options: Options
-    place: Place
+    place: PaperPlace
     """The own one."""
     told: SealedState
     prev: str
@@ -147,9 +147,9 @@ class SealedSide(msgspec.Struct, frozen=True):
             raise Contradiction(f"{standing.rules} is not played sealed")
         players = tuple(str(player) for player in standing.players)
         options = _options(standing.rules, document, len(players))
-        place = Place(server, standing.match, document["game"], standing.seat, standing.player)
+        place = PaperPlace(server, standing.match, document["game"], standing.seat, standing.player)
         commitments = {seat: told.commitments.get(str(seat), NOTHING) for seat in range(1, len(players) + 1)}
-        where, game = (server, place.match, place.game, players), SealedGame(commitments, {})
+        where, game = (server, place.match, place.game, players), ToldGame(commitments, {})
         plays = [SealedPlay(found, *where, told.terms, game, found.begin(options))]
         for step in told.steps:
             plays.append(_entered(plays[-1], step))
@@ -178,7 +178,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         return self.play.players
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[SealedStep]:
         """All steps, as they were entered."""
         return self.play.game.told()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.identity.ssh import PrivateKey
 
-__all__ = ["CannotSign", "Key", "make", "read"]
+__all__ = ["CannotSign", "SigningKey", "make", "read"]
 
 _TRIES = 3
 _SECONDS = 120.0  # that a person may take over a device, or a passphrase
@@ -32,7 +32,7 @@ class CannotSign(Exception):
     """The key cannot be used; the text says why, and what the player can do."""
 
 
-class Key(msgspec.Struct):
+class SigningKey(msgspec.Struct):
     """An SSH key: its public line, and how it signs. The private half is opened when something is signed."""
 
     path: Path
@@ -84,7 +84,7 @@ class Key(msgspec.Struct):
         raise CannotSign("The key stays locked.")
 
 
-def read(path: Path, passphrase: Callable[[str], str]) -> Key:
+def read(path: Path, passphrase: Callable[[str], str]) -> SigningKey:
     """The key of a file: a private one, or the public one of a key that an agent holds. Raises `CannotSign`.
 
     `passphrase` asks for one, with the given words.
@@ -102,7 +102,7 @@ def read(path: Path, passphrase: Callable[[str], str]) -> Key:
         ) from error
     except (ValueError, BadKey) as error:
         raise CannotSign(f"{path}: {error}") from error
-    return Key(path, line, passphrase)
+    return SigningKey(path, line, passphrase)
 
 
 def make(path: Path, comment: str) -> None:

@@ -26,8 +26,8 @@ from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
 from pbem.player.account import Account, BadAccount
 from pbem.player.bulletin import LIMITS
-from pbem.player.memory import Sent
-from pbem.tlog.checkpoint import Request
+from pbem.player.memory import SentForm
+from pbem.tlog.checkpoint import CosignRequest
 from pbem.tlog.note import NotANote, Note
 from pbem.tlog.witness import REPEATED, Answer, Known, answer, answer_text
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["Settings", "Witness", "load"]
+__all__ = ["Witness", "WitnessSettings", "load"]
 
 _NAME = r"^[^\s+]{1,253}$"
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WitnessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file; paths are absolute once loaded."""
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME, description="a name without blanks or +")]
@@ -79,10 +79,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def load(path: Path) -> Settings:
+def load(path: Path) -> WitnessSettings:
     """The settings of a file; raises `BadAccount` with what is wrong."""
     try:
-        found = read_as(Settings, path)
+        found = read_as(WitnessSettings, path)
         if not found.mail_in and not found.listen:
             raise ValueError("how is it asked? Give address, mail_in and mail_out, or listen, or all of them")
         if found.mail_in:
@@ -105,7 +105,7 @@ def load(path: Path) -> Settings:
 class Witness:
     """A witness with its memory. Raises `BadAccount` for a key that is none, and sqlite3.Error."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WitnessSettings) -> None:
         self._settings = settings
         try:
             key = ssh.load(Path(settings.key).read_bytes())
@@ -156,12 +156,12 @@ class Witness:
         """Whether it witnesses a log of this name."""
         return any(log.key.name == origin for log in self._logs)
 
-    def answer(self, request: Request, now: datetime) -> Answer:
+    def answer(self, request: CosignRequest, now: datetime) -> Answer:
         """The answer to a request that did not come by mail; what must be remembered is on disk when this returns."""
         with self._deciding():
             return self._answer(request, now)[0]
 
-    def _answer(self, request: Request, now: datetime) -> tuple[Answer, str]:
+    def _answer(self, request: CosignRequest, now: datetime) -> tuple[Answer, str]:
         """The answer, and its text with the notes that convict the log; part of the caller's transaction."""
         origin = request.note.text.partition("\n")[0]
         row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
@@ -177,7 +177,7 @@ class Witness:
             )
         return made, text
 
-    def _judge(self, request: Request, letter: Letter, now: datetime) -> str:
+    def _judge(self, request: CosignRequest, letter: Letter, now: datetime) -> str:
         origin = request.note.text.partition("\n")[0]
         made, text = self._answer(request, now)
         log = next((log for log in self._logs if log.key.name == origin), None)
@@ -218,14 +218,14 @@ class Witness:
         out.set_content(text, cte="base64")
         return out.as_bytes()
 
-    def unsent(self) -> Iterator[Sent]:
+    def unsent(self) -> Iterator[SentForm]:
         """The answers that are ready to be sent."""
         with closing(self._database.execute("SELECT id, address, raw FROM replies ORDER BY id")) as rows:
             found = rows.fetchall()
         for number, address, raw in found:
-            yield Sent(number, f"<{number}>", "witness", "", "", 0, "", raw, address, "ready")
+            yield SentForm(number, f"<{number}>", "witness", "", "", 0, "", raw, address, "ready")
 
-    def has_left(self, sent: Sent) -> None:
+    def has_left(self, sent: SentForm) -> None:
         """Note that an answer was handed over for sending."""
         self._database.execute("DELETE FROM replies WHERE id = ?", (sent.id,))
 
@@ -256,11 +256,11 @@ class Witness:
         return found
 
 
-def _request(raw: bytes) -> tuple[Request | None, Letter | None]:
+def _request(raw: bytes) -> tuple[CosignRequest | None, Letter | None]:
     """The request in a letter, if it is one."""
     try:
         letter = read(raw, LIMITS)
-        return Request.read((letter.text or "").strip() + "\n"), letter
+        return CosignRequest.read((letter.text or "").strip() + "\n"), letter
     except (Unreadable, NotANote):
         return None, None
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from pbem.config.values import Listen
 from pbem.connections import LimitedThreads
 from pbem.player.account import BadAccount
-from pbem.player.witness import Settings, Witness
-from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.player.witness import Witness, WitnessSettings
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import NotANote
 
 if TYPE_CHECKING:
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
     from pbem.connections import Asked
 
-__all__ = ["Listener"]
+__all__ = ["WitnessListener"]
 
 PATIENCE = 5.0  # seconds without an octet
 MOST = 16 * 1024  # octets of a request: one with the longest proof has less
 
 
-class Listener(LimitedThreads, HTTPServer):
+class WitnessListener(LimitedThreads, HTTPServer):
     """Answers in threads of its own until `close`; `said` is told the outcome of each request. Raises OSError."""
 
-    def __init__(self, settings: Settings, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+    def __init__(self, settings: WitnessSettings, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
         place = Listen.parse(settings.listen)
         if ":" in place.host:
             self.address_family = socket.AF_INET6
-        super().__init__((place.host, place.port), _Handler)
+        super().__init__((place.host, place.port), _WitnessHandler)
         self._settings = settings
         self._now = now
         self._said = said
@@ -54,7 +54,7 @@ class Listener(LimitedThreads, HTTPServer):
     def answer(self, text: str) -> tuple[int, str, str]:
         """Status, type and body of the answer to a request with this body."""
         try:
-            request = Request.read(text)
+            request = CosignRequest.read(text)
             found = Checkpoint.read(request.note.text)
         except NotANote as error:
             return 400, "text/plain", f"{error}\n"
@@ -80,8 +80,8 @@ class Listener(LimitedThreads, HTTPServer):
             self._said(f"a request failed: {error}")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Listener
+class _WitnessHandler(BaseHTTPRequestHandler):
+    server: WitnessListener
     timeout = PATIENCE
 
     def do_POST(self) -> None:

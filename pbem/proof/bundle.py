@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["LIMITS", "BeyondLimits", "Bundle", "Limits", "NotABundle", "load", "read", "write"]
+__all__ = ["LIMITS", "BeyondLimits", "Bundle", "BundleLimits", "NotABundle", "load", "read", "write"]
 
 
-class Limits(msgspec.Struct, frozen=True):
+class BundleLimits(msgspec.Struct, frozen=True):
     """The most that is read of a bundle, and of the letters that are compared with it."""
 
     octets: int = 1 << 30
@@ -56,7 +56,7 @@ class Limits(msgspec.Struct, frozen=True):
     """Of all these letters together."""
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = BundleLimits()
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LISTS = ("transcript.jsonl", "heads.txt", "commitments.sha256")

@@ -69,7 +69,7 @@ _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
-class _Words:
+class _KeptWords:
     """How letters in one language word the sought facts: the messages of the templates, read backwards."""
 
     def __init__(self, known: Catalogue) -> None:
@@ -109,8 +109,8 @@ def _line(message: str, facts: Mapping[str, str]) -> str:
 
 
 @cache  # letters come by thousands
-def _languages() -> tuple[_Words, ...]:
-    return tuple(_Words(catalogue((template_folder(),), language)) for language in LANGUAGES)
+def _languages() -> tuple[_KeptWords, ...]:
+    return tuple(_KeptWords(catalogue((template_folder(),), language)) for language in LANGUAGES)
 
 
 def kept(source: str, raw: bytes) -> Kept:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.finding import Letter
+    from pbem.proof.compare.finding import NamedLetter
     from pbem.verifier_key import VerifierKey
 
 __all__ = ["Proof", "against", "prove"]
@@ -29,7 +29,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     checks: Sequence[Check]
     """All checks up to the first that fails."""
-    letters: Sequence[Letter] = ()
+    letters: Sequence[NamedLetter] = ()
     """The kept letters with their findings; none if the bundle does not hold."""
     bundle: Bundle | None = None
     """The bundle, if it could be read."""
@@ -40,7 +40,7 @@ class Proof(msgspec.Struct, frozen=True):
         return self.checks[-1].holds and not self.accusing
 
     @property
-    def accusing(self) -> list[Letter]:
+    def accusing(self) -> list[NamedLetter]:
         """The letters that contradict the bundle."""
         return [letter for letter in self.letters if letter.standing in {"contradicts", "two stories"}]
 

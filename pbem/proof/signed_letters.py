@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.keys import KeyChange
     from pbem.match.remaking import Proving
-    from pbem.match.state import Match, Place
+    from pbem.match.state import Match, MatchPlace
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
 
@@ -340,7 +340,7 @@ def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> boo
         return not _at(match).misplaced(form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
         playing = match.phase == "playing"
-        place: Place = {"turn": paper.turn} if playing else {"game": match.game}
+        place: MatchPlace = {"turn": paper.turn} if playing else {"game": match.game}
         return not _at(match).misplaced(form, seat, None, in_advance=playing, **place)
     if not isinstance(form.request, SubmitSetup | SubmitOrders):
         return True

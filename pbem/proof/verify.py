@@ -55,7 +55,7 @@ class Proved(msgspec.Struct):
     server_key: str | None = None
 
 
-class Reader(Protocol):
+class SourceMaker(Protocol):
     """A function that makes the source for the letters of a bundle."""
 
     def __call__(self, papers: Mapping[str, bytes]) -> Source:
@@ -63,7 +63,7 @@ class Reader(Protocol):
 
 
 def verify(
-    content: bytes, reader: Reader, server_key: str | None = None, proved: Proved | None = None
+    content: bytes, reader: SourceMaker, server_key: str | None = None, proved: Proved | None = None
 ) -> Iterator[Check]:
     """Check a bundle; yields each check, and none after the first that fails.
 
@@ -81,7 +81,7 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def _checks(content: bytes, reader: Reader, server_key: str | None, proved: Proved) -> Iterator[Check]:
+def _checks(content: bytes, reader: SourceMaker, server_key: str | None, proved: Proved) -> Iterator[Check]:
     try:
         found = bundle.read(content)
         proved.bundle = found
@@ -133,7 +133,7 @@ def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
     return f"each head signed by {match.server} with {key} ({known})"
 
 
-def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
+def _walk(found: Bundle, reader: SourceMaker, proved: Proved) -> Iterator[Check]:
     watched = _Watched(found.papers)
     source = reader(watched)
     until = _revealed(found)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
 
-__all__ = ["Complaints", "Listener"]
+__all__ = ["ComplaintListener", "Complaints"]
 
 PAUSE = 60.0  # seconds in which a kind of complaint is told once
 KINDS = 100  # of so many it is known when they were told last
@@ -59,7 +59,7 @@ class Complaints:
         structlog.get_logger().error("complaint", of=who, words=words, exc_info=error, **facts)
 
 
-class Listener(logging.Handler):
+class ComplaintListener(logging.Handler):
     """Hands over what libraries log with Python's `logging`."""
 
     def __init__(self, complaints: Complaints) -> None:

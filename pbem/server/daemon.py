@@ -43,7 +43,7 @@ from pbem.server.witness_asker import WitnessAsker
 from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Means, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
-from pbem.smtp.intake import Intake, Place
+from pbem.smtp.intake import Intake, IntakePlace
 from pbem.smtp.storing import Refusal
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
@@ -118,7 +118,7 @@ class Daemon:
         transport: Transport | None = None,
         resolve: Resolve | None = None,
         house: Callable[[str], Sequence[str]] = command,
-        ready: Callable[[Sequence[Place]], None] = lambda _: None,
+        ready: Callable[[Sequence[IntakePlace]], None] = lambda _: None,
         environment: Mapping[str, str] = os.environ,
         points: Failpoints = passing,
         roles: frozenset[Role] = ALL,
@@ -206,10 +206,10 @@ class Daemon:
         else:
             # What the last process was sending when it ended, nobody sends now: we hold the lock.
             log.info("store open", sendings=outbox.release_all())
-        from pbem.desk.admission import Admission
+        from pbem.desk.admission import DeskAdmission
 
         # The examiner of letters beyond a network's limit, on a separate connection.
-        examiner = Admission(config, self._door_base, keys.vault, self._open_reader)
+        examiner = DeskAdmission(config, self._door_base, keys.vault, self._open_reader)
         self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
@@ -291,7 +291,7 @@ class Daemon:
         return keys
 
     async def _work(
-        self, deliverer: Deliverer, askers: Mapping[str, Asking], intake: Intake, places: Sequence[Place]
+        self, deliverer: Deliverer, askers: Mapping[str, Asking], intake: Intake, places: Sequence[IntakePlace]
     ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -370,8 +370,8 @@ class Daemon:
         except (StoreError, OSError) as error:
             log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 
-    async def _listen(self, intake: Intake) -> list[Place]:
-        places: list[Place] = []
+    async def _listen(self, intake: Intake) -> list[IntakePlace]:
+        places: list[IntakePlace] = []
         if Role.INTAKE not in self._roles:
             return places
         handed = systemd.sockets(self._environment)
@@ -387,7 +387,7 @@ class Daemon:
             raise StartError("no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
         return places
 
-    async def _give_figures(self, places: list[Place], stack: AsyncExitStack) -> Metrics | None:
+    async def _give_figures(self, places: list[IntakePlace], stack: AsyncExitStack) -> Metrics | None:
         """Listen for whoever wants the figures, if the operator wants that; they are given once all is open."""
         place = self._config.metrics.listen
         if not place:
@@ -397,7 +397,7 @@ class Daemon:
         metrics = Metrics(self._figures, self._now)
         stack.callback(metrics.close)
         try:
-            places.append(Place("metrics", host=place.host, port=await metrics.listen(place.host, place.port)))
+            places.append(IntakePlace("metrics", host=place.host, port=await metrics.listen(place.host, place.port)))
         except OSError as error:
             raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
         return metrics
@@ -544,14 +544,14 @@ class Daemon:
         return await asyncio.get_running_loop().run_in_executor(self._admission_thread, call, *arguments)
 
 
-def write_ready(path: Path, places: Sequence[Place]) -> None:
+def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
     """Write the bound places as JSON, whole or not at all, because a waiting program may read the file at once."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(json.dumps({place.protocol: _described(place) for place in places}) + "\n", "utf-8")
     draft.replace(path)
 
 
-def _described(place: Place) -> dict[str, str | int]:
+def _described(place: IntakePlace) -> dict[str, str | int]:
     return {"path": place.path} if place.path else {"host": place.host, "port": place.port}
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from pbem.config.mail import Mailbox, Smarthost
+    from pbem.config.mail import MailboxConfig, SmarthostConfig
     from pbem.config.server import Config
     from pbem.config.values import Listen
     from pbem.mail.compose import Composer
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from pbem.store.vault import Vault
 
 __all__ = [
-    "Finding",
+    "Diagnosis",
     "clock",
     "examined",
     "growth",
@@ -84,7 +84,7 @@ SLOW = timedelta(days=1)
 """How long a letter may wait for the smarthost before the operator should know."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Diagnosis(msgspec.Struct, frozen=True):
     """One check: whether all is well, and what was found."""
 
     well: bool
@@ -92,70 +92,72 @@ class Finding(msgspec.Struct, frozen=True):
     found: str
 
 
-def surroundings(config: Config) -> Iterator[Finding]:
+def surroundings(config: Config) -> Iterator[Diagnosis]:
     """Check what the configuration names: files, folders, names and places to listen at."""
     yield _folder("store", config.store) if isinstance(config.store, Path) else _database(config.store)
     for key in (config.store_key, config.signing_key):
         yield _key(key)
     if config.smarthost.user and not config.smarthost.secrets:
-        yield Finding(False, "smarthost", "has a user, and no password_file, password_command or token_command")
+        yield Diagnosis(False, "smarthost", "has a user, and no password_file, password_command or token_command")
     yield from _password("smarthost", config.smarthost)
     yield from _mailbox(config)
     if not config.smarthost.maildirs:
         yield _named("smarthost", config.smarthost.host, config.smarthost.port)
     if not config.smtp.listen and not config.lmtp.listen and not config.mailbox:
-        yield Finding(False, "listen", "no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
+        yield Diagnosis(False, "listen", "no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
     for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
         if listener.listen:
             yield _place(name, listener.listen)
         for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
             if file and not os.access(file, os.R_OK):
-                yield Finding(False, name, f"{file} cannot be read")
+                yield Diagnosis(False, name, f"{file} cannot be read")
     yield from _house(config)
     if config.dkim.selector:
         yield _dkim(config)
     if not config.operator:
-        yield Finding(False, "operator", "nobody is told of letters set aside and of dead addresses: set an address")
+        yield Diagnosis(
+            False, "operator", "nobody is told of letters set aside and of dead addresses: set an address"
+        )
 
 
-def _house(config: Config) -> Iterator[Finding]:
+def _house(config: Config) -> Iterator[Diagnosis]:
     if (file := config.house.config) and not os.access(file, os.R_OK):
-        yield Finding(False, "house", f"{file} cannot be read")
+        yield Diagnosis(False, "house", f"{file} cannot be read")
     elif config.house_name and not config.house.address:
-        yield Finding(False, "house", f"nobody can register as {config.house_name}: give its address")
+        yield Diagnosis(False, "house", f"nobody can register as {config.house_name}: give its address")
 
 
-def _mailbox(config: Config) -> Iterator[Finding]:
+def _mailbox(config: Config) -> Iterator[Diagnosis]:
     box = config.mailbox
     if box:
-        yield Finding(True, "mailbox", "what lies there when it is first read is left alone, and not answered")
+        yield Diagnosis(True, "mailbox", "what lies there when it is first read is left alone, and not answered")
     if box.maildir:
         there = Path(box.maildir, "new").is_dir() and os.access(box.maildir, os.R_OK | os.W_OK | os.X_OK)
-        yield Finding(there, "mailbox", f"{box.maildir} {'is there' if there else 'is no Maildir that we may use'}")
+        yield Diagnosis(there, "mailbox", f"{box.maildir} {'is there' if there else 'is no Maildir that we may use'}")
     elif box.imap:
         yield from _password("mailbox", box)
         yield _named("mailbox", box.imap, box.port)
 
 
-def _password(what: str, account: Mailbox | Smarthost) -> Iterator[Finding]:
+def _password(what: str, account: MailboxConfig | SmarthostConfig) -> Iterator[Diagnosis]:
     """Check that the password's file is readable only by us; a command is not run."""
     if account.password_file:
         yield _tried(what, partial(password, account.password_file, ""), f"{account.password_file} is there")
 
 
-def _named(what: str, host: str, port: int) -> Finding:
+def _named(what: str, host: str, port: int) -> Diagnosis:
     addresses = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     return _tried(what, addresses, f"{host} has an address", host)
 
 
-def _folder(what: str, file: Path) -> Finding:
+def _folder(what: str, file: Path) -> Diagnosis:
     folder = file.parent
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not os.access(there, os.W_OK | os.X_OK):
-        return Finding(False, what, f"{there} cannot be written by this user")
+        return Diagnosis(False, what, f"{there} cannot be written by this user")
     if file.exists() and file.stat().st_mode & 0o077:
-        return Finding(False, what, f"{file} may be read by others: chmod 600 {file}")
-    return Finding(True, what, f"{file} {'is there' if file.exists() else 'will be made at the first start'}")
+        return Diagnosis(False, what, f"{file} may be read by others: chmod 600 {file}")
+    return Diagnosis(True, what, f"{file} {'is there' if file.exists() else 'will be made at the first start'}")
 
 
 _STANDBY = {
@@ -166,15 +168,15 @@ _STANDBY = {
 }
 
 
-def _database(address: PostgresqlAddress) -> Finding:
+def _database(address: PostgresqlAddress) -> Diagnosis:
     try:
         there = is_there(address)
         standby = standby_of(address)
     except StoreError as error:
-        return Finding(False, "store", str(error))
+        return Diagnosis(False, "store", str(error))
     except ImportError:
-        return Finding(False, "store", "psycopg is not installed: pip install pbem[postgresql]")
-    return Finding(
+        return Diagnosis(False, "store", "psycopg is not installed: pip install pbem[postgresql]")
+    return Diagnosis(
         True,
         "store",
         f"{address} {'is there' if there else 'will be filled at the first start'}; {_STANDBY[standby]}; not looked"
@@ -182,48 +184,48 @@ def _database(address: PostgresqlAddress) -> Finding:
     )
 
 
-def _key(path: Path) -> Finding:
+def _key(path: Path) -> Diagnosis:
     if not path.exists():
-        return Finding(True, "keys", f"{path} will be made at the first start")
+        return Diagnosis(True, "keys", f"{path} will be made at the first start")
     return _tried("keys", partial(load_key, path), f"{path} is a key, and private")
 
 
-def _place(name: str, place: Listen) -> Finding:
+def _place(name: str, place: Listen) -> Diagnosis:
     if place.systemd:
-        return Finding(True, name, f"a socket that systemd hands over under the name {name}")
+        return Diagnosis(True, name, f"a socket that systemd hands over under the name {name}")
     if place.path is not None:
         there = place.path.parent.is_dir()
-        return Finding(there, name, f"{place}" if there else f"there is no folder {place.path.parent}")
+        return Diagnosis(there, name, f"{place}" if there else f"there is no folder {place.path.parent}")
     addresses = partial(socket.getaddrinfo, place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     return _tried(name, addresses, f"{place}", f"{place}")
 
 
-def _dkim(config: Config) -> Finding:
+def _dkim(config: Config) -> Diagnosis:
     where = f"{config.dkim.selector}._domainkey.{config.dkim_domain}"
     signer = partial(DkimSigner, config.dkim.selector, config.dkim_domain, config.dkim.key_file)
     return _tried("dkim", signer, f"letters are signed; the public key belongs into the DNS under {where}")
 
 
-def _tried(what: str, call: Callable[[], object], well: str, of: str = "") -> Finding:
+def _tried(what: str, call: Callable[[], object], well: str, of: str = "") -> Diagnosis:
     """What is well if a call succeeds; `of` is what the operating system's error is about."""
     try:
         call()
     except (BadDkimKey, KeyFileError, PasswordError) as error:
-        return Finding(False, what, str(error))
+        return Diagnosis(False, what, str(error))
     except OSError as error:
-        return Finding(False, what, f"{of}: {error.strerror}")
-    return Finding(True, what, well)
+        return Diagnosis(False, what, f"{of}: {error.strerror}")
+    return Diagnosis(True, what, well)
 
 
-def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+def examined(what: str, findings: Iterable[Diagnosis]) -> Iterator[Diagnosis]:
     """The findings; if damage stops the search, a last finding says so."""
     try:
         yield from findings
     except Exception as error:  # whatever it is, the operator asked what is wrong
-        yield Finding(False, what, f"cannot be examined further: {type(error).__name__}: {error}")
+        yield Diagnosis(False, what, f"cannot be examined further: {type(error).__name__}: {error}")
 
 
-def store(database: Database, vault: Vault) -> Iterator[Finding]:
+def store(database: Database, vault: Vault) -> Iterator[Diagnosis]:
     """Check that the file is sound, its tables agree, and their contents are what was written."""
     damage = database.engine.damage()
     faults = [*damage, *islice(unsound(database, vault), FAULTS)]
@@ -232,35 +234,35 @@ def store(database: Database, vault: Vault) -> Iterator[Finding]:
     except StoreError as error:
         faults.append(str(error))
     for fault in faults:
-        yield Finding(False, "store", fault)
+        yield Diagnosis(False, "store", fault)
     elsewhere = isinstance(database.place, PostgresqlAddress)
     if not faults:
-        yield Finding(True, "store", "all seals open" if elsewhere else "sound, and all seals open")
+        yield Diagnosis(True, "store", "all seals open" if elsewhere else "sound, and all seals open")
     if elsewhere:
-        yield Finding(True, "store", _STANDBY[standby_of(database.place)])
-        yield Finding(True, "store", "not looked at: files and indexes (pg_amcheck), and backups (pg_dump)")
+        yield Diagnosis(True, "store", _STANDBY[standby_of(database.place)])
+        yield Diagnosis(True, "store", "not looked at: files and indexes (pg_amcheck), and backups (pg_dump)")
 
 
-def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Finding]:
+def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Diagnosis]:
     """Check that the server's keys belong to its store, and the players' keys to their fingerprints."""
     try:
         own_keys.check(database, own)
         own_keys.check_name(database, server)
         log, witness = (VerifierKey(server, kind, bytes.fromhex(own.public)) for kind in (LOG, COSIGNATURE))
-        yield Finding(True, "keys", f"those of this store; the key of its log is {log}")
-        yield Finding(True, "keys", f"the key with which it witnesses other servers' logs is {witness}")
+        yield Diagnosis(True, "keys", f"those of this store; the key of its log is {log}")
+        yield Diagnosis(True, "keys", f"the key with which it witnesses other servers' logs is {witness}")
     except StoreError as error:
-        yield Finding(False, "keys", str(error))
+        yield Diagnosis(False, "keys", str(error))
     for row in database.rows("SELECT player, fingerprint, public FROM keys ORDER BY player, fingerprint"):
         try:
             same = parse_key(row["public"]).fingerprint == row["fingerprint"]
         except BadKey:
             same = False
         if not same:
-            yield Finding(False, "keys", f"a key of {row['player']} is not the one that it was")
+            yield Diagnosis(False, "keys", f"a key of {row['player']} is not the one that it was")
 
 
-def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Finding]:
+def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Diagnosis]:
     """Check that every match follows from its letters and papers, and verifies as it would for anybody."""
     matches = Matches(database, vault)
     archive = MatchRepository(matches, People(database), config.server, lambda _: b"", server_key)
@@ -268,42 +270,42 @@ def transcripts(database: Database, vault: Vault, config: Config, server_key: st
         try:
             yield _transcript(archive, number, server_key)
         except TranscriptError as error:
-            yield Finding(False, f"m{number}", str(error))
+            yield Diagnosis(False, f"m{number}", str(error))
         except Sealed as error:
-            yield Finding(False, f"m{number}", f"{error} does not open: another key, or damaged")
+            yield Diagnosis(False, f"m{number}", f"{error} does not open: another key, or damaged")
         except Exception as error:  # one match that cannot be examined must not hide the others
-            yield Finding(False, f"m{number}", f"cannot be examined: {type(error).__name__}: {error}")
+            yield Diagnosis(False, f"m{number}", f"cannot be examined: {type(error).__name__}: {error}")
 
 
-def _transcript(archive: MatchRepository, number: int, server_key: str) -> Finding:
+def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagnosis:
     match, row = archive.known(number)
     rows = archive.matches.entries(number)
     if not rows:
-        return Finding(row.phase not in RUNNING | {"closed"}, match.id, f"{row.phase}, no transcript")
+        return Diagnosis(row.phase not in RUNNING | {"closed"}, match.id, f"{row.phase}, no transcript")
     if rows[-1].head != row.head or match.phase != row.phase:
-        return Finding(False, match.id, "its row does not agree with its transcript")
+        return Diagnosis(False, match.id, "its row does not agree with its transcript")
     papers = archive.matches.papers(number, len(match.games), 0, None)
     entries = [Entry.read(entry.entry) for entry in rows]
     content = bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
     for check in verify(content, Letters, server_key):
         if not check.holds:
-            return Finding(False, match.id, f"{check.what}: {check.found}")
-    return Finding(True, match.id, f"{row.phase}, {len(rows)} entries, verifies")
+            return Diagnosis(False, match.id, f"{check.what}: {check.found}")
+    return Diagnosis(True, match.id, f"{row.phase}, {len(rows)} entries, verifies")
 
 
-def clock(database: Database, now: datetime) -> Iterator[Finding]:
+def clock(database: Database, now: datetime) -> Iterator[Diagnosis]:
     """Check that the clock is not behind something that already happened."""
     stamp = latest(database)
     if stamp and from_db(stamp) > now + STEP:
-        yield Finding(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
+        yield Diagnosis(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
     else:
-        yield Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, after all that is in the store")
+        yield Diagnosis(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, after all that is in the store")
 
 
-def growth(database: Database, config: Config, now: datetime) -> Iterator[Finding]:
+def growth(database: Database, config: Config, now: datetime) -> Iterator[Diagnosis]:
     """Check how large the store is, how fast it grows, and whether there is room for it."""
     found, room = growth_of(database, to_db(now - WEEK)), database.room()
-    yield Finding(
+    yield Diagnosis(
         room is None or room >= 3 * config.limits.reserve_bytes,
         "room",
         f"the store has {found['size'] / 2**20:.1f} MiB, {found['received']} letters that came and"
@@ -317,27 +319,27 @@ def growth(database: Database, config: Config, now: datetime) -> Iterator[Findin
     )
 
 
-def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Finding]:
+def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosis]:
     """Check that letters are processed, as far as the store shows."""
     found = survey(database)
     daemon = at_work(database, now)
-    yield Finding(daemon is not None, "daemon", works(daemon, left_behind(database)))
+    yield Diagnosis(daemon is not None, "daemon", works(daemon, left_behind(database)))
     if daemon is not None:
-        yield from (Finding(False, "roles", said) for said in undone(database, now))
+        yield from (Diagnosis(False, "roles", said) for said in undone(database, now))
     for box, letters, oldest, patience in (
         ("inbox", found["inbox"], found["inbox_oldest"], STUCK),
         ("outbox", found["outbox"], found["outbox_oldest"], SLOW),
     ):
         late = oldest is not None and now - from_db(oldest) > patience
         waiting = letters["waiting"] + letters["leased"]
-        yield Finding(not late, box, f"{waiting} waiting{f', the oldest since {oldest[:16]}' if oldest else ''}")
+        yield Diagnosis(not late, box, f"{waiting} waiting{f', the oldest since {oldest[:16]}' if oldest else ''}")
     if aside := found["inbox"]["aside"]:
-        yield Finding(False, "inbox", f"{aside} set aside: `pbem inbox list`")
+        yield Diagnosis(False, "inbox", f"{aside} set aside: `pbem inbox list`")
     due = Matches(database, vault).next_due()
     if due and now - from_db(due) > STUCK:
-        yield Finding(False, "turns", f"something was due at {due[:16]} and is not done")
+        yield Diagnosis(False, "turns", f"something was due at {due[:16]} and is not done")
     for player, since in found["unreachable"].items():
-        yield Finding(False, "players", f"letters to {player} do not arrive since {since[:16]}")
+        yield Diagnosis(False, "players", f"letters to {player} do not arrive since {since[:16]}")
 
 
 def undone(database: Database, now: datetime) -> list[str]:
@@ -367,7 +369,7 @@ def mail_loop(
     deadline: float,
     now: Callable[[], datetime],
     wake: Callable[[], object],
-) -> Finding:
+) -> Diagnosis:
     """Send a letter to ourselves through the smarthost, and check that it comes back within `deadline` seconds."""
     address = composer.sub_address(f"canary.{token}")
     text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
@@ -381,13 +383,15 @@ def mail_loop(
     begun = time.monotonic()
     while time.monotonic() - begun < deadline:
         if any(message_id.encode() in raw for raw in inbox.received_since(since)):
-            return Finding(True, "mail", f"a letter to {address} came back in {time.monotonic() - begun:.1f} s")
+            return Diagnosis(True, "mail", f"a letter to {address} came back in {time.monotonic() - begun:.1f} s")
         if (row := Box(database, "outbox").show(number))["state"] == "failed":
-            return Finding(False, "mail", f"the smarthost did not take a letter to {address}: {row['reply']}")
+            return Diagnosis(False, "mail", f"the smarthost did not take a letter to {address}: {row['reply']}")
         time.sleep(0.1)
     row = Box(database, "outbox").show(number)
     if row["state"] == "delivered":
-        return Finding(False, "mail", f"the smarthost took a letter to {address}; it did not come back in time")
+        return Diagnosis(False, "mail", f"the smarthost took a letter to {address}; it did not come back in time")
     with suppress(Busy):  # it is just being sent, or was
         Box(database, "outbox").drop(number, now())
-    return Finding(False, "mail", f"a letter to {address} could not be sent: {row['reply'] or 'no attempt was made'}")
+    return Diagnosis(
+        False, "mail", f"a letter to {address} could not be sent: {row['reply'] or 'no attempt was made'}"
+    )

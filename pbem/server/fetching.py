@@ -21,7 +21,7 @@ import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
-from pbem.mailbox import Denied, Unreachable, Withheld
+from pbem.mailbox import Denied, MailboxUnreachable, Withheld
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir
 from pbem.mailbox.password import password, token
@@ -130,7 +130,7 @@ class Fetcher:
                     return
                 self._mailbox.wait(self._poll)
                 retry = FIRST_RETRY
-            except Unreachable as error:
+            except MailboxUnreachable as error:
                 if self._stopped.is_set():
                     return
                 wait = max(retry, DENIED_RETRY) if isinstance(error, Denied) else retry
@@ -152,7 +152,7 @@ class Fetcher:
                 came = True
                 self._points("letter fetched")
                 if not self._kept(found.raw):
-                    raise Unreachable("a letter could not be kept")
+                    raise MailboxUnreachable("a letter could not be kept")
                 self._points("letter kept")
                 # Providers say that they moved a letter, and show it again.
                 self._passed_over[found.handle] = time.monotonic() + KEPT
@@ -169,25 +169,25 @@ class Fetcher:
         """Move a letter that was kept; if that fails, it stays, and keeps back no other."""
         try:
             self._mailbox.done(handle)
-        except Unreachable as error:
+        except MailboxUnreachable as error:
             if not self._stopped.is_set():
                 log.warning("letter not moved", trouble=str(error), again=KEPT)
             return False
         return True
 
     def _begin(self) -> bool:
-        """Leave alone what was there at the very first look; raises `Unreachable` if that cannot be recorded."""
+        """Leave alone what was there at the first look; raises `MailboxUnreachable` if that cannot be recorded."""
         try:
             mark = self._in_loop(self._keeping.mark, None)
             if mark is None:
                 there = self._mailbox.mark(self._keeping.now())
                 mark = self._in_loop(self._keeping.mark, there.mark) or there.mark
                 log.info("what lay in the mailbox before is left alone", letters=there.letters)
-        except Unreachable:
+        except MailboxUnreachable:
             raise
         except Exception as error:
             log.error("mark not kept", trouble=type(error).__name__)
-            raise Unreachable("what is left alone could not be kept") from error
+            raise MailboxUnreachable("what is left alone could not be kept") from error
         self._mailbox.leave(mark)
         return True
 

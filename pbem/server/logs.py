@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.server.complaints import Complaints, Listener
+from pbem.server.complaints import ComplaintListener, Complaints
 
 if TYPE_CHECKING:
-    from pbem.config.server import Log
+    from pbem.config.server import LogConfig
 
 __all__ = ["configure_logs"]
 
 
-def configure_logs(config: Log) -> None:
+def configure_logs(config: LogConfig) -> None:
     """Send structured logs to standard error, one line each, with no word of any letter in them."""
     renderer: structlog.typing.Processor = structlog.processors.JSONRenderer()
     if config.format == "text":
@@ -38,7 +38,7 @@ def configure_logs(config: Log) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     # A library's own line on standard error is no JSON, and may quote a letter.
-    logging.lastResort = Listener(Complaints())
+    logging.lastResort = ComplaintListener(Complaints())
     # aiosmtpd logs commands and addresses; what matters of them is logged by `pbem.smtp`.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
 

@@ -90,7 +90,7 @@ class Metrics(Collector):
     async def listen(self, host: str, port: int) -> int:
         """Bind the given port; nobody is answered before `open`. Raises OSError."""
         family = _IPv6Server if ":" in host else _Server
-        self._server = make_server(host, port, self._answer, family, _Handler)
+        self._server = make_server(host, port, self._answer, family, _MetricsHandler)
         return self._server.server_port
 
     async def open(self) -> None:
@@ -148,7 +148,7 @@ class _IPv6Server(_Server):
     address_family = socket.AF_INET6
 
 
-class _Handler(WSGIRequestHandler):
+class _MetricsHandler(WSGIRequestHandler):
     """A handler with a time limit, and silent: errors are logged in lines of our own."""
 
     timeout = PATIENCE

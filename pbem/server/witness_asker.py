@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pbem.smtp.delivery import Means
     from pbem.store.witness_requests import WitnessRequest, WitnessRequests
 
-__all__ = ["Post", "Unreachable", "WitnessAsker", "posted"]
+__all__ = ["Post", "WitnessAsker", "WitnessUnreachable", "posted"]
 
 if TYPE_CHECKING:
     Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
-    """Posts a body to a URL, and returns the status and the answer's body. Raises `Unreachable`."""
+    """Posts a body to a URL, and returns the status and the answer's body. Raises `WitnessUnreachable`."""
 
 SILENCE = 10.0  # seconds without an octet
 PATIENCE = 30.0  # seconds for one request and the whole answer
@@ -43,7 +43,7 @@ _LATER = frozenset({408, 425, 429})
 log = structlog.get_logger()
 
 
-class Unreachable(Exception):
+class WitnessUnreachable(Exception):
     """No witness answered; a later attempt may succeed."""
 
 
@@ -68,7 +68,7 @@ class _Call:
             connection.connect()
             self._socket = connection.sock
             if self._over:
-                raise Unreachable("no connection in time")
+                raise WitnessUnreachable("no connection in time")
             headers = {"Content-Type": "text/plain; charset=utf-8", "User-Agent": "pbem", "Connection": "close"}
             connection.request("POST", self._path, self._body, headers)
             with connection.getresponse() as response:
@@ -76,10 +76,10 @@ class _Call:
                 while len(content) <= MOST and (some := response.read1(MOST)):
                     content += some
                 if len(content) > MOST:
-                    raise Unreachable("the answer is too long")
+                    raise WitnessUnreachable("the answer is too long")
                 return response.status, content
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise Unreachable(f"{type(error).__name__}: {error}") from error
+            raise WitnessUnreachable(f"{type(error).__name__}: {error}") from error
         finally:
             connection.close()
 
@@ -97,7 +97,7 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
     try:
         return await asyncio.wait_for(begun("witness", call), PATIENCE)
     except TimeoutError:
-        raise Unreachable("no answer in time") from None
+        raise WitnessUnreachable("no answer in time") from None
     finally:
         call.cut()
 
@@ -128,8 +128,8 @@ class WitnessAsker(Asking):
         try:
             status, content = await self._post(url, asked.request.encode())
             if status >= 500 or status in _LATER or not (status == 200 or status >= 400):
-                raise Unreachable(f"HTTP {status}")
-        except Unreachable as error:
+                raise WitnessUnreachable(f"HTTP {status}")
+        except WitnessUnreachable as error:
             log.warning("witness out of reach", witness=asked.witness, tries=asked.tries, trouble=str(error))
             wait = min(FIRST_RETRY * 2 ** min(asked.tries - 1, 6), LONGEST_RETRY)
             await self._run(self._requests.postpone, asked, self._now() + wait)

@@ -15,7 +15,7 @@ from typing import cast
 
 import aiosmtplib
 
-__all__ = ["Refused", "SmtpClient"]
+__all__ = ["RefusedBySmtp", "SmtpClient"]
 
 REPLY = 32 * 1024  # octets of one reply, all its lines; RFC 5321 4.5.3.1.5 knows 512 a line
 ROOM = 4096  # octets that are read at once
@@ -24,7 +24,7 @@ MALFORMED = -1  # as aiosmtplib numbers what is no reply
 LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-class Refused(aiosmtplib.SMTPResponseException):
+class RefusedBySmtp(aiosmtplib.SMTPResponseException):
     """The server did not take a letter: its reply to MAIL, RCPT, DATA or the final dot."""
 
 
@@ -64,7 +64,7 @@ class SmtpClient:
         self._client.transport.set_protocol(self._replies)
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        """Send a letter and return the server's reply; also raises `Refused`."""
+        """Send a letter and return the server's reply; also raises `RefusedBySmtp`."""
         self.letters += 1
         self.begun = False
         commands = (
@@ -82,12 +82,12 @@ class SmtpClient:
             if code // 100 != (2 if left else 3):
                 if self._pipelining:
                     await self._pass_over(left)
-                raise Refused(code, text)
+                raise RefusedBySmtp(code, text)
             self.begun = True
         self._write(message)
         code, text = await self._reply()
         if code // 100 != 2:
-            raise Refused(code, text)
+            raise RefusedBySmtp(code, text)
         return text
 
     async def reset(self) -> bool:

@@ -38,7 +38,7 @@ PLAIN_MAIL = re.compile(rf"FROM: ?{_PLAIN}( SIZE=[0-9]{{1,9}})?( BODY=(?:7BIT|8B
 PLAIN_RCPT = re.compile(rf"TO: ?{_PLAIN}", re.IGNORECASE)
 
 
-class _Handler:
+class _SmtpHandler:
     """aiosmtpd's hooks."""
 
     def __init__(self, recipients: Recipients) -> None:
@@ -80,7 +80,7 @@ class SmtpSession(Session):
     def __init__(
         self, shared: Shared, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, *, proxy: bool
     ) -> None:
-        super().__init__(shared, _Handler(shared.recipients), loop, proxy=proxy)
+        super().__init__(shared, _SmtpHandler(shared.recipients), loop, proxy=proxy)
         self._tls = tls
         self._secure = False
 

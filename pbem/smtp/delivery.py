@@ -23,7 +23,7 @@ import structlog
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.bounces import RETURN_PATH
 from pbem.mail.compose import ADDRESS
-from pbem.smtp.client import Refused, SmtpClient
+from pbem.smtp.client import RefusedBySmtp, SmtpClient
 from pbem.store.errors import StoreError
 from pbem.store.outbox import Sent
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config.mail import Delivery as Schedule
-    from pbem.config.mail import Smarthost as SmarthostConfig
+    from pbem.config.mail import SmarthostConfig
     from pbem.store.outbox import Outbox, OutboxRow
 
 __all__ = [
@@ -164,7 +164,7 @@ class Smarthost:
         except (aiosmtplib.SMTPException, OSError) as error:
             if kept and not line.begun:
                 raise _Ended from error
-            usable = isinstance(error, Refused) and line.begun and await line.reset()
+            usable = isinstance(error, RefusedBySmtp) and line.begun and await line.reset()
             raise
         finally:
             if usable and line.open and line.letters < LETTERS_PER_CONNECTION:
@@ -426,7 +426,7 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
 def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
     """Permanent only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot."""
     text = _clean(f"{error.code} {error.message}")
-    if isinstance(error, Refused) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
+    if isinstance(error, RefusedBySmtp) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
         return Permanent(text)
     return Temporary(text)
 

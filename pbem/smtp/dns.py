@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pbem.smtp.delivery import Means
     from pbem.store.lookups import Lookup, Lookups
 
-__all__ = ["Asker", "Resolve", "Unreachable", "txt"]
+__all__ = ["Asker", "DnsUnreachable", "Resolve", "txt"]
 
 if TYPE_CHECKING:
     Resolve = Callable[[str], Awaitable[str]]
-    """Gives the TXT record of a name, "" when there is none; raises `Unreachable`."""
+    """Gives the TXT record of a name, "" when there is none; raises `DnsUnreachable`."""
 
 TIMEOUT = 10.0  # seconds for one question, the resolver's own second tries included
 RETRIES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30))  # what is waited before each next try
@@ -44,7 +44,7 @@ IN_SIGHT = 500  # among how many that are due room is found for others than a se
 log = structlog.get_logger()
 
 
-class Unreachable(Exception):
+class DnsUnreachable(Exception):
     """No server could be asked just now; it may work later."""
 
 
@@ -67,7 +67,7 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
         except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer, dns.resolver.YXDOMAIN):
             return ""
         except (dns.exception.DNSException, OSError, ValueError) as error:
-            raise Unreachable(type(error).__name__) from None
+            raise DnsUnreachable(type(error).__name__) from None
         # RFC 6376 3.6.2.2: the strings of a record are joined without anything between; several records are none.
         records = [b"".join(record.strings) for record in answer]
         return records[0].decode("latin-1") if len(records) == 1 else ""
@@ -139,7 +139,7 @@ class Asker(Asking):
         record: str | None = None
         try:
             record = await self._resolve(lookup.name)
-        except Unreachable as error:
+        except DnsUnreachable as error:
             log.warning("name server out of reach", tries=lookup.tries, trouble=str(error))
             if lookup.tries > 1:
                 await self._run(self._lookups.postpone, lookup, self._now() + _pause(lookup.tries))

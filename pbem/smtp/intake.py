@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.config.limits import Limits
-    from pbem.config.mail import Listener
+    from pbem.config.mail import ListenerConfig
     from pbem.smtp.storing import Accept
 
-__all__ = ["Intake", "Place"]
+__all__ = ["Intake", "IntakePlace"]
 
 WAITING = 1024  # connections that may wait to be looked at: many that come at once must not keep one out
 OURS = 0o660  # a Unix socket is for us and for the mail server, which is in our group
 
 
-class Place(msgspec.Struct, frozen=True):
+class IntakePlace(msgspec.Struct, frozen=True):
     """Where a listener really listens: host and the port that was bound, or the path of a Unix socket."""
 
     protocol: str
@@ -69,7 +69,9 @@ class Intake:
         self._servers: list[asyncio.Server] = []
         self._paths: list[Path] = []
 
-    async def listen(self, protocol: str, listener: Listener, handed: Sequence[socket.socket] = ()) -> list[Place]:
+    async def listen(
+        self, protocol: str, listener: ListenerConfig, handed: Sequence[socket.socket] = ()
+    ) -> list[IntakePlace]:
         """Bind a place for "smtp" or "lmtp", or take the sockets `handed` over; nobody is let in before `open`.
 
         Raises OSError if the place is taken, or a certificate is missing.
@@ -109,7 +111,7 @@ class Intake:
             path.unlink(missing_ok=True)
 
 
-def _tls(listener: Listener) -> ssl.SSLContext | None:
+def _tls(listener: ListenerConfig) -> ssl.SSLContext | None:
     if not listener.certificate:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -130,7 +132,7 @@ def _clear(path: Path) -> None:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE), str(path))
 
 
-def _place(protocol: str, name: tuple[str, int] | bytes | str) -> Place:
+def _place(protocol: str, name: tuple[str, int] | bytes | str) -> IntakePlace:
     if isinstance(name, tuple):
-        return Place(protocol, host=name[0], port=name[1])
-    return Place(protocol, path=name.decode() if isinstance(name, bytes) else name)
+        return IntakePlace(protocol, host=name[0], port=name[1])
+    return IntakePlace(protocol, path=name.decode() if isinstance(name, bytes) else name)

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from pbem.store.disk import Disk
     from pbem.store.engine import Parameters, Values
-    from pbem.store.postgresql import Postgresql, Result
+    from pbem.store.postgresql import Postgresql, SentResult
     from pbem.store_place import Place
 
     Engine = Sqlite | Postgresql
-    Cursor = sqlite3.Cursor | Result
+    Cursor = sqlite3.Cursor | SentResult
 
 __all__ = ["Database", "Row", "from_db", "is_there", "standby_of", "to_db"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["POOLS", "People", "Pool", "Standing", "Turns"]
+__all__ = ["POOLS", "People", "PlayerStanding", "Pool", "Turns"]
 
 Pool = Literal["people", "programs"]
 """A table of ratings: that of matches among people, or that of matches with a program in a seat."""
@@ -33,7 +33,7 @@ class Turns(msgspec.Struct, frozen=True):
     in_time: int = 0
 
 
-class Standing(msgspec.Struct, frozen=True):
+class PlayerStanding(msgspec.Struct, frozen=True):
     """What a player has done in one game and pool: matches, and the rating's mean and deviation."""
 
     player: str
@@ -190,7 +190,7 @@ class People:
         """Where a match of these players is rated."""
         return "programs" if any(map(self.is_program, players)) else "people"
 
-    def standing(self, game: str, player: str, pool: Pool | None = None) -> Standing:
+    def standing(self, game: str, player: str, pool: Pool | None = None) -> PlayerStanding:
         """The player's standing in a game, an empty one before the first match.
 
         Without a pool, it is that of programs for a program, and that of people for anybody else.
@@ -198,7 +198,9 @@ class People:
         program = self.is_program(player)
         pool = pool or ("programs" if program else "people")
         query = "SELECT * FROM standings WHERE game = ? AND pool = ? AND player = ?"
-        found = self._database.read_one(Standing, query, (game, pool, player)) or Standing(player, pool=pool)
+        found = self._database.read_one(PlayerStanding, query, (game, pool, player)) or PlayerStanding(
+            player, pool=pool
+        )
         return replace(found, turns=self.turns(player), program=program)
 
     def turns(self, player: str) -> Turns:
@@ -214,13 +216,13 @@ class People:
             (player, int(in_time)),
         )
 
-    def standings(self, game: str, pool: Pool, most: int) -> list[Standing]:
+    def standings(self, game: str, pool: Pool, most: int) -> list[PlayerStanding]:
         """The players of a game, the best rated first, by the rating's lower bound (mean less three deviations)."""
         query = "SELECT * FROM standings WHERE game = ? AND pool = ? ORDER BY sure DESC NULLS LAST, player LIMIT ?"
-        rows = self._database.read(Standing, query, (game, pool, most))
+        rows = self._database.read(PlayerStanding, query, (game, pool, most))
         return [replace(found, program=self.is_program(found.player)) for found in rows]
 
-    def record(self, game: str, standings: Iterable[Standing]) -> None:
+    def record(self, game: str, standings: Iterable[PlayerStanding]) -> None:
         """Keep these standings, each in its pool, replacing the earlier ones."""
         for found in standings:
             rated = found.mean is not None and found.deviation is not None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.store.engine import Parameters, Values
     from pbem.store_place import PostgresqlAddress
 
-__all__ = ["Postgresql", "Result"]
+__all__ = ["Postgresql", "SentResult"]
 
 OLDEST = 150000
 SILENCE = 3
@@ -285,7 +285,7 @@ class Postgresql:
             with suppress(psycopg.OperationalError):
                 self.connection.execute(f"RELEASE SAVEPOINT {name}".encode())
 
-    def run(self, sql: str, parameters: Parameters = ()) -> Result:
+    def run(self, sql: str, parameters: Parameters = ()) -> SentResult:
         """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
@@ -293,9 +293,9 @@ class Postgresql:
             cursor = self._sent(sql, parameters)
             if not _returns_rows(sql):
                 self.changes += 1
-                return Result(self, cursor)
+                return SentResult(self, cursor)
             self._synchronise()  # until then PostgreSQL does not count us as idle, and would never cut us off
-            return Result(self, cursor, cursor.fetchall(), cursor.description or ())
+            return SentResult(self, cursor, cursor.fetchall(), cursor.description or ())
         except psycopg.Error as error:
             self.tell_apart(error)
 
@@ -410,7 +410,7 @@ def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
         yield from cursor
 
 
-class Result:
+class SentResult:
     """The result of a statement: its rows, if it returns any; how many it changed is awaited if somebody asks."""
 
     def __init__(

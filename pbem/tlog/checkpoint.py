@@ -13,7 +13,7 @@ import msgspec
 
 from pbem.tlog.note import NotANote, Note
 
-__all__ = ["Checkpoint", "Request", "hash_of", "hash_text"]
+__all__ = ["Checkpoint", "CosignRequest", "hash_of", "hash_text"]
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,14}")
 """Up to where the scripts of a page count without error."""
@@ -63,7 +63,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
         return f"{self.origin}\n{self.size}\n{hash_text(self.root)}\n"
 
 
-class Request(msgspec.Struct, frozen=True):
+class CosignRequest(msgspec.Struct, frozen=True):
     """What a log sends to a witness: the size that the witness knows, the proof that the tree only grew, the note."""
 
     old: int
@@ -71,7 +71,7 @@ class Request(msgspec.Struct, frozen=True):
     note: Note
 
     @classmethod
-    def read(cls, text: str) -> Request:
+    def read(cls, text: str) -> CosignRequest:
         """The request of this text; raises `NotANote`."""
         head, blank, note = text.partition("\n\n")
         first, *hashes = head.split("\n")

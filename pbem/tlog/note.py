@@ -19,7 +19,7 @@ from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["NotANote", "Note", "Signature", "cosigned", "holds", "signed"]
+__all__ = ["NotANote", "Note", "NoteSignature", "cosigned", "holds", "signed"]
 
 _LINE = re.compile(r"— ([^\s+\x7f]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}
@@ -31,7 +31,7 @@ class NotANote(ValueError):
     """The text is not a signed note as C2SP defines it; the message says why."""
 
 
-class Signature(msgspec.Struct, frozen=True):
+class NoteSignature(msgspec.Struct, frozen=True):
     """A signature line: the name and id of its key, and the signature itself."""
 
     name: str
@@ -39,7 +39,7 @@ class Signature(msgspec.Struct, frozen=True):
     content: bytes
 
     @classmethod
-    def read(cls, line: str) -> Signature:
+    def read(cls, line: str) -> NoteSignature:
         """The signature of this line; raises `NotANote`."""
         found = _LINE.fullmatch(line)
         try:
@@ -63,7 +63,7 @@ class Note(msgspec.Struct, frozen=True):
     """A text, which ends with a line end, and its signatures."""
 
     text: str
-    signatures: tuple[Signature, ...]
+    signatures: tuple[NoteSignature, ...]
 
     @classmethod
     def read(cls, content: str) -> Note:
@@ -71,7 +71,7 @@ class Note(msgspec.Struct, frozen=True):
         text, blank, lines = content.rpartition("\n\n")
         if not blank or not lines.endswith("\n") or any(ord(char) < 32 and char != "\n" for char in content):
             raise NotANote("a note is a text, an empty line, and lines of signatures")
-        signatures = tuple(map(Signature.read, lines.removesuffix("\n").split("\n")))
+        signatures = tuple(map(NoteSignature.read, lines.removesuffix("\n").split("\n")))
         if len(signatures) > MOST_SIGNATURES:
             raise NotANote("too many signatures")
         return cls(text + "\n", signatures)
@@ -79,17 +79,17 @@ class Note(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.text}\n" + "".join(f"{signature}\n" for signature in self.signatures)
 
-    def by(self, key: VerifierKey) -> Signature | None:
+    def by(self, key: VerifierKey) -> NoteSignature | None:
         """The valid signature by this key; None if there is none."""
         found = [one for one in self.signatures if (one.name, one.id) == (key.name, key.id)]
         return found[0] if found and all(holds(key, self.text, one) for one in found) else None
 
-    def with_(self, *more: Signature) -> Note:
+    def with_(self, *more: NoteSignature) -> Note:
         """The note with these signatures added."""
         return Note(self.text, (*self.signatures, *more))
 
 
-def holds(key: VerifierKey, text: str, signature: Signature) -> bool:
+def holds(key: VerifierKey, text: str, signature: NoteSignature) -> bool:
     """Whether a key signed a text; for a witness, at the time in the signature."""
     content = signature.content
     if len(content) != _OCTETS[key.kind] or (key.kind == COSIGNATURE and signature.time >= _TIMES):
@@ -97,19 +97,19 @@ def holds(key: VerifierKey, text: str, signature: Signature) -> bool:
     return ed25519_points.holds(key.public, content[-64:], _message(key.kind, text, signature))
 
 
-def signed(name: str, key: Ed25519PrivateKey, text: str) -> Signature:
+def signed(name: str, key: Ed25519PrivateKey, text: str) -> NoteSignature:
     """The signature of a log under a text."""
     own = VerifierKey(name, LOG, key.public_key().public_bytes_raw())
-    return Signature(name, own.id, key.sign(text.encode()))
+    return NoteSignature(name, own.id, key.sign(text.encode()))
 
 
-def cosigned(name: str, key: Ed25519PrivateKey, text: str, time: int) -> Signature:
+def cosigned(name: str, key: Ed25519PrivateKey, text: str, time: int) -> NoteSignature:
     """The signature of a witness under a text, at a time in seconds since 1970."""
     own = VerifierKey(name, COSIGNATURE, key.public_key().public_bytes_raw())
     at = time.to_bytes(8, "big")
-    return Signature(name, own.id, at + key.sign(_message(COSIGNATURE, text, Signature(name, own.id, at))))
+    return NoteSignature(name, own.id, at + key.sign(_message(COSIGNATURE, text, NoteSignature(name, own.id, at))))
 
 
-def _message(kind: int, text: str, signature: Signature) -> bytes:
+def _message(kind: int, text: str, signature: NoteSignature) -> bytes:
     """The bytes that are actually signed."""
     return (f"cosignature/v1\ntime {signature.time}\n" if kind == COSIGNATURE else "").encode() + text.encode()

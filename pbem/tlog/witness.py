@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from pbem.tlog.checkpoint import Request
+    from pbem.tlog.checkpoint import CosignRequest
     from pbem.verifier_key import VerifierKey
 
 __all__ = ["REPEATED", "Answer", "Known", "answer", "answer_text"]
@@ -56,7 +56,12 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def answer(
-    request: Request, logs: Sequence[VerifierKey], known: Known | None, name: str, key: Ed25519PrivateKey, time: int
+    request: CosignRequest,
+    logs: Sequence[VerifierKey],
+    known: Known | None,
+    name: str,
+    key: Ed25519PrivateKey,
+    time: int,
 ) -> Answer:
     """The answer of a witness with this name and key to a request of one of these logs, at this time."""
     try:

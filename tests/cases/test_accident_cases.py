@@ -29,8 +29,8 @@ from referee import Referee
 from stores import file_of, of_sqlite
 
 from pbem.cli.group import group
-from pbem.config.mail import Dkim, Listener
-from pbem.config.server import Metrics
+from pbem.config.mail import Dkim, ListenerConfig
+from pbem.config.server import MetricsConfig
 from pbem.config.values import Listen
 from pbem.identity import ssh
 from pbem.match.transcript import Entry
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pbem.config.server import Config
-    from pbem.server.doctor import Finding
+    from pbem.server.doctor import Diagnosis
 
 COMMANDS = (
     ["status"],
@@ -294,11 +294,11 @@ def test_case_37_a_first_start_that_broke_off_goes_on(tmp_path: Path) -> None:
 def wrong_starts(folder: Path, port: int = 0) -> dict[str, Config]:
     taken = folder.parent / "taken.sock"
     return {
-        "place taken": configured(folder, lmtp=Listener(listen=Listen(path=taken))),
-        "port taken": configured(folder, metrics=Metrics(listen=Listen("127.0.0.1", port))),
-        "certificate missing": configured(folder, smtp=Listener(Listen("127.0.0.1", 0), "no.pem", "no.pem")),
-        "nowhere to listen": configured(folder, smtp=Listener()),
-        "no socket from systemd": configured(folder, smtp=Listener(Listen(systemd=True))),
+        "place taken": configured(folder, lmtp=ListenerConfig(listen=Listen(path=taken))),
+        "port taken": configured(folder, metrics=MetricsConfig(listen=Listen("127.0.0.1", port))),
+        "certificate missing": configured(folder, smtp=ListenerConfig(Listen("127.0.0.1", 0), "no.pem", "no.pem")),
+        "nowhere to listen": configured(folder, smtp=ListenerConfig()),
+        "no socket from systemd": configured(folder, smtp=ListenerConfig(Listen(systemd=True))),
         "no DKIM key": configured(folder, dkim=Dkim(selector="x", key_file="no.pem")),
     }
 
@@ -599,7 +599,7 @@ def faults(config: Config) -> list[str]:
     try:
         with Database(file_of(config), migrate=False) as database:
             keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
-            looks: tuple[Callable[[], Iterable[Finding]], ...] = (
+            looks: tuple[Callable[[], Iterable[Diagnosis]], ...] = (
                 lambda: doctor.store(database, keys.vault),
                 lambda: doctor.keys(database, keys, config.server),
                 lambda: doctor.transcripts(database, keys.vault, config, keys.public),
@@ -707,7 +707,7 @@ def test_case_40_complaints_are_rare_and_quote_nothing() -> None:
             now[0] = minute * 60.0
             for number in range(100):
                 complaints(loop, {"message": f"Exception in callback read(b'hush {number}')"})
-                of.Listener(complaints).handle(record)
+                of.ComplaintListener(complaints).handle(record)
     assert len(lines) == 6
     assert {line.get("more") for line in lines} == {None, 99}
     assert "hush" not in str(lines)

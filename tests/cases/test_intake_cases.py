@@ -26,7 +26,7 @@ from office import HELLO, TEXT, Office, serve
 from structlog.testing import capture_logs
 
 from pbem.config.limits import Limits
-from pbem.config.mail import Listener
+from pbem.config.mail import ListenerConfig
 from pbem.config.values import Duration, Listen
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
@@ -472,7 +472,7 @@ def test_case_14_what_leaves_is_crlf(text: str) -> None:
 
 def test_case_15_plaintext_after_starttls(tmp_path: Path) -> None:
     cert, key = certificate.make(tmp_path)
-    listener = Listener(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
+    listener = ListenerConfig(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
     injected = b"\r\n".join([b"STARTTLS", b"EHLO evil", b"MAIL FROM:<evil@x.example>", HELLO[2], b""])
 
     async def scene(office: Office) -> None:
@@ -505,7 +505,7 @@ def test_case_33_half_a_tls_handshake_makes_room_without_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cert, key = certificate.make(tmp_path)
-    listener = Listener(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
+    listener = ListenerConfig(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
 
     async def scene(office: Office) -> None:
         async with office.client("127.0.1.1") as half:

@@ -15,7 +15,7 @@ from table import TO
 from terminal import Terminal
 
 from pbem.cli.agent import _typed
-from pbem.cli.play.table import Table
+from pbem.cli.play.table import PlayTable
 from pbem.desk import sealed_state
 from pbem.games import rules
 from pbem.player import sealed
@@ -25,7 +25,7 @@ from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
-from pbem.player.sealed import Code, Vault
+from pbem.player.sealed import Code, SecretVault
 from pbem.player.sealed_game import Contradiction
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     found = Terminal(tmp_path, referee)
     monkeypatch.setenv("HOME", str(found.home))  # for `~`
-    monkeypatch.setattr(Table, "now", lambda _: referee.now)
+    monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
     found.register()
     found()
     return found
@@ -133,7 +133,9 @@ def view_of(terminal: Terminal) -> dict[str, Any]:
     state = terminal.home / ".local/state/pbem"
     with closing(Memory(state / "ann@play.example.sqlite")) as memory:
         letters = Correspondence(Party("ann", terminal.ann.address, SERVER, TO), memory, None, random.randbytes)
-        return dict(Agent(letters, Vault(state / "ann@play.example.secrets"), random.randbytes).shown("m1").view)
+        return dict(
+            Agent(letters, SecretVault(state / "ann@play.example.secrets"), random.randbytes).shown("m1").view
+        )
 
 
 def test_what_is_not_legal_is_not_signed(referee: Referee, terminal: Terminal, bob: Owner) -> None:
@@ -155,9 +157,9 @@ def test_a_match_typed_alone_is_shown_and_nothing_is_ordered(
     while "turn 1: your orders? pbem play m1 ORDERS" not in terminal.run("agent", "--once"):
         assert bob.look()
     folders = places({"HOME": str(terminal.home)})
-    table = Table(folders, "", 1.0)
+    table = PlayTable(folders, "", 1.0)
     with table.afterwards:
-        vault = Vault(folders.secrets(table.account.id))
+        vault = SecretVault(folders.secrets(table.account.id))
         for typed, orders in (("m1\n", {}), (" M1   --nothing\n", {1: ""})):
             capsys.readouterr()
             _typed(table, typed)
@@ -204,7 +206,7 @@ def test_an_accusation_is_listed_until_it_is_taken_back(
     shown = terminal()
     assert "ALARM" in shown
     assert "your agent says nothing more: two things cannot both be true. If you know better: pbem play t" in shown
-    table = Table(folders, "", 1.0)
+    table = PlayTable(folders, "", 1.0)
     with table.afterwards:
         _typed(table, "m1 --take-back\n")
     assert not capsys.readouterr().err

@@ -17,7 +17,7 @@ from referee import Referee, new
 from table import ANN, BOB, SMALL
 from terminal import Terminal
 
-from pbem.cli.play.table import Table
+from pbem.cli.play.table import PlayTable
 from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
@@ -43,7 +43,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     found = Terminal(tmp_path, referee)
     monkeypatch.setenv("HOME", str(found.home))  # for `~`
-    monkeypatch.setattr(Table, "now", lambda _: referee.now)
+    monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
     return found
 
 

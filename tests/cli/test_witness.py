@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pbem.cli.witness import witness
 from pbem.player import mail_out
 from pbem.player.witness import Witness, load
-from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, signed
 from pbem.tlog.tree import leaf_hash, root
 from pbem.tlog.witness import REPEATED
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.player.account import Account
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -47,7 +47,7 @@ def request(leaf: bytes, log: str = "l.example", number: int = 1) -> bytes:
     """A letter that asks to cosign a log of one leaf."""
     text = str(Checkpoint(log, 1, root(1, lambda _level, _number: leaf_hash(leaf))))
     head = f"From: pbem@{log}\nMessage-ID: <{number}@{log}>\nContent-Type: text/plain; charset=utf-8\n\n"
-    return f"{head}{Request(0, (), Note(text, (signed(log, KEY, text),)))}".encode()
+    return f"{head}{CosignRequest(0, (), Note(text, (signed(log, KEY, text),)))}".encode()
 
 
 def run(settings: Path, *words: str, status: int = 0) -> str:
@@ -113,7 +113,7 @@ def test_an_address_that_takes_no_mail_keeps_no_other_log_waiting(
     settings.write_text(settings.read_text().replace("logs = [", f'logs = ["{other} pbem@dead.example", '))
     send, tried = mail_out.send, []
 
-    def refusing(account: Account, sent: Sent) -> str:
+    def refusing(account: Account, sent: SentForm) -> str:
         if sent.to == "pbem@dead.example":
             tried.append(sent.id)
             raise mail_out.NotSent("550 no such domain")

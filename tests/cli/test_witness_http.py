@@ -22,10 +22,10 @@ from pbem.cli.witness import witness
 from pbem.player import signing, witness_http
 from pbem.player.account import BadAccount
 from pbem.player.witness import Witness, load
-from pbem.player.witness_http import Listener
+from pbem.player.witness_http import WitnessListener
 from pbem.tlog import tree
-from pbem.tlog.checkpoint import Checkpoint, Request
-from pbem.tlog.note import Note, Signature, holds, signed
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.note import Note, NoteSignature, holds, signed
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def node(leaves: list[bytes]) -> tree.Nodes:
     return lambda level, at: found[level, at]
 
 
-def request(old: int, leaves: list[bytes], name: str = "l.example", key: Ed25519PrivateKey = KEY) -> Request:
+def request(old: int, leaves: list[bytes], name: str = "l.example", key: Ed25519PrivateKey = KEY) -> CosignRequest:
     text = str(Checkpoint(name, len(leaves), tree.root(len(leaves), node(leaves))))
     proof = tree.consistency(old, len(leaves), node(leaves)) if old <= len(leaves) else []
-    return Request(old, tuple(proof), Note(text, (signed(name, key, text),)))
+    return CosignRequest(old, tuple(proof), Note(text, (signed(name, key, text),)))
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ class Case:
         self.settings = load(file)
         signing.make(file.with_name("witness_ed25519"), "w.example")
         self.said: list[str] = []
-        self.listener = Listener(self.settings, lambda: NOW, self.said.append)
+        self.listener = WitnessListener(self.settings, lambda: NOW, self.said.append)
         self.port = int(self.listener.server_address[1])
 
     def post(self, body: str | bytes, path: str = "/add-checkpoint", **headers: str) -> tuple[int, str, str]:
@@ -90,7 +90,7 @@ def test_a_log_that_grows_is_cosigned_and_told_where_it_stands(case: Case) -> No
         status, kind, said = case.post(str(asked), path="/any/where/add-checkpoint")
         assert (status, kind) == (200, "text/plain; charset=utf-8")
         assert said.count("\n") == 1
-        signature = Signature.read(said.rstrip("\n"))
+        signature = NoteSignature.read(said.rstrip("\n"))
         assert holds(key, asked.note.text, signature)
         assert signature.time == int(NOW.timestamp())
     assert case.post(str(request(3, LEAVES))) == (409, "text/x.tlog.size", "5\n")
@@ -163,8 +163,8 @@ def test_it_answers_a_log_of_sigsum_as_another_witness_does(settings: Path) -> N
     with closing(found.listener):
         for status, old, size, signature, proof in EXCHANGE:
             text = str(Checkpoint(name, size, bytes.fromhex(ROOTS[size])))
-            note = Note(text, (Signature(name, log.id, bytes.fromhex(signature)),))
-            asked = Request(old, tuple(map(bytes.fromhex, proof)), note)
+            note = Note(text, (NoteSignature(name, log.id, bytes.fromhex(signature)),))
+            asked = CosignRequest(old, tuple(map(bytes.fromhex, proof)), note)
             assert found.post(str(asked))[0] == status
         assert found.post(str(asked).replace(name, f"{name[:-1]}0"))[0] == 404
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from referee import SERVER
 
-from pbem.desk.admission import BOUNCES, Admission
+from pbem.desk.admission import BOUNCES, DeskAdmission
 from pbem.desk.reading import Findings, InProcess, ReaderError
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
@@ -24,12 +24,12 @@ TO = (f"pbem@{SERVER}",)
 
 
 @pytest.fixture
-def admission(referee: Referee) -> Iterator[Admission]:
+def admission(referee: Referee) -> Iterator[DeskAdmission]:
     with Database(referee.database.place) as database:
-        yield Admission(referee.config, database, referee.vault, InProcess)
+        yield DeskAdmission(referee.config, database, referee.vault, InProcess)
 
 
-def known(admission: Admission, referee: Referee, raw: bytes, *to: str) -> bool:
+def known(admission: DeskAdmission, referee: Referee, raw: bytes, *to: str) -> bool:
     return admission.knows(Envelope("whoever@example.org", to or TO), raw, referee.now)
 
 
@@ -38,7 +38,7 @@ def reply_address(person: Mailbox) -> str:
 
 
 def test_a_players_signature_lets_in_and_nothing_that_anybody_can_write(
-    admission: Admission, referee: Referee
+    admission: DeskAdmission, referee: Referee
 ) -> None:
     ann = referee.registered("ann")
     raw = referee.raw(ann, referee.signed(ann, "resign m1\n"))
@@ -50,7 +50,7 @@ def test_a_players_signature_lets_in_and_nothing_that_anybody_can_write(
     assert not known(admission, referee, referee.raw(eve, referee.signed(eve, "help\n")))
 
 
-def test_who_registered_a_moment_ago_is_known(admission: Admission, referee: Referee) -> None:
+def test_who_registered_a_moment_ago_is_known(admission: DeskAdmission, referee: Referee) -> None:
     zoe = referee.person("zoe")
     letter = referee.raw(zoe, referee.signed(zoe, "matches\n"))
     assert not known(admission, referee, letter)
@@ -58,7 +58,7 @@ def test_who_registered_a_moment_ago_is_known(admission: Admission, referee: Ref
     assert known(admission, referee, letter)
 
 
-def test_words_that_were_handled_let_nobody_in_again(admission: Admission, referee: Referee) -> None:
+def test_words_that_were_handled_let_nobody_in_again(admission: DeskAdmission, referee: Referee) -> None:
     """Others have seen them, and can send them in ever new letters."""
     ann = referee.registered("ann")
     text = referee.signed(ann, "new spaceships\nend\n")
@@ -67,7 +67,9 @@ def test_words_that_were_handled_let_nobody_in_again(admission: Admission, refer
     assert not known(admission, referee, referee.raw(ann, text))
 
 
-def test_an_answer_to_a_letter_of_ours_is_let_in_until_there_was_one(admission: Admission, referee: Referee) -> None:
+def test_an_answer_to_a_letter_of_ours_is_let_in_until_there_was_one(
+    admission: DeskAdmission, referee: Referee
+) -> None:
     ann = referee.person("ann")
     referee.send(ann, "register ann\n", sign=False)
     to = reply_address(ann)
@@ -89,12 +91,12 @@ def test_a_letter_that_cannot_be_read_in_its_time_is_not_let_in(referee: Referee
 
     ann = referee.registered("ann")
     with Database(referee.database.place) as database:
-        admission = Admission(referee.config, database, referee.vault, Stuck)
+        admission = DeskAdmission(referee.config, database, referee.vault, Stuck)
         assert not known(admission, referee, referee.raw(ann, referee.signed(ann, "help\n")))
     assert seconds == [2.0]
 
 
-def test_a_bounce_of_a_letter_of_ours_is_let_in_a_few_times(admission: Admission, referee: Referee) -> None:
+def test_a_bounce_of_a_letter_of_ours_is_let_in_a_few_times(admission: DeskAdmission, referee: Referee) -> None:
     referee.registered("ann")
     row = referee.database.row("SELECT id, token FROM outbox ORDER BY id DESC LIMIT 1")
     assert row is not None

@@ -11,7 +11,7 @@ import second_verifier
 from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Referee, attachment, form_in
 
-from pbem.config.mail import Mailbox as MailboxConfig
+from pbem.config.mail import MailboxConfig
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify

@@ -22,16 +22,15 @@ from stores import POSTGRESQL
 from witness_double import Double
 
 from pbem.cli.verify import verify
-from pbem.config.witness import Correspondent
-from pbem.config.witness import Witness as WitnessConfig
+from pbem.config.witness import Correspondent, WitnessConfig
 from pbem.desk import housekeeping
 from pbem.desk.public import Public
 from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
 from pbem.player import signing
-from pbem.player.witness import Settings, Witness
+from pbem.player.witness import Witness, WitnessSettings
 from pbem.proof.kept_letters import kept
-from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, cosigned, signed
 from pbem.tlog.proof import InclusionProof
 from pbem.tlog.tree import EMPTY
@@ -72,7 +71,7 @@ class Watching:
     def __init__(self, folder: Path) -> None:
         key = folder / "witness_ed25519"
         signing.make(key, ADDRESS)
-        self.settings = Settings(
+        self.settings = WitnessSettings(
             "w.example",
             (f"{LOG_KEY} pbem@{SERVER}",),
             ADDRESS,
@@ -117,7 +116,7 @@ def watching(tmp_path: Path) -> Iterator[Watching]:
 def sizes(letters: list[bytes]) -> list[tuple[int, int]]:
     """What was asked of a witness: from which size to which."""
     found = [
-        Request.read(body(email.message_from_bytes(raw, policy=email.policy.default)).strip() + "\n")
+        CosignRequest.read(body(email.message_from_bytes(raw, policy=email.policy.default)).strip() + "\n")
         for raw in letters
     ]
     return [(request.old, Checkpoint.read(request.note.text).size) for request in found]
@@ -440,11 +439,11 @@ def test_a_spoilt_proof_is_kept_once_without_lines_that_others_added(watching: W
     watching.post()
     referee.wait(TEN)
     text = body(email.message_from_bytes(referee.requests[-1], policy=email.policy.default)).strip()
-    request = Request.read(text + "\n")
+    request = CosignRequest.read(text + "\n")
     head = b"From: m@x.example\r\nMessage-ID: <1@x>\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n"
     for number in range(3):
         stranger = cosigned("x.example", Ed25519PrivateKey.generate(), request.note.text, number)
-        spoilt = Request(request.old, (bytes(32), bytes(32)), request.note.with_(stranger))
+        spoilt = CosignRequest(request.old, (bytes(32), bytes(32)), request.note.with_(stranger))
         assert witness.receive(head + str(spoilt).encode(), str(number), referee.now).startswith("unproved")
     assert len(witness.refused()) == 1
     watching.post()
@@ -493,7 +492,7 @@ def test_an_empty_log_is_cosigned() -> None:
     own, key = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     log = VerifierKey("l.example", LOG, own.public_key().public_bytes_raw())
     text = str(Checkpoint("l.example", 0, EMPTY))
-    request = Request(0, (), Note(text, (signed("l.example", own, text),)))
+    request = CosignRequest(0, (), Note(text, (signed("l.example", own, text),)))
     assert answer(request, [log], None, "w.example", key, 1).outcome == "cosigned"
 
 
@@ -563,7 +562,7 @@ def ask_to_cosign(two: Referee, number: int, old: int, size: int) -> None:
     address, own = f"pbem@{SERVER}", Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
     text = str(Checkpoint(SERVER, size, bytes([number] * 32)))
     proof = (bytes(32),) * (size - old if old else 0)
-    request = Request(old, proof, Note(text, (signed(SERVER, own, text),)))
+    request = CosignRequest(old, proof, Note(text, (signed(SERVER, own, text),)))
     raw = f"From: {address}\nMessage-ID: <{number}@x>\nContent-Type: text/plain; charset=utf-8\n\n{request}"
     two.deliver(raw.replace("\n", "\r\n").encode(), address, "pbem@two.example")
 
@@ -737,7 +736,7 @@ class ByHttp:
         while due := self.referee.desk.witness_requests.due(self.referee.now, self.referee.now):
             (asked,) = due
             status, _, said = self.double("add-checkpoint", asked.request.encode())
-            found.append((Request.read(asked.request).old, status))
+            found.append((CosignRequest.read(asked.request).old, status))
             self.referee.desk.witness_requests.settle(asked, status, said.decode())
             self.referee.wait(timedelta(seconds=1))
         return found
@@ -854,7 +853,7 @@ def test_cosignatures_by_http_count_by_their_signatures_alone(tmp_path: Path) ->
     with closing(asked.referee) as referee:
         referee.begun("keys: demanded")
         (due,) = referee.desk.witness_requests.due(referee.now, referee.now)
-        text = Request.read(due.request).note.text
+        text = CosignRequest.read(due.request).note.text
         stranger = cosigned("double.example", Ed25519PrivateKey.generate(), text, 1)
         for said in ("", "hello\n", f"{stranger}\n", "— x AAAA\n" * 300):
             with referee.database.transaction():

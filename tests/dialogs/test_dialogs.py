@@ -23,7 +23,7 @@ import pytest
 from office import Office, serve
 
 from pbem.config.limits import Limits
-from pbem.config.mail import Listener
+from pbem.config.mail import ListenerConfig
 from pbem.config.values import Duration, Listen
 from pbem.smtp.storing import Refusal
 from pbem.store.errors import BusyError, FullError
@@ -78,7 +78,7 @@ class Dialog:
 
     def play(self) -> None:
         cert, key = self.certificate
-        listener = Listener(Listen("127.0.0.1", 0), cert, key, self.proxy)
+        listener = ListenerConfig(Listen("127.0.0.1", 0), cert, key, self.proxy)
         serve(self.scene, self.protocol, self.limits, listener)
 
     async def scene(self, office: Office) -> None:

@@ -18,7 +18,7 @@ import random_players
 import sealed_players
 
 from pbem.games import GAMES, Refused, rules
-from pbem.games.sealed import COMMIT, Falsehood, SealedRules, Step, sealed_rules, settled
+from pbem.games.sealed import COMMIT, Falsehood, SealedRules, SealedStep, sealed_rules, settled
 from pbem.mail.commands.sections import SECTIONS
 from pbem.match import record
 from pbem.match.changed import replace
@@ -53,7 +53,7 @@ def games(game: str, seed: int = 0) -> list[Sealed]:
     return [played(game, case, seed + case, most=16, aimed=game == "spaceships") for case in cases]
 
 
-def judged(game: Sealed, place: int, text: str) -> Step | None:
+def judged(game: Sealed, place: int, text: str) -> SealedStep | None:
     """The step that another text would have made in this place; None if it is refused, or no other step at all."""
     step, table = game.steps[place], game.tables[place]
     try:
@@ -63,7 +63,7 @@ def judged(game: Sealed, place: int, text: str) -> Step | None:
     return step._replace(lines=lines) if lines != step.lines else None
 
 
-def first_false(game: Sealed, seat: int, steps: list[Step], **other: Any) -> Falsehood | None:
+def first_false(game: Sealed, seat: int, steps: list[SealedStep], **other: Any) -> Falsehood | None:
     game = replace(game, **other)
     return sealed(game.game).first_false(game.options, seat, game.setups[seat], game.orders[seat], steps)
 
@@ -222,7 +222,7 @@ OTHERWISE = {
 def test_every_lie_is_refused_or_convicted(game: str, seed: int, each: int) -> None:
     random, refused, convicted = Random(seed), 0, 0
     for whole in games(game, seed):
-        done: set[tuple[Step, int]] = set()
+        done: set[tuple[SealedStep, int]] = set()
         for place in random.sample(range(len(whole.steps)), min(each, len(whole.steps))):
             step = whole.steps[place]
             if step.step == COMMIT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pbem.boards.table import Table
+from pbem.boards.table import BoardTable
 from pbem.boards.text import TextSetter, columns, numbered, starting
 from pbem.games.squares import PLAIN, Line, Panel, Square
 from pbem.i18n import say
@@ -55,10 +55,11 @@ def test_paragraphs_are_numbered_beneath_each_other() -> None:
 def test_what_is_bold_is_in_the_language_and_nothing_of_it_becomes_markup() -> None:
     words = Phrase("{ship}, hit by {by}: {fate}", ship="<A>", by="{ship}", fate=Phrase("destroyed"))
     assert (
-        Table(partial(say, known=GERMAN._known)).bold(words, "fate")
+        BoardTable(partial(say, known=GERMAN._known)).bold(words, "fate")
         == "&lt;A&gt;, getroffen von {ship}: <b>zerstört</b>"
     )
     assert (
-        Table(partial(say, known=ENGLISH._known)).bold(words, "ship") == "<b>&lt;A&gt;</b>, hit by {ship}: destroyed"
+        BoardTable(partial(say, known=ENGLISH._known)).bold(words, "ship")
+        == "<b>&lt;A&gt;</b>, hit by {ship}: destroyed"
     )
-    assert "&lt;i&gt;" in Table(partial(say, known=ENGLISH._known)).key([(PLAIN, "<i>")])
+    assert "&lt;i&gt;" in BoardTable(partial(say, known=ENGLISH._known)).key([(PLAIN, "<i>")])

@@ -14,7 +14,7 @@ import certificate
 import pytest
 from imap_server import PASSWORD, USER, Account, Broken, _Session, serving
 
-from pbem.mailbox import Denied, Handle, Unreachable, Withheld
+from pbem.mailbox import Denied, Handle, MailboxUnreachable, Withheld
 from pbem.mailbox.imap import Imap
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def test_an_access_token_opens_the_account_and_is_asked_for_each_time() -> None:
         with closing(Imap("127.0.0.1", port, "none", USER, lambda: next(given), most=1000, xoauth2=True)) as box:
             assert [one.raw for one in box.letters()] == [LETTER]
             account.token = "ya29.second"
-            with pytest.raises(Unreachable):
+            with pytest.raises(MailboxUnreachable):
                 list(box.letters())
             assert [one.raw for one in box.letters()] == [LETTER]
     assert account.seen.count("AUTHENTICATE") == 2
@@ -202,7 +202,7 @@ def test_what_broke_off_is_done_again() -> None:
                     for one in box.letters():
                         came += 1
                         box.done(one.handle)
-                except Unreachable:
+                except MailboxUnreachable:
                     assert not left
         assert not left, command
         assert account.raws("pbem/done") == [LETTER]
@@ -253,7 +253,7 @@ def test_who_waits_can_be_interrupted(capabilities: tuple[str, ...]) -> None:
         box.wait(60)
         assert time.monotonic() - began < 30
         timer.join()
-        with pytest.raises(Unreachable, match="interrupted"):
+        with pytest.raises(MailboxUnreachable, match="interrupted"):
             list(box.letters())
 
 
@@ -270,7 +270,7 @@ def test_a_wrong_password_is_said_and_not_shown() -> None:
 def test_nobody_there() -> None:
     with serving(Account()) as port:
         pass
-    with pytest.raises(Unreachable, match="refused"):
+    with pytest.raises(MailboxUnreachable, match="refused"):
         list(Imap("127.0.0.1", port, "none", USER, lambda: PASSWORD, most=10).letters())
 
 
@@ -288,7 +288,7 @@ def test_starttls_with_a_certificate_that_is_known_and_with_one_that_is_not(tmp_
         ) as box:
             assert [one.raw for one in box.letters()] == [LETTER]
         account.seen.clear()
-        with pytest.raises(Unreachable, match=r"certificate|SSL"):
+        with pytest.raises(MailboxUnreachable, match=r"certificate|SSL"):
             list(Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000).letters())
         assert "LOGIN" not in account.seen
 
@@ -324,7 +324,7 @@ def test_whatever_a_server_says_it_is_out_of_reach_at_worst(command: str, said: 
     account = Account(lies={command: said})
     account.put(LETTER)
     with opened(account, timeout=0.5) as box:
-        with contextlib.suppress(Unreachable):
+        with contextlib.suppress(MailboxUnreachable):
             for one in box.letters():
                 box.done(one.handle)
         account.lies.clear()
@@ -350,7 +350,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(
         list(box.letters())
         box.wait(60)
 
-    with opened(account, timeout=5.0) as box, pytest.raises(Unreachable, match=r"abort|error"):
+    with opened(account, timeout=5.0) as box, pytest.raises(MailboxUnreachable, match=r"abort|error"):
         use(box)
 
 
@@ -417,7 +417,7 @@ def test_a_connection_that_is_open_before_tls_is_not_used() -> None:
     with (
         serving(account) as port,
         closing(Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000)) as box,
-        pytest.raises(Unreachable),
+        pytest.raises(MailboxUnreachable),
     ):
         list(box.letters())
     assert not {"LOGIN", "AUTHENTICATE", "SELECT"} & set(account.seen)

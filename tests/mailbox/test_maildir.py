@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.mailbox import Unreachable
+from pbem.mailbox import MailboxUnreachable
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir, put
 from pbem.mailbox.password import PasswordError, password, token
@@ -72,7 +72,7 @@ def test_of_a_letter_that_is_too_long_only_so_much_is_read(tmp_path: Path) -> No
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(Unreachable, match="is no Maildir"):
+    with pytest.raises(MailboxUnreachable, match="is no Maildir"):
         list(Maildir(tmp_path / "nowhere", most=10).letters())
 
 
@@ -238,5 +238,5 @@ def test_a_file_that_cannot_be_read_keeps_back_no_other(tmp_path: Path, monkeypa
     monkeypatch.setattr(os, "open", refusing)
     found = Maildir(tmp_path, most=1000).letters()
     assert next(found).handle.name == "2"
-    with pytest.raises(Unreachable, match="1': Permission denied"):
+    with pytest.raises(MailboxUnreachable, match="1': Permission denied"):
         next(found)

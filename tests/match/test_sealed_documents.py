@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pbem.match.changed import replace
-from pbem.match.sealed_documents import NOTHING, Place, hashed, paper, path, salt
+from pbem.match.sealed_documents import NOTHING, PaperPlace, hashed, paper, path, salt
 from pbem.match.transcript import sha256_hex
 
 SEED = bytes(range(32))
-ANNA = Place("play.example", "m17", 2, 1, "anna")
-BOB = Place("play.example", "m17", 2, 2, "bob")
+ANNA = PaperPlace("play.example", "m17", 2, 1, "anna")
+BOB = PaperPlace("play.example", "m17", 2, 2, "bob")
 RULES = sha256_hex(b"the agreed terms of this example")
 SETUP = """DS Rv1 Rv2 Rw1 Rw2 Ov1 Ov2 Ow1 Ow2
 KC Gx1 Gx2 Gx3 Gy1 Gy2 Gy3

@@ -22,7 +22,7 @@ from pbem.games.sealed import sealed_rules
 from pbem.identity import ssh
 from pbem.mail.commands import sections
 from pbem.match import sealed_documents
-from pbem.match.sealed_documents import Place, hashed, paper
+from pbem.match.sealed_documents import PaperPlace, hashed, paper
 from pbem.pages import ruled
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class Table:
             assert commitment == hashed(paper("setup", self.place(seat), 0, {"rules": TERMS, "salt": salt}, lines))
             self.commitments[seat] = commitment
 
-    def place(self, seat: int) -> Place:
-        return Place(SERVER, "m1", 1, seat, NAMES[seat - 1])
+    def place(self, seat: int) -> PaperPlace:
+        return PaperPlace(SERVER, "m1", 1, seat, NAMES[seat - 1])
 
     def found(self, seat: int) -> dict[str, Any]:
         """What the document for a seat has for the page."""
@@ -214,7 +214,7 @@ def _other_orders(found: dict[str, Any]) -> None:
     """The other is said to have opened one strike more than it committed to, and that paper has its hash."""
     one = _of(found, 1, "open")
     one["lines"].append("strike Rv1")
-    one["paper"] = hashed(paper("strikes", Place(SERVER, "m1", 1, 1, "ann"), 1, one["values"], one["lines"]))
+    one["paper"] = hashed(paper("strikes", PaperPlace(SERVER, "m1", 1, 1, "ann"), 1, one["values"], one["lines"]))
 
 
 def _another_setup(found: dict[str, Any]) -> None:

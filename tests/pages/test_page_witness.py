@@ -28,7 +28,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import hash_text
-from pbem.tlog.note import NotANote, Note, Signature, cosigned, signed
+from pbem.tlog.note import NotANote, Note, NoteSignature, cosigned, signed
 from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
@@ -473,7 +473,7 @@ def test_what_strangers_write_takes_no_place_of_what_proves_something(scripts: S
     true = witnessed.proof(found, 3, {W: SECONDS})
     mine = Ed25519PrivateKey.from_private_bytes(bytes(32))
     ahead = witnessed.proof(found, last, {})
-    spoilt = Note(ahead.note.text, (*ahead.note.signatures, Signature(W, key.id, bytes(72))))
+    spoilt = Note(ahead.note.text, (*ahead.note.signatures, NoteSignature(W, key.id, bytes(72))))
     half = str(true).replace("index", "extra \ud800\nindex")
     padded = str(true).replace("index", f"extra {'x' * 1000}\nindex")
     hostile = [
@@ -504,11 +504,11 @@ def test_of_odd_lines_below_a_note_it_says_what_the_program_says(scripts: Script
     held = {True: 0, False: 0}
     names = ["a", "a\x7fb", "a\x85b", "a\xa0b", "a\x1cb", "a\x01b", "a\ufeffb", "a\u200bb", "a\u2003b", "a\ud800b"]
     names += ["\U0001f600" * 200, "a" * 253, "a" * 254, "é", "</script>"]
-    lines = [Signature(name, b"abcd", bytes(72)) for name in names]
-    lines += [Signature("a", b"abcd", bytes(length)) for length in (1, 2, 5000, 6000)]
+    lines = [NoteSignature(name, b"abcd", bytes(72)) for name in names]
+    lines += [NoteSignature("a", b"abcd", bytes(length)) for length in (1, 2, 5000, 6000)]
     # A point R of small order; and a signature for no time that any clock will have.
     weak = (1).to_bytes(32, "little")
-    lines += [Signature(W, witnessed.witness(W)[0].id, bytes(8) + weak + bytes(32))]
+    lines += [NoteSignature(W, witnessed.witness(W)[0].id, bytes(8) + weak + bytes(32))]
     lines += [cosigned(W, own, true.note.text, time) for time in (0, 2**64 - 1)]
     for line in lines:
         shown = (3, str(InclusionProof(true.index, true.hashes, true.note.with_(line))))
@@ -559,7 +559,7 @@ def test_a_key_of_small_order_cosigns_for_nobody(scripts: Scripts, found: Bundle
     shown = witnessed.proof(found, 3, {})
     # S is 1, R the base point: what holds whatever is signed, where nobody looks at the key.
     base = bytes([0x58]) + bytes([0x66] * 31)
-    line = Signature(W, weak.id, SECONDS.to_bytes(8, "big") + base + (1).to_bytes(32, "little"))
+    line = NoteSignature(W, weak.id, SECONDS.to_bytes(8, "big") + base + (1).to_bytes(32, "little"))
     text = str(InclusionProof(shown.index, shown.hashes, shown.note.with_(line)))
     assert shown.note.with_(line).by(weak) is None
     assert look(scripts, found, [(3, text)], [str(weak)])["unseen"] == [W]

@@ -15,7 +15,7 @@ from owners import RAW, Owner, live, propose
 from pbem.desk import bulletin, sealed_state
 from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
-from pbem.match.sealed_documents import Place, paper
+from pbem.match.sealed_documents import PaperPlace, paper
 from pbem.match.state import Ended
 from pbem.player import sealed
 from pbem.player.correspondence.matches import Impossible
@@ -111,7 +111,7 @@ def orders_other_than_committed(told: dict[str, Any], match: Match) -> bool:
         return False
     step = told["steps"][at]
     lines = ["strike Gx3"] if step["lines"] != ["strike Gx3"] else ["strike Gx4"]
-    place = Place(match.server, match.id, match.game, 1, match.name(1))
+    place = PaperPlace(match.server, match.id, match.game, 1, match.name(1))
     text = paper("strikes", place, step["turn"], step["values"], tuple(lines))
     told["steps"][at] = {**step, "lines": lines, "paper": hashlib.sha256(text.encode()).hexdigest()}
     return True
@@ -136,7 +136,7 @@ def words_put_into_bobs_mouth(told: dict[str, Any], match: Match) -> bool:
             lines = [line for line in step["lines"] if not line.startswith("scan")] + ["scan Bz5"]
             if lines == step["lines"]:
                 lines[-1] = "scan Bz4"
-            place = Place(match.server, match.id, match.game, BOB, match.name(BOB))
+            place = PaperPlace(match.server, match.id, match.game, BOB, match.name(BOB))
             text = paper("strikes", place, step["turn"], step["values"], tuple(lines))
             told["steps"][at] = {**step, "lines": lines, "paper": hashlib.sha256(text.encode()).hexdigest()}
             return True

@@ -22,7 +22,7 @@ from table import ANN, BOB, SMALL, TO, Side
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
-from pbem.player.bulletin import LIMITS, Heard
+from pbem.player.bulletin import LIMITS, HeardBulletin
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.proving import prove
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
 
 
 def bob_of(referee: Referee) -> Mailbox:
@@ -270,7 +270,7 @@ class TestAnswered:
         self, referee: Referee, tmp_path: Path, confirmed: bool
     ) -> None:
         side = Side(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
-        sent: Sent | None = side.letters.registration.register(side.key, side.fingerprint, referee.now)
+        sent: SentForm | None = side.letters.registration.register(side.key, side.fingerprint, referee.now)
         if confirmed and sent is not None:
             side.post(sent)
             sent = side.letters.registration.confirm(referee.now)
@@ -314,17 +314,17 @@ class TestAnswered:
         assert [event.said for event in ann.receive() if event.kind == "answer"] == ["done"]
 
 
-def posted(side: Side, sent: Sent) -> Sent:
+def posted(side: Side, sent: SentForm) -> SentForm:
     """A letter that left, and may be anywhere."""
     side.letters.outbox.has_left(sent)
     return sent
 
 
-def copied(sent: Sent, message_id: bytes) -> bytes:
+def copied(sent: SentForm, message_id: bytes) -> bytes:
     return sent.raw.replace(sent.message_id.encode(), message_id)
 
 
-def misdated(sent: Sent) -> bytes:
+def misdated(sent: SentForm) -> bytes:
     return re.sub(rb"(?m)^Date: [^\r]*", b"Date: Mon, 1 Jan 2001 00:00:00 +0000", sent.raw)
 
 
@@ -610,7 +610,7 @@ class TestBadInput:
             before = memory_of(playing)
             standing = playing.letters.matches.standing("m1")
             place = {"server": SERVER, "match": "m1", "game": 1, "turn": 1, "seat": standing.seat}
-            heard = Heard(
+            heard = HeardBulletin(
                 "", SERVER, "", standing.deadline or "2026-03-01T12:00:00Z", (), {"x.json": place | document}
             )
             for found in heard.files.values():

@@ -26,21 +26,21 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from pbem.games import GAMES
 from pbem.identity import ssh
-from pbem.mailbox import Found as Lying
-from pbem.mailbox import Handle, LeftAlone, Unreachable, none_skipped
+from pbem.mailbox import FetchedLetter as Lying
+from pbem.mailbox import Handle, LeftAlone, MailboxUnreachable, none_skipped
 from pbem.mailbox.imap import Imap
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount, places, split
-from pbem.player.mail_in import Found, Listener, NoMail, Provider
+from pbem.player.mail_in import FoundLetter, LmtpListener, NoMail, Provider
 from pbem.player.mail_out import NotSent
-from pbem.player.memory import BadMemory, Memory, Sent
+from pbem.player.memory import BadMemory, Memory, SentForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
 RAW = b"From: ann@mail.example\r\nTo: pbem@play.example\r\nSubject: a\r\n\r\n.hidden dot\r\nend\r\n"
-SENT = Sent(1, "<1@mail.example>", "orders", "m1", "", 1, "", RAW, "pbem+m1@play.example", "ready")
+SENT = SentForm(1, "<1@mail.example>", "orders", "m1", "", 1, "", RAW, "pbem+m1@play.example", "ready")
 
 
 def account(mail_in_: str = "maildir:/x", mail_out_: str = "sendmail:", **other: str) -> Account:
@@ -62,7 +62,7 @@ def nothing_seen(_handle: str) -> bool:
 class TestComing:
     def test_by_lmtp_a_letter_is_taken_in_before_250_is_said(self) -> None:
         listener = mail_in.source(account("lmtp://127.0.0.1:0"))
-        assert isinstance(listener, Listener)
+        assert isinstance(listener, LmtpListener)
         said: list[object] = []
 
         def deliver() -> None:
@@ -71,7 +71,7 @@ class TestComing:
 
         thread = threading.Thread(target=deliver)
         thread.start()
-        found: list[Found] = []
+        found: list[FoundLetter] = []
         while not found:
             for one in listener.letters(nothing_seen):
                 assert not said, "before it is on the disk nothing is promised"
@@ -83,11 +83,11 @@ class TestComing:
 
     def test_by_lmtp_nothing_but_the_dot_between_line_ends_is_the_end(self) -> None:
         """What others take for the end could let a letter hold commands."""
-        listener = Listener("127.0.0.1", 0)
+        listener = LmtpListener("127.0.0.1", 0)
         with socket.create_connection(("127.0.0.1", listener.server_address[1]), 10) as connection:
             words = b"LHLO x\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<ann@mail.example>\r\nDATA\r\n"
             connection.sendall(words + b"one\r\n.\nMAIL FROM:<x>\r\n.\r\nQUIT\r\n")
-            found: list[Found] = []
+            found: list[FoundLetter] = []
             while not found:
                 found += listener.letters(nothing_seen)
         assert [one.raw for one in found] == [b"one\r\n\nMAIL FROM:<x>\r\n"]
@@ -104,8 +104,8 @@ class TestComing:
     def test_by_lmtp_what_nobody_takes_in_is_kept_by_whoever_brought_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(Listener, "PATIENCE", 0.1)
-        listener = Listener("127.0.0.1", 0)
+        monkeypatch.setattr(LmtpListener, "PATIENCE", 0.1)
+        listener = LmtpListener("127.0.0.1", 0)
         with smtplib.LMTP("127.0.0.1", listener.server_address[1]) as connection:
             with pytest.raises(smtplib.SMTPDataError) as refused:
                 connection.sendmail("a@b.example", ["ann@mail.example"], RAW)
@@ -154,7 +154,7 @@ class TestComing:
         """A program looks twenty times a second, and its Maildir keeps thousands of letters."""
         maildir = mailbox.Maildir(tmp_path / "Maildir")
         first = maildir.add(b"Subject: one\n\n")
-        source, asked = mail_in.Maildir(tmp_path / "Maildir"), list[str]()
+        source, asked = mail_in.OwnMaildir(tmp_path / "Maildir"), list[str]()
 
         def seen(handle: str) -> bool:
             asked.append(handle)
@@ -191,7 +191,7 @@ class TestComing:
 
             def done(self, handle: Handle) -> None:
                 if self.full:
-                    raise Unreachable("its folder is full")
+                    raise MailboxUnreachable("its folder is full")
                 self.left = [found for found in self.left if found.handle != handle]
 
             def wait(self, seconds: float) -> None:

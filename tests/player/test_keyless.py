@@ -13,7 +13,7 @@ from domains import Domain, rsa_key
 from referee import SERVER, Mailbox, Referee, new
 from table import ANN, BOB, SMALL, TO, Side
 
-from pbem.config.mail import Mailbox as MailboxConfig
+from pbem.config.mail import MailboxConfig
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.correspondence.party import Party
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.player.correspondence.event import Event
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
 
 HOME = Domain("mail.example", key=rsa_key(1024))
 
@@ -52,7 +52,7 @@ class Guest(Side):
         assert back is not None
         self.post(back)
 
-    def said(self, sent: Sent) -> list[str]:
+    def said(self, sent: SentForm) -> list[str]:
         """What the server makes of a letter."""
         return [event.said for event in self.post(sent) if event.kind == "answer"]
 

@@ -23,10 +23,10 @@ from pbem import durable
 from pbem.cli.alone import alone
 from pbem.player import mail_out, memory, signing, witness
 from pbem.player.account import Account, Places
-from pbem.player.memory import Memory, Sent
-from pbem.player.sealed import Secrets, Vault
-from pbem.player.witness import Settings, Witness
-from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.player.memory import Memory, SentForm
+from pbem.player.sealed import Secrets, SecretVault
+from pbem.player.witness import Witness, WitnessSettings
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, signed
 from pbem.tlog.tree import leaf_hash
 from pbem.verifier_key import LOG, VerifierKey
@@ -111,15 +111,15 @@ def test_what_is_in_a_folder_stays_whose_maker_was_killed(
 def test_secrets_and_the_words_that_open_notes_stay(machine: Machine) -> None:
     folder = machine.folder / "state" / "pbem" / "anna@play.example.secrets"
     for number in range(1, 4):
-        vault = Vault(folder)
+        vault = SecretVault(folder)
         with vault.alone():
             vault.keep_code(f"{WORDS[:-1]}{'bdfg'[number]}")
         machine.power_cut()
-        assert Vault(folder).code() == f"{WORDS[:-1]}{'bdfg'[number]}"
-    with Vault(folder).alone():
-        Vault(folder).keep(MINE)
+        assert SecretVault(folder).code() == f"{WORDS[:-1]}{'bdfg'[number]}"
+    with SecretVault(folder).alone():
+        SecretVault(folder).keep(MINE)
     machine.power_cut()
-    assert Vault(folder).secrets("m17", 2) == MINE
+    assert SecretVault(folder).secrets("m17", 2) == MINE
 
 
 def test_keys_and_accounts_stay(machine: Machine) -> None:
@@ -135,7 +135,7 @@ def test_a_draft_that_counts_as_sent_stays(machine: Machine) -> None:
     folder = machine.folder / "drafts" / "pbem"
     account = replace(ANNA, mail_out=f"drafts:{folder}")
     raw = b"To: pbem@play.example\r\n\r\n"
-    sent = Sent(1, "<one@mail.example>", "orders", "m17", "turn 1", 1, "", raw, "pbem@play.example", "ready")
+    sent = SentForm(1, "<one@mail.example>", "orders", "m17", "turn 1", 1, "", raw, "pbem@play.example", "ready")
     mail_out.send(account, sent)
     machine.power_cut()
     (draft,) = folder.glob("*.eml")
@@ -157,13 +157,13 @@ def test_a_witness_forgets_nothing_that_it_answered(machine: Machine) -> None:
     known = VerifierKey("l.example", LOG, log.public_key().public_bytes_raw())
     key = machine.folder / "key"
     signing.make(key, "w.example")
-    settings = Settings(
+    settings = WitnessSettings(
         "w.example", (f"{known} pbem@l.example",), listen="x", key=str(key), memory=str(machine.folder / "memory")
     )
 
     def asked(found: Witness, leaf: bytes) -> str:
         text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))
-        return found.answer(Request(0, (), Note(text, (signed("l.example", log, text),))), NOW).outcome
+        return found.answer(CosignRequest(0, (), Note(text, (signed("l.example", log, text),))), NOW).outcome
 
     with closing(Witness(settings)) as one, closing(Witness(settings)) as two:
         assert asked(one, b"one") == "cosigned"

@@ -24,7 +24,7 @@ from pbem.player import blind
 from pbem.player.account import BadAccount
 from pbem.player.blind import Plan, comment, replayed, seeds
 from pbem.player.correspondence import POINTS
-from pbem.player.limits import Game, Limits, Settings, load
+from pbem.player.limits import GameLimits, PlayerLimits, ProgramSettings, load
 from pbem.player.opponent import EDITIONS, STRATEGIES, Position, spaceships, strategy
 from pbem.player.program import Program
 from pbem.proof.signed_letters import Letters
@@ -256,7 +256,7 @@ class TestLimits:
         assert "I play 2 with one of you already" in read(bob)
 
     def test_so_many_in_all(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
-        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(matches=1))
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=PlayerLimits(matches=1))
         house.live()
         for number in (1, 2):
             propose(referee, house, bob, f"{STANDARD}\npace: {number}d")
@@ -264,7 +264,7 @@ class TestLimits:
         house.close()
 
     def test_a_delay_is_kept_but_no_deadline_missed(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
-        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(delay="2h"))
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=PlayerLimits(delay="2h"))
         propose(referee, house, bob)
         referee.now += timedelta(hours=1, minutes=59)
         house.look()
@@ -275,7 +275,7 @@ class TestLimits:
         house.close()
 
     def test_a_clock_that_is_set_back_makes_no_delay_longer(self, referee: Referee, bob: Mailbox) -> None:
-        house = Machine(referee, referee.person("house"), None, limits=Limits(delay="2h"))
+        house = Machine(referee, referee.person("house"), None, limits=PlayerLimits(delay="2h"))
         propose(referee, house, bob)
         ahead = referee.now + timedelta(days=300)
         house.program._due.update(dict.fromkeys(house.program._due, ahead))  # so the clock went when it was asked
@@ -287,7 +287,7 @@ class TestLimits:
         house.close()
 
     def test_half_of_the_time_is_the_longest_delay(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
-        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(delay="2d"))
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=PlayerLimits(delay="2d"))
         propose(referee, house, bob, f"{STANDARD}\npace: 1d")
         referee.now += timedelta(hours=13)
         house.look()
@@ -345,8 +345,8 @@ class TestLimits:
             load(file)
 
 
-def _paced(house: Machine, pace: tuple[str, str]) -> Settings:
-    return msgspec.structs.replace(house.settings, play=Limits(pace=pace))
+def _paced(house: Machine, pace: tuple[str, str]) -> ProgramSettings:
+    return msgspec.structs.replace(house.settings, play=PlayerLimits(pace=pace))
 
 
 class TestConvicted:
@@ -615,7 +615,7 @@ class TestOpenList:
         assert not house.memory.prepared("join", "m1")
 
     def test_where_it_is_off_it_does_not_even_look(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
-        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(joins="off"))
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=PlayerLimits(joins="off"))
         house.live()
         referee.send(bob, f"{self.OPEN}end\n")
         self.later(referee, house, timedelta(days=2))
@@ -625,7 +625,7 @@ class TestOpenList:
 
     @pytest.mark.parametrize("claims", ["7d", "off"])
     def test_it_claims_from_who_is_silent(self, referee: Referee, tmp_path: Path, bob: Mailbox, claims: str) -> None:
-        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(claims=claims))
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=PlayerLimits(claims=claims))
         propose(referee, house, bob, f"{STANDARD}\npace: 1d\ngrace: 1d\nmiss: wait")
         referee.wait(timedelta(days=3))
         house.live()
@@ -926,5 +926,5 @@ def test_the_example_of_a_configuration_says_the_defaults(tmp_path: Path) -> Non
     file = tmp_path / "opponent.toml"
     file.write_bytes((example_folder() / "opponent.example.toml").read_bytes())
     found = load(file)
-    assert (found.play, found.memory) == (Limits(), str(tmp_path / "opponent.sqlite"))
-    assert found.games == dict.fromkeys(STRATEGIES, Game())
+    assert (found.play, found.memory) == (PlayerLimits(), str(tmp_path / "opponent.sqlite"))
+    assert found.games == dict.fromkeys(STRATEGIES, GameLimits())

@@ -27,12 +27,12 @@ from pbem.player.agent import Agent
 from pbem.player.blind import OCTETS, Plan, comment, replayed
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
-from pbem.player.limits import Game, Limits, Settings
-from pbem.player.mail_in import Maildir
+from pbem.player.limits import GameLimits, PlayerLimits, ProgramSettings
+from pbem.player.mail_in import OwnMaildir
 from pbem.player.memory import Memory
 from pbem.player.opponent import STRATEGIES
 from pbem.player.program import Program
-from pbem.player.sealed import Vault
+from pbem.player.sealed import SecretVault
 from pbem.proof.bundle import read, write
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved
@@ -128,11 +128,11 @@ class Partner:
         self.key = signing.read(key, lambda _: "")
         self.memory = Memory(folder / "memory.sqlite")
         self.letters = Correspondence(self.account.party, self.memory, self.key.sign, os.urandom)
-        games = {game: Game(level) for game in STRATEGIES}
-        settings = Settings(account=self.account, play=Limits(), games=games)
-        agent = Agent(self.letters, Vault(folder / "secrets"), os.urandom)
+        games = {game: GameLimits(level) for game in STRATEGIES}
+        settings = ProgramSettings(account=self.account, play=PlayerLimits(), games=games)
+        agent = Agent(self.letters, SecretVault(folder / "secrets"), os.urandom)
         self.program = Program(agent, settings, os.urandom, words)
-        self.source = Maildir(maildir)
+        self.source = OwnMaildir(maildir)
         self.program.begin(self.key.public, self.key.fingerprint, datetime.now(UTC))
 
     def look(self) -> None:

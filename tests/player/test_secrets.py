@@ -15,15 +15,15 @@ import pytest
 from msgspec.structs import asdict, replace
 from referee import Die
 
-from pbem.match.sealed_documents import Place
+from pbem.match.sealed_documents import PaperPlace
 from pbem.player import sealed
-from pbem.player.sealed import BadNote, BadSecrets, Code, Secrets, Vault, understood
+from pbem.player.sealed import BadNote, BadSecrets, Code, Secrets, SecretVault, understood
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEED = bytes(range(32)).hex()
-PLACE = Place("play.example", "m17", 2, 1, "anna")
+PLACE = PaperPlace("play.example", "m17", 2, 1, "anna")
 MINE = Secrets(
     **asdict(PLACE), seed=SEED, setup="MD Rv1 Rv2 Rv3", orders={"1": "Rv1", "2": ""}, after={"2": "ab" * 32}
 )
@@ -45,12 +45,12 @@ def test_salts_are_those_of_the_study() -> None:
 def test_what_was_kept_is_on_the_disk_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    vault = Vault(tmp_path / "secrets")
+    vault = SecretVault(tmp_path / "secrets")
     assert vault.secrets("m17", 2) is None
     vault.keep(MINE)
     # The file, the folder that names it, the one that names the folder, and what names that.
     assert len(synced) == 4
-    assert Vault(tmp_path / "secrets").secrets("m17", 2) == MINE
+    assert SecretVault(tmp_path / "secrets").secrets("m17", 2) == MINE
     file = tmp_path / "secrets" / "m17-game-2.json"
     assert [path.stat().st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]
     vault.keep_code(WORDS)
@@ -58,7 +58,7 @@ def test_what_was_kept_is_on_the_disk_for_its_owner_alone(tmp_path: Path, monkey
 
 
 def test_a_disk_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vault = Vault(tmp_path)
+    vault = SecretVault(tmp_path)
     vault.keep(MINE)
 
     def full(_: int) -> None:
@@ -74,15 +74,15 @@ def test_a_disk_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: py
 def test_a_damaged_file_is_said_to_be_so(tmp_path: Path, content: str) -> None:
     (tmp_path / "m17-game-2.json").write_text(content)
     with pytest.raises(BadSecrets, match=r"m17-game-2\.json"):
-        Vault(tmp_path).secrets("m17", 2)
+        SecretVault(tmp_path).secrets("m17", 2)
     with pytest.raises(BadSecrets, match="is no match"):
-        Vault(tmp_path).secrets("../m17", 2)
+        SecretVault(tmp_path).secrets("../m17", 2)
 
 
 def test_a_later_edition_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "m17-game-2.json").write_bytes(json.dumps(MINE.document() | {"pbem": "secrets 2"}).encode())
     with pytest.raises(BadSecrets, match="another edition"):
-        Vault(tmp_path).secrets("m17", 2)
+        SecretVault(tmp_path).secrets("m17", 2)
 
 
 def test_nobody_else_changes_secrets_meanwhile(tmp_path: Path) -> None:
@@ -91,10 +91,10 @@ def test_nobody_else_changes_secrets_meanwhile(tmp_path: Path) -> None:
 
     def other() -> None:
         entered.set()
-        with Vault(tmp_path).alone():
+        with SecretVault(tmp_path).alone():
             done.append("other")
 
-    with Vault(tmp_path).alone():
+    with SecretVault(tmp_path).alone():
         thread = threading.Thread(target=other)
         thread.start()
         entered.wait()
@@ -187,5 +187,5 @@ def test_the_vector(monkeypatch: pytest.MonkeyPatch) -> None:
     """What any other program that keeps such notes must read."""
     monkeypatch.undo()
     vector = json.loads(VECTOR.read_text())
-    found = Code(vector["words"], Die()).opened(vector["note"], Place(**vector["place"]))
+    found = Code(vector["words"], Die()).opened(vector["note"], PaperPlace(**vector["place"]))
     assert found.document() == vector["secrets"]

@@ -251,7 +251,7 @@ def test_sampled_fleets_explain_what_was_struck() -> None:
 def test_counting_is_counting() -> None:
     """Of a lone kill cruiser with nothing known, each cell is worth its share of the placements."""
     kind = fleets.placements_of("KC")
-    found = fleets.counted([fleets.Slot((kind,), (kind.every,))], 0, (1 << len(NAMES)) - 1)
+    found = fleets.counted([fleets.FleetSlot((kind,), (kind.every,))], 0, (1 << len(NAMES)) - 1)
     masks = placements("KC")
     assert found == [
         sum(mask >> cell & 1 for mask in masks) * fleets.CERTAIN // len(masks) for cell in range(len(NAMES))

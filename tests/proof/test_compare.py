@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pbem.proof.compare.finding import Letter
+    from pbem.proof.compare.finding import NamedLetter
 
 MOST = 1 << 20
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
@@ -100,7 +100,7 @@ def whole(match: Played) -> Against:
     return bench(match.bundles[1])
 
 
-def judged(against: Against, *raws: bytes) -> list[Letter]:
+def judged(against: Against, *raws: bytes) -> list[NamedLetter]:
     return [against.judge(kept(f"letter {number}", raw)) for number, raw in enumerate(raws)]
 
 

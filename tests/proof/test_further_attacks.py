@@ -26,7 +26,7 @@ from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.finding import Letter
+    from pbem.proof.compare.finding import NamedLetter
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
@@ -42,7 +42,7 @@ def against(found: Bundle) -> Against:
     return Against(proved.bundle, proved.match, proved.told)
 
 
-def judged(found: Bundle, paper: bytes) -> Letter:
+def judged(found: Bundle, paper: bytes) -> NamedLetter:
     """How a letter stands that brings this paper, signed by the server."""
     bench = against(found)
     server, number = bench.match.server, bench.match.id

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.finding import Letter
+    from pbem.proof.compare.finding import NamedLetter
     from pbem.proof.kept import Kept
 
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -299,7 +299,7 @@ class TestAgainstLetters:
         assert [judged.standing for judged in judge(bundle.write(hidden), about)] == ["two stories"]
 
 
-def judge(content: bytes, letters: list[Kept]) -> list[Letter]:
+def judge(content: bytes, letters: list[Kept]) -> list[NamedLetter]:
     proved = Proved()
     checks = list(verify(content, Letters, None, proved))
     assert checks[-1].holds, checks[-1]

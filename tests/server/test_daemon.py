@@ -27,8 +27,8 @@ from house import TEXT, House, configured, deliver, run
 from stores import of_sqlite
 
 from pbem.config.limits import Limits
-from pbem.config.mail import Listener
-from pbem.config.server import Log
+from pbem.config.mail import ListenerConfig
+from pbem.config.server import LogConfig
 from pbem.config.values import Listen
 from pbem.server.daemon import IN_DOUBT, StartError
 from pbem.server.desk_opening import open_desk
@@ -228,7 +228,7 @@ def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr("pbem.desk.admission.Admission", lambda *_: Slow())
+    monkeypatch.setattr("pbem.desk.admission.DeskAdmission", lambda *_: Slow())
 
     async def scene(house: House) -> None:
         for client in ("192.0.2.1", "198.51.100.1"):
@@ -380,7 +380,7 @@ def test_both_protocols_at_once(tmp_path: Path) -> None:
         assert (await house.send())[0] == 250
         assert house.places["lmtp"].path == str(tmp_path / "lmtp.sock")
 
-    run(configured(tmp_path, lmtp=Listener(listen=Listen(path=tmp_path / "lmtp.sock"))), scene)
+    run(configured(tmp_path, lmtp=ListenerConfig(listen=Listen(path=tmp_path / "lmtp.sock"))), scene)
     assert not (tmp_path / "lmtp.sock").exists()
 
 
@@ -396,7 +396,7 @@ def test_a_second_daemon_on_a_store_exits_and_says_why(tmp_path: Path) -> None:
 def test_a_taken_port_is_named(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         port = house.places["smtp"].port
-        config = configured(tmp_path / "other", smtp=Listener(listen=Listen("127.0.0.1", port)))
+        config = configured(tmp_path / "other", smtp=ListenerConfig(listen=Listen("127.0.0.1", port)))
         with pytest.raises(StartError, match=rf"cannot listen at 127.0.0.1:{port}"):
             await House(config).daemon.run()
 
@@ -405,7 +405,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
 
 def test_nowhere_to_listen_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="no way in"):
-        run(configured(tmp_path, smtp=Listener()), nothing_happens)
+        run(configured(tmp_path, smtp=ListenerConfig()), nothing_happens)
 
 
 def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
@@ -425,7 +425,7 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
         await house.send()
         await house.until(lambda: bool(house.post.sent))
 
-    configure_logs(Log(level="debug"))
+    configure_logs(LogConfig(level="debug"))
     run(configured(tmp_path), scene)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     events = [line["event"] for line in lines]

@@ -14,7 +14,7 @@ from house import House, configured, run
 from imap_server import PASSWORD, USER, Account, Broken, _Session, serving
 from lives import End, Server
 
-from pbem.config.mail import Mailbox as MailboxConfig
+from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING
 from pbem.mailbox import LeftAlone, none_skipped
 from pbem.mailbox.maildir import put
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.config.server import Config
-    from pbem.mailbox import Found, Handle
+    from pbem.mailbox import FetchedLetter, Handle
 
 LETTER = (
     b"Return-Path: <anna@example.org>\r\nDelivered-To: pbem+m1.tok%d@play.example\r\n"
@@ -243,7 +243,7 @@ class Talkative:
     def leave(self, mark: str) -> None:
         """Nothing lies there."""
 
-    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Found]:
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
         del skips
         self.looks += 1
         return iter(())

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from house import House, configured, run
 from referee import MAIL_SERVER, body, form_in, sent_from
 
-from pbem.config.server import Clock, Identity
+from pbem.config.server import ClockConfig, Identity
 from pbem.config.values import Duration
 from pbem.identity import ssh
 from pbem.server.desk_opening import open_desk
@@ -44,7 +44,10 @@ class World:
         self.keys: dict[str, Ed25519PrivateKey] = {}
         self.sent = 0
         self.config = configured(
-            folder, identity=Identity(MAIL_SERVER), clock=Clock(outage=Duration(days=300)), operator="op@play.example"
+            folder,
+            identity=Identity(MAIL_SERVER),
+            clock=ClockConfig(outage=Duration(days=300)),
+            operator="op@play.example",
         )
 
     def now(self) -> datetime:

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from witness_double import Double, serving
 
 from pbem.server import witness_asker
-from pbem.server.witness_asker import MOST, Unreachable, WitnessAsker, posted
+from pbem.server.witness_asker import MOST, WitnessAsker, WitnessUnreachable, posted
 from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
 from pbem.store.witness_requests import WitnessRequests
-from pbem.tlog.checkpoint import Checkpoint, Request
-from pbem.tlog.note import Note, Signature, holds, signed
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.note import Note, NoteSignature, holds, signed
 from pbem.tlog.tree import leaf_hash
 from pbem.verifier_key import LOG, VerifierKey
 
@@ -37,7 +37,7 @@ Arguments = TypeVarTuple("Arguments")
 def request(leaf: bytes = b"one", old: int = 0) -> str:
     """What a log of one leaf asks."""
     text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))
-    return str(Request(old, (), Note(text, (signed("l.example", KEY, text),))))
+    return str(CosignRequest(old, (), Note(text, (signed("l.example", KEY, text),))))
 
 
 async def _run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
@@ -67,7 +67,7 @@ class Case:
         self.asked.append((url, body))
         answer = self.said.pop(0)
         if answer is None:
-            raise Unreachable("TimeoutError")
+            raise WitnessUnreachable("TimeoutError")
         return answer
 
     def put(self, text: str) -> None:
@@ -180,8 +180,8 @@ def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
     with serving(double) as url:
         status, content = asyncio.run(posted(url, request().encode()))
         assert status == 200
-        signature = Signature.read(content.decode().rstrip("\n"))
-        assert holds(double.verifier, Request.read(request()).note.text, signature)
+        signature = NoteSignature.read(content.decode().rstrip("\n"))
+        assert holds(double.verifier, CosignRequest.read(request()).note.text, signature)
         assert asyncio.run(posted(f"{url}/", request(old=1).encode()))[0] == 200
         assert asyncio.run(posted(url, request(b"two").encode())) == (409, b"1\n")
         assert asyncio.run(posted(url, request(b"two", old=1).encode()))[0] == 409
@@ -190,14 +190,14 @@ def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
 
 def test_an_answer_without_end_and_one_that_is_no_http_are_none() -> None:
     with serving(lambda _path, _body: (200, "text/plain", b"*" * 1000)) as url:
-        with pytest.raises(Unreachable, match="too long"):
+        with pytest.raises(WitnessUnreachable, match="too long"):
             asyncio.run(posted(url, b"x"))
         # No TLS where there should be.
-        with pytest.raises(Unreachable):
+        with pytest.raises(WitnessUnreachable):
             asyncio.run(posted(url.replace("http:", "https:"), b"x"))
-    with pytest.raises(Unreachable):
+    with pytest.raises(WitnessUnreachable):
         asyncio.run(posted(url, b"x"))
-    with pytest.raises(Unreachable):
+    with pytest.raises(WitnessUnreachable):
         asyncio.run(posted("https://no-such-host.invalid", b"x"))
 
 
@@ -205,7 +205,7 @@ def test_an_answer_that_trickles_is_waited_for_no_longer_than_patience(monkeypat
     monkeypatch.setattr(witness_asker, "PATIENCE", 0.3)
     began = time.monotonic()
     with serving(lambda _path, _body: (200, "text/plain", bytes(MOST)), slow=0.05) as url:
-        with pytest.raises(Unreachable, match="in time"):
+        with pytest.raises(WitnessUnreachable, match="in time"):
             asyncio.run(posted(url, b"x"))
         assert time.monotonic() - began < 10
         while any(thread.name == "witness" for thread in threading.enumerate()):

@@ -29,10 +29,10 @@ from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.matches import Impossible
 from pbem.player.correspondence.party import Party
-from pbem.player.limits import Limits
+from pbem.player.limits import PlayerLimits
 from pbem.player.memory import Memory, may_repeat
 from pbem.player.program import Program
-from pbem.player.sealed import Vault
+from pbem.player.sealed import SecretVault
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from simulation.world import World
 
     from pbem.player.correspondence.event import Event
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
     from pbem.player.standing import MatchStanding
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
@@ -83,10 +83,10 @@ class Player:
         self.memory = Memory(None)
         party = Party(name, self.address, SERVER, TO)
         self.letters = Correspondence(party, self.memory, self._sign, self.random.randbytes)
-        agent = Agent(self.letters, Vault(folder / f"{name}.secrets"), self.random.randbytes)
+        agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{world.seed} secret {name}")
-        ours = settings(name, self.address, level=1, limits=Limits(joins="off"))
+        ours = settings(name, self.address, level=1, limits=PlayerLimits(joins="off"))
         self.program = Program(agent, ours, self._secret.randbytes, words)
         self.unread: list[bytes] = []
         self._looks = False
@@ -196,7 +196,7 @@ class Player:
             if self.habits.careless and not self.world.hurried:
                 self._be_careless(sent)
 
-    def _be_careless(self, sent: Sent) -> None:
+    def _be_careless(self, sent: SentForm) -> None:
         if self.random.random() < self.habits.double:
             self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * self.world.week.leisure)
         if self.random.random() < self.habits.again:

@@ -21,7 +21,7 @@ from simulation.players import SERVER
 from stores import connection
 
 from pbem.config import mail
-from pbem.config.mail import Listener
+from pbem.config.mail import ListenerConfig
 from pbem.config.server import Config, Identity
 from pbem.config.values import Duration, Listen
 from pbem.desk.reading import InProcess
@@ -100,8 +100,8 @@ class Machine:
             operator=f"operator@{SERVER}",
             store=folder / "pbem.sqlite",
             keys=folder / "keys",
-            smtp=Listener(listen=Listen("192.0.2.1", INTAKE)),
-            smarthost=mail.Smarthost(host="smarthost.example", port=SMARTHOST),
+            smtp=ListenerConfig(listen=Listen("192.0.2.1", INTAKE)),
+            smarthost=mail.SmarthostConfig(host="smarthost.example", port=SMARTHOST),
             identity=Identity("mx.play.example"),
             delivery=mail.Delivery(longest_retry=Duration(hours=1)),
         )

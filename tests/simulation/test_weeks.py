@@ -20,7 +20,7 @@ from simulation.two_worlds import letters_of
 from simulation.world import GAMES, Week, World, logs
 
 from pbem.match.changed import replace
-from pbem.player.memory import Sent
+from pbem.player.memory import SentForm
 
 if TYPE_CHECKING:
     from simulation.runs import Outcome
@@ -101,7 +101,7 @@ def test_a_setup_like_the_example_is_no_secret(tmp_path: Path, fleet: str, *, te
     with World(tmp_path, "example", short(0)) as world:
         ann = world.players["ann"]
         ann.memory.prepare(
-            Sent(0, "<1@mail.example>", "setup", "m1", "1", 1, form, b"", "pbem@play.example", "ready")
+            SentForm(0, "<1@mail.example>", "setup", "m1", "1", 1, form, b"", "pbem@play.example", "ready")
         )
         assert ann.secrets("m1") == ([("m1", fleet.encode())] if tells else [])
 

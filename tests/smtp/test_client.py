@@ -13,7 +13,7 @@ import certificate
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
-from pbem.config.mail import Smarthost as SmarthostConfig
+from pbem.config.mail import SmarthostConfig
 from pbem.config.values import Duration
 from pbem.server.daemon import _access_token
 from pbem.smtp.client import _Replies

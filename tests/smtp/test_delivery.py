@@ -16,8 +16,7 @@ from boxes import Outbox
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.config.mail import Delivery
-from pbem.config.mail import Smarthost as SmarthostConfig
+from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.config.values import Duration
 from pbem.smtp import delivery
 from pbem.smtp.delivery import Deliverer, Means, Permanent, Smarthost, Temporary, retry_time

@@ -19,7 +19,7 @@ import pytest
 from boxes import Inbox
 
 from pbem.smtp.delivery import Means
-from pbem.smtp.dns import AT_ONCE, CACHED, Asker, Unreachable, txt
+from pbem.smtp.dns import AT_ONCE, CACHED, Asker, DnsUnreachable, txt
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.lookups import Lookups
@@ -57,7 +57,7 @@ class Case:
     async def resolve(self, name: str) -> str:
         answer = self.answers[name]
         if answer is None:
-            raise Unreachable("Timeout")
+            raise DnsUnreachable("Timeout")
         return answer
 
     def ask(self, letter: int, *names: str, tries: int = 4) -> None:
@@ -275,7 +275,7 @@ def test_real_questions() -> None:
         assert asked(place, "none._domainkey.mail.example") == ""
     with name_server({}, dns.rcode.NXDOMAIN) as place:
         assert asked(place) == ""
-    with name_server({}, dns.rcode.SERVFAIL) as place, pytest.raises(Unreachable):
+    with name_server({}, dns.rcode.SERVFAIL) as place, pytest.raises(DnsUnreachable):
         asked(place)
 
 
@@ -298,5 +298,5 @@ def test_few_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_that_cannot_be_asked_for() -> None:
-    with name_server({}) as place, pytest.raises(Unreachable):
+    with name_server({}) as place, pytest.raises(DnsUnreachable):
         asked(place, "a" * 70 + ".example")

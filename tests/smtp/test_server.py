@@ -13,7 +13,7 @@ import pytest
 from office import HELLO, TEXT, Client, Office, serve, until
 
 from pbem.config.limits import Limits
-from pbem.config.mail import Listener
+from pbem.config.mail import ListenerConfig
 from pbem.config.values import Duration, Listen
 from pbem.smtp.storing import Refusal
 from pbem.store.errors import BusyError, FullError
@@ -653,12 +653,12 @@ def test_lmtp_over_a_unix_socket(tmp_path: Path) -> None:
         path = tmp_path / "lmtp"
         with socket.socket(socket.AF_UNIX) as left_behind:
             left_behind.bind(str(path))
-        (place,) = await office.intake.listen("lmtp", Listener(listen=Listen(path=path)))
+        (place,) = await office.intake.listen("lmtp", ListenerConfig(listen=Listen(path=path)))
         assert place.path == str(path)
         assert path.stat().st_mode & 0o777 == 0o660
         await office.intake.open()
         with pytest.raises(OSError, match="in use"):
-            await Office().intake.listen("lmtp", Listener(listen=Listen(path=path)))
+            await Office().intake.listen("lmtp", ListenerConfig(listen=Listen(path=path)))
         for _ in range(2):
             reader, writer = await asyncio.open_unix_connection(path)
             client = Client(reader, writer)

@@ -7,8 +7,8 @@ import base64
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.tlog.checkpoint import Checkpoint, Request
-from pbem.tlog.note import NotANote, Note, Signature, cosigned, holds, signed
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.note import NotANote, Note, NoteSignature, cosigned, holds, signed
 from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
@@ -50,14 +50,14 @@ def test_a_published_note_holds_by_its_published_key() -> None:
 
 
 def test_published_requests_and_cosignatures_are_read_and_written_again() -> None:
-    request = Request.read(SOFA)
+    request = CosignRequest.read(SOFA)
     assert str(request) == SOFA
     assert (request.old, len(request.proof)) == (20852014, 4)
     found = Checkpoint.read(request.note.text)
     assert (found.origin, found.size) == ("example.com/behind-the-sofa", 20852163)
     assert str(found) == request.note.text
-    assert Signature.read(f"— witness.example.com/w1 {WITNESS}").time == 1679315147
-    assert Signature.read(f"— w {TIMESTAMPED}").time == 1727964367
+    assert NoteSignature.read(f"— witness.example.com/w1 {WITNESS}").time == 1679315147
+    assert NoteSignature.read(f"— w {TIMESTAMPED}").time == 1727964367
 
 
 def test_a_witness_signs_text_and_time() -> None:
@@ -72,7 +72,7 @@ def test_a_witness_signs_text_and_time() -> None:
     assert note.by(log)
     # What is signed, by the words of tlog-cosignature.
     key.public_key().verify(seen.content[8:], f"cosignature/v1\ntime 1679315147\n{TEXT}".encode())
-    later = Signature(seen.name, seen.id, (1679315148).to_bytes(8, "big") + seen.content[8:])
+    later = NoteSignature(seen.name, seen.id, (1679315148).to_bytes(8, "big") + seen.content[8:])
     assert not holds(witness, TEXT, later)
     assert VerifierKey.read(str(witness)) == witness
     # Of two signatures of one key both must hold.
@@ -130,12 +130,12 @@ def test_what_is_no_checkpoint(text: str) -> None:
 )  # fmt: skip
 def test_what_is_no_request(text: str) -> None:
     with pytest.raises(NotANote):
-        Request.read(text)
+        CosignRequest.read(text)
 
 
 def test_a_proof_is_written_as_c2sp_has_it() -> None:
-    note = Request.read(SOFA).note
-    proof = InclusionProof(73894, Request.read(SOFA).proof, note)
+    note = CosignRequest.read(SOFA).note
+    proof = InclusionProof(73894, CosignRequest.read(SOFA).proof, note)
     lines = str(proof).split("\n")
     assert lines[:3] == ["c2sp.org/tlog-proof@v1", "index 73894", "PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw="]
     assert InclusionProof.read(str(proof)) == proof

@@ -8,7 +8,7 @@ import click
 
 from pbem.cli.play import looking, orders, registration, sentences
 from pbem.cli.play.shown import list_matches
-from pbem.cli.play.table import MATCH, Table, troubles
+from pbem.cli.play.table import MATCH, PlayTable, troubles
 from pbem.player.account import places
 
 __all__ = ["play"]
@@ -46,7 +46,7 @@ def play(ctx: click.Context, account: str, patience: float | None) -> None:
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
-    ctx.obj = Table(places(os.environ), account, 20.0 if patience is None else patience)
+    ctx.obj = PlayTable(places(os.environ), account, 20.0 if patience is None else patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
     if ctx.invoked_subcommand is None:
         with troubles():

@@ -15,7 +15,7 @@ from pbem.player.correspondence.matches import Impossible
 from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
-    from pbem.cli.play.table import Table
+    from pbem.cli.play.table import PlayTable
 
 __all__ = ["ask", "letter", "verify", "wait"]
 
@@ -23,7 +23,7 @@ __all__ = ["ask", "letter", "verify", "wait"]
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @at_table
-def ask(table: Table, words: tuple[str, ...]) -> None:
+def ask(table: PlayTable, words: tuple[str, ...]) -> None:
     """Ask the server something that needs no signature, such as `list open`, and print its answer."""
     with troubles():
         table.fetch()
@@ -38,7 +38,7 @@ def ask(table: Table, words: tuple[str, ...]) -> None:
 @click.command()
 @click.argument("match", required=False)
 @at_table
-def wait(table: Table, match: str | None) -> None:
+def wait(table: PlayTable, match: str | None) -> None:
     """Wait until it is your move, in a match or in any, or the match is over; `pbem play --wait` says how long."""
     with troubles():
         letters = table.letters
@@ -61,7 +61,7 @@ def wait(table: Table, match: str | None) -> None:
 @click.command()
 @click.argument("match")
 @at_table
-def letter(table: Table, match: str) -> None:
+def letter(table: PlayTable, match: str) -> None:
     """Print the last letter about a match, as it came."""
     with troubles():
         table.fetch()
@@ -74,7 +74,7 @@ def letter(table: Table, match: str) -> None:
 @click.command()
 @click.argument("match")
 @at_table
-def verify(table: Table, match: str) -> None:
+def verify(table: PlayTable, match: str) -> None:
     """Verify a match's bundle again, and compare all its letters with it."""
     with troubles():
         table.fetch()

@@ -15,7 +15,7 @@ from pbem.player.correspondence.judge import meant
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.cli.play.table import Table
+    from pbem.cli.play.table import PlayTable
     from pbem.player.browser import Handed
     from pbem.player.correspondence.judge import Judged
     from pbem.player.standing import MatchStanding
@@ -45,7 +45,7 @@ machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 @yes_option
 @at_table
 def match(  # noqa: PLR0913, PLR0917 - options of a command
-    table: Table,
+    table: PlayTable,
     match: str,
     orders: tuple[str, ...],
     final: bool,
@@ -73,7 +73,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
             _order(table, standing, texts, final=final, yes=yes)
 
 
-def _order(table: Table, standing: MatchStanding, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, final: bool, yes: bool) -> None:
     name = standing.match
     text = read_back(table, standing, texts)
     confirm(table, yes, standing)
@@ -83,7 +83,7 @@ def _order(table: Table, standing: MatchStanding, texts: Sequence[str], *, final
         table.settle(table.letters.order(name, text, table.now(), final=final))
 
 
-def read_back(table: Table, standing: MatchStanding, texts: Sequence[str]) -> str:
+def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str]) -> str:
     """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
     from pbem.boards import words
 
@@ -127,7 +127,7 @@ def _did_you_mean(rules: str, judge: Callable[[str], Judged], text: str) -> None
 @click.option("--from", "file", type=click.File("r"), help="Read the setup from a file; - is the keyboard.")
 @yes_option
 @at_table
-def setup(table: Table, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
+def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
     """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
     with troubles():
         table.fetch()
@@ -137,7 +137,7 @@ def setup(table: Table, match: str, lines: tuple[str, ...], file: Any, yes: bool
         _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
 
 
-def _set_up(table: Table, match: str, text: str, *, yes: bool) -> None:
+def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
     letters, standing = table.letters, table.letters.matches.standing(match)
     try:
         judged = letters.judge.setup(match, text)
@@ -161,7 +161,7 @@ def _set_up(table: Table, match: str, text: str, *, yes: bool) -> None:
 @click.command()
 @click.argument("words", nargs=-1)
 @at_table
-def words(table: Table, words: tuple[str, ...]) -> None:
+def words(table: PlayTable, words: tuple[str, ...]) -> None:
     """Print the six words that open the notes of your sealed matches, or set those of another machine."""
     with troubles():
         if words:
@@ -169,7 +169,7 @@ def words(table: Table, words: tuple[str, ...]) -> None:
         click.echo(table.agent.words)
 
 
-def _clicked(table: Table, standing: MatchStanding) -> Handed:
+def _clicked(table: PlayTable, standing: MatchStanding) -> Handed:
     """The orders composed in the browser, from the files that the letters brought."""
     from pbem.pages import Home, composer, fragment
     from pbem.pages.handover import handover

@@ -14,7 +14,7 @@ from pbem.player import mail_in, signing
 from pbem.player.account import Account, split
 
 if TYPE_CHECKING:
-    from pbem.cli.play.table import Table
+    from pbem.cli.play.table import PlayTable
 
 __all__ = ["register"]
 
@@ -55,7 +55,7 @@ __all__ = ["register"]
 )
 @at_table
 def register(  # noqa: PLR0913, PLR0917 - what makes an account
-    table: Table,
+    table: PlayTable,
     account: str,
     address: str,
     server_address: str,
@@ -106,7 +106,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
         _introduce(table, ours)
 
 
-def _introduce(table: Table, ours: signing.Key | None) -> None:
+def _introduce(table: PlayTable, ours: signing.SigningKey | None) -> None:
     """The dialogue that opens the account, as far as the server has answered."""
     letters = table.letters
     if letters.memory.fact("account") is None:

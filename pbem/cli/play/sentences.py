@@ -12,7 +12,7 @@ from pbem.cli.play.told import line_of
 from pbem.games import GAMES
 
 if TYPE_CHECKING:
-    from pbem.cli.play.table import Table
+    from pbem.cli.play.table import PlayTable
 
 __all__ = ["COMMANDS"]
 
@@ -22,7 +22,7 @@ __all__ = ["COMMANDS"]
 @click.argument("words", nargs=-1, metavar="[OPPONENT]... [OPTION: VALUE]...")
 @yes_option
 @at_table
-def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
+def new(table: PlayTable, game: str, words: tuple[str, ...], yes: bool) -> None:
     """Propose a match: to players by name or address, or on the open list; options such as "pace: 3d"."""
     opponents = [word for word in words if ":" not in word]
     options = "\n".join(word for word in words if ":" in word)
@@ -38,7 +38,7 @@ def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
 @click.argument("match")
 @yes_option
 @at_table
-def accept(table: Table, match: str, yes: bool) -> None:
+def accept(table: PlayTable, match: str, yes: bool) -> None:
     """Agree to a proposed match, by the hash of the terms that you were mailed."""
     with troubles():
         table.fetch()
@@ -54,12 +54,12 @@ def accept(table: Table, match: str, yes: bool) -> None:
 @click.option("--public", is_flag=True, help="For observers, too.")
 @yes_option
 @at_table
-def press(table: Table, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
+def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
     """Write to the other players of a match."""
     _tell(table, f"press {match}" + (" public" if public else ""), yes, match=match, text=" ".join(text))
 
 
-def _tell(table: Table, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
+def _tell(table: PlayTable, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
     with troubles():
         table.fetch()
         click.echo("\n".join(filter(None, [words, text])))
@@ -74,7 +74,7 @@ def _simple(name: str, help_: str) -> click.Command:
     @click.argument("match")
     @yes_option
     @at_table
-    def command(table: Table, match: str, yes: bool) -> None:
+    def command(table: PlayTable, match: str, yes: bool) -> None:
         _tell(table, f"{name} {match}", yes, match=match)
 
     return command
@@ -88,7 +88,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
     @click.argument("word", nargs=1 if argument else -1, metavar=argument or "")
     @yes_option
     @at_table
-    def command(table: Table, match: str, word: str | tuple[str, ...], yes: bool) -> None:
+    def command(table: PlayTable, match: str, word: str | tuple[str, ...], yes: bool) -> None:
         if isinstance(word, tuple) and word:
             raise click.UsageError(f"{name} wants nothing behind {match}")
         with troubles():
@@ -106,7 +106,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
 @click.argument("match")
 @yes_option
 @at_table
-def reveal(table: Table, match: str, yes: bool) -> None:
+def reveal(table: PlayTable, match: str, yes: bool) -> None:
     """Reveal your secrets after a sealed game that did not end by its rules: after an agreed draw, say."""
     with troubles():
         table.fetch()
@@ -120,7 +120,7 @@ def reveal(table: Table, match: str, yes: bool) -> None:
 @click.argument("match")
 @yes_option
 @at_table
-def take_back(table: Table, match: str, yes: bool) -> None:
+def take_back(table: PlayTable, match: str, yes: bool) -> None:
     """Go on in a sealed match: take back an accusation, or accept a signed text that could not be read."""
     with troubles():
         table.fetch()
@@ -135,7 +135,7 @@ def take_back(table: Table, match: str, yes: bool) -> None:
 @click.option("--whole", is_flag=True, help="The whole match, not only this game.")
 @yes_option
 @at_table
-def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
+def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
     with troubles():
         table.fetch()

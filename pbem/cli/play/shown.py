@@ -18,7 +18,7 @@ from pbem.player.sealed_game import Contradiction
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.cli.play.table import Table
+    from pbem.cli.play.table import PlayTable
     from pbem.player.correspondence import Correspondence
     from pbem.player.standing import MatchStanding
 
@@ -47,7 +47,7 @@ _STATES = {
 }
 
 
-def list_matches(table: Table) -> None:
+def list_matches(table: PlayTable) -> None:
     """Fetch and send letters, and list all matches; and what alarms there are."""
     table.fetch()
     table.send()
@@ -62,7 +62,7 @@ def list_matches(table: Table) -> None:
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
 
 
-def list_rows(table: Table, standings: Sequence[MatchStanding]) -> None:
+def list_rows(table: PlayTable, standings: Sequence[MatchStanding]) -> None:
     """A line for each of these matches: what it is, and whose move."""
     for standing in standings:
         click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
@@ -80,14 +80,14 @@ def title_of(letters: Correspondence, standing: MatchStanding) -> str:
     return line_of(f"{title} with {', '.join(others)}" if others else str(title))
 
 
-def is_due(table: Table, standing: MatchStanding) -> bool:
+def is_due(table: PlayTable, standing: MatchStanding) -> bool:
     """Whether a match waits for this player to decide on a setup or orders."""
     if standing.sealed:
         return table.agent.asks(standing.match)
     return standing.asked and table.letters.matches.pending(standing.match) is None
 
 
-def _whose(table: Table, standing: MatchStanding) -> str:
+def _whose(table: PlayTable, standing: MatchStanding) -> str:
     """Whose move it is in a match, and until when."""
     letters = table.letters
     match, phase = standing.match, standing.phase
@@ -137,7 +137,7 @@ def _ending(standing: MatchStanding) -> str:
     return f"closed: {who}" + (f", {scores}" if scores else "")
 
 
-def show(table: Table, standing: MatchStanding) -> None:
+def show(table: PlayTable, standing: MatchStanding) -> None:
     """The boards of a match, or what it waits for."""
     try:
         _show_letters(table, standing)
@@ -148,7 +148,7 @@ def show(table: Table, standing: MatchStanding) -> None:
         raise Impossible(said) from error
 
 
-def _show_letters(table: Table, standing: MatchStanding) -> None:
+def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
     from pbem.letters.render import Templates
 
     letters = table.letters

@@ -29,7 +29,7 @@ from pbem.player.correspondence.matches import Impossible
 from pbem.player.exchange import fetch, flush
 from pbem.player.forms import Unfit
 from pbem.player.memory import BadMemory, Memory
-from pbem.player.sealed import BadNote, BadSecrets, Vault
+from pbem.player.sealed import BadNote, BadSecrets, SecretVault
 from pbem.player.sealed_game import Contradiction
 
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
     from pbem.player.account import Places
     from pbem.player.agent import Agent
     from pbem.player.correspondence.event import Event
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
     from pbem.player.standing import MatchStanding
 
-__all__ = ["MATCH", "Table", "at_table", "confirm", "passphrase", "state", "troubles", "yes_option"]
+__all__ = ["MATCH", "PlayTable", "at_table", "confirm", "passphrase", "state", "troubles", "yes_option"]
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _SPINNER = "|/-\\"
 
 
-class Table:
+class PlayTable:
     """A player's table: the account, its letters, and the ways in and out. Each is opened when first needed."""
 
     def __init__(self, folders: Places, name: str, patience: float, secrets: Path | None = None) -> None:
@@ -61,8 +61,8 @@ class Table:
         self._account: Account | None = None
         self._correspondence: Correspondence | None = None
         self._agent: Agent | None = None
-        self._source: mail_in.Source | None = None
-        self._key: signing.Key | None = None
+        self._source: mail_in.MailSource | None = None
+        self._key: signing.SigningKey | None = None
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
 
@@ -74,7 +74,7 @@ class Table:
         return self._account
 
     @property
-    def key(self) -> signing.Key:
+    def key(self) -> signing.SigningKey:
         """The player's key; its private half is opened when something is signed."""
         if self._key is None:
             self._key = signing.read(Path(self.account.key).expanduser(), passphrase)
@@ -96,7 +96,7 @@ class Table:
         from pbem.player.agent import Agent  # few commands play sealed matches
 
         if self._agent is None:
-            vault = Vault(self.secrets or self.folders.secrets(self.account.id))
+            vault = SecretVault(self.secrets or self.folders.secrets(self.account.id))
             self._agent = Agent(self.letters, vault, os.urandom)
         return self._agent
 
@@ -167,7 +167,7 @@ class Table:
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()
 
-    def settle(self, sent: Sent) -> None:
+    def settle(self, sent: SentForm) -> None:
         """Send a letter, wait for the server's answer, and report it; exits with 1 if it was refused."""
         if self.send() and self.patience:
             self.wait(lambda _: state(self.letters, sent) not in {"ready", "sent"}, "the server's answer")
@@ -178,7 +178,7 @@ class Table:
                 click.echo("No answer yet; `pbem play` fetches it when it comes.")
 
 
-def state(letters: Correspondence, sent: Sent) -> str:
+def state(letters: Correspondence, sent: SentForm) -> str:
     """How a letter of the player's stands now."""
     found = letters.memory.by_message_id(sent.message_id)
     return found.state if found else "ready"
@@ -216,7 +216,7 @@ def _refused(faults: Sequence[str]) -> NoReturn:
     sys.exit(1)
 
 
-def confirm(table: Table, yes: bool, shown: MatchStanding | None = None) -> None:
+def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None) -> None:
     """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
@@ -226,5 +226,5 @@ def confirm(table: Table, yes: bool, shown: MatchStanding | None = None) -> None
             raise Impossible(f"A letter about {shown.match} came while you looked; nothing was signed. Look again.")
 
 
-at_table = click.make_pass_decorator(Table)
+at_table = click.make_pass_decorator(PlayTable)
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before signing.")

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from pbem.player.correspondence.event import Event
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
 
 __all__ = ["about", "clean", "indented", "line_of", "report"]
 
@@ -65,7 +65,7 @@ def report(event: Event) -> None:
             pass  # other mail, and what may be judged later
 
 
-def about(sent: Sent) -> str:
+def about(sent: SentForm) -> str:
     """A letter of the player's in a few words."""
     if sent.command == "ask":
         return sent.form.partition("\n")[0]

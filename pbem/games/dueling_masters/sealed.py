@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
     from pbem.games.dueling_masters.view import View
-    from pbem.games.sealed import Step
+    from pbem.games.sealed import SealedStep
 
 __all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
 
@@ -445,7 +445,7 @@ class SealedDuelingMasters(Answering[Options, Table, Own]):
         judged = notation.read_setup(options, seat, setup)
         return Own(options, seat, 1, transit.begin(options, (judged, judged)).sides[0])
 
-    def ruling(self, step: Step, _honest: tuple[str, ...]) -> str:
+    def ruling(self, step: SealedStep, _honest: tuple[str, ...]) -> str:
         """What stands on a path was told falsely, or what departs."""
         return "15" if step.step == "answers" else "9"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pbem.games import Result
-    from pbem.games.sealed import Falsehood, Step
+    from pbem.games.sealed import Falsehood, SealedStep
     from pbem.games.shoot_em_up.board import Ship
     from pbem.games.shoot_em_up.view import View
 
@@ -193,7 +193,7 @@ class SealedShootEmUp(SealedGame[Options, Table, Own]):
         return self.view(table, own.seat)
 
     def first_false(
-        self, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[Step]
+        self, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[SealedStep]
     ) -> Falsehood | None:
         """None: what is opened was committed to, and nothing else is told."""
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pbem.games import Report
-    from pbem.games.sealed import Step
+    from pbem.games.sealed import SealedStep
     from pbem.games.spaceships.view import View
 
 __all__ = ["SEALED", "Own", "SealedSpaceships", "Table"]
@@ -460,7 +460,7 @@ class SealedSpaceships(Answering[Options, Table, Own]):
         judged = notation.read_setup(options, seat, setup)
         return Own(options, seat, 1, turn.begin(options, (judged, judged)).sides[0])
 
-    def ruling(self, step: Step, honest: tuple[str, ...]) -> str:
+    def ruling(self, step: SealedStep, honest: tuple[str, ...]) -> str:
         """The ruling broken by the first line that differs from an honest owner's."""
         return _ruling(step.step, honest, step.lines)
 

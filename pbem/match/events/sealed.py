@@ -14,7 +14,7 @@ from pbem.match.documents import Receipt
 from pbem.match.entry_type import EntryType
 from pbem.match.forms import anything, by_seat, hash_, mapping, number
 from pbem.match.sealed import receipt_path, seal
-from pbem.match.sealed_game import SealedGame
+from pbem.match.sealed_game import ToldGame
 from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
@@ -48,7 +48,7 @@ def begin(step: Step) -> None:
         setups={},
         prev=step.match.head,
         position=match.sealed_rules.begin(match.options),
-        sealed_game=SealedGame(commitments, seals),
+        sealed_game=ToldGame(commitments, seals),
         silent={},
         said={},
     )

@@ -18,10 +18,10 @@ from pbem.failpoints import passing
 from pbem.mail.commands import COMMANDS
 from pbem.mail.commands.sections import written as written_sections
 from pbem.player import forms
-from pbem.player.correspondence.inbox import Inbox
+from pbem.player.correspondence.inbox import LetterInbox
 from pbem.player.correspondence.judge import Judge
-from pbem.player.correspondence.matches import Impossible, Matches, due, is_past
-from pbem.player.correspondence.outbox import Outbox
+from pbem.player.correspondence.matches import Impossible, OwnMatches, due, is_past
+from pbem.player.correspondence.outbox import FormOutbox
 from pbem.player.correspondence.registration import Registration
 from pbem.player.memory import may_repeat
 from pbem.requests import Section
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.player.correspondence.party import Party
-    from pbem.player.memory import Memory, Sent
+    from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
 __all__ = ["POINTS", "Correspondence"]
@@ -58,13 +58,13 @@ class Correspondence:
     ) -> None:
         self.party = party
         self.memory = memory
-        self.inbox = Inbox(party, memory, failpoint)
-        self.matches = Matches(party, memory)
+        self.inbox = LetterInbox(party, memory, failpoint)
+        self.matches = OwnMatches(party, memory)
         self.judge = Judge(self.matches)
-        self.outbox = Outbox(party, memory, sign, random, failpoint)
+        self.outbox = FormOutbox(party, memory, sign, random, failpoint)
         self.registration = Registration(party, memory, self.outbox, random)
 
-    def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> Sent:
+    def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> SentForm:
         """Prepare orders for the turn that is due: signed, and on the disk. The same again is the same letter.
 
         Raises `Refused`, `Impossible`.
@@ -76,7 +76,7 @@ class Correspondence:
         head = f"orders {match} turn {standing.turn}"
         return self._stand("orders", standing, head, judged.text, now, final=final)
 
-    def set_up(self, match: str, text: str, now: datetime) -> Sent:
+    def set_up(self, match: str, text: str, now: datetime) -> SentForm:
         """Prepare the setup that is due, in the same way."""
         judged = self.judge.setup(match, text)
         standing = self.matches.standing(match)
@@ -84,7 +84,7 @@ class Correspondence:
 
     def _stand(
         self, command: str, standing: MatchStanding, head: str, text: str, now: datetime, *, final: bool = False
-    ) -> Sent:
+    ) -> SentForm:
         """Prepare a form that counts until a higher revision replaces it."""
         match, place = standing.match, due(standing)[1]
         before = self.memory.sent(command, match, place)
@@ -99,7 +99,7 @@ class Correspondence:
     def _fields(self, standing: MatchStanding, rev: int) -> dict[str, object]:
         return {"server": self.party.server, "player": self.party.name, "prev": standing.prev, "rev": rev}
 
-    def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> Sent:
+    def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> SentForm:
         """Prepare a commitment to a setup, of which the server learns only the hash; `place` is that of its game."""
         standing = self.matches.standing(match)
         sections = [Section("commitment", (commitment,), ""), *_noted(note)]
@@ -109,20 +109,20 @@ class Correspondence:
 
     def step(
         self, match: str, place: str, turn: int, sections: Sequence[Section], note: str | None, now: datetime
-    ) -> Sent:
+    ) -> SentForm:
         """Prepare the steps of a sealed match that are due; the first belongs to this turn."""
         standing = self.matches.standing(match)
         head = f"step {match} game {standing.game} turn {turn}"
         return self._unrevised(standing, head, place, [*sections, *_noted(note)], now)
 
-    def reveal(self, match: str, place: str, sections: Sequence[Section], now: datetime) -> Sent:
+    def reveal(self, match: str, place: str, sections: Sequence[Section], now: datetime) -> SentForm:
         """Prepare the reveal after a game of a sealed match."""
         standing = self.matches.standing(match)
         return self._unrevised(standing, f"reveal {match} game {standing.game}", place, sections, now)
 
     def _unrevised(
         self, standing: MatchStanding, head: str, place: str, sections: Sequence[Section], now: datetime
-    ) -> Sent:
+    ) -> SentForm:
         """Prepare a letter that is never replaced: it differs only if an earlier one was refused."""
         rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing.match, place)) + 1
         fields = self._fields(standing, rev)
@@ -138,12 +138,12 @@ class Correspondence:
         rev: int,
         sections: Sequence[Section],
         now: datetime,
-    ) -> Sent:
+    ) -> SentForm:
         form = forms.block(head, fields, written_sections(sections))
         command, match, *_ = head.split()
         return self.outbox.prepare(command, match, place, rev, form, standing.address, now)
 
-    def say(self, match: str, words: str, now: datetime) -> Sent:
+    def say(self, match: str, words: str, now: datetime) -> SentForm:
         """Prepare a sentence about a running match, such as `resign m1` or `draw m1 offer`."""
         standing = self.matches.standing(match)
         if standing.phase not in {"setup", "playing"}:
@@ -165,7 +165,7 @@ class Correspondence:
         before = self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.matches.standing(match), words))
         return bool(before) and not (before[-1].state == "refused" and may_repeat(before, now))
 
-    def accept(self, match: str, now: datetime, comment: str = "") -> Sent:
+    def accept(self, match: str, now: datetime, comment: str = "") -> SentForm:
         """Prepare the agreement to a proposal, by the hash of its terms; the signed text may have comments."""
         standing = self.matches.standing(match)
         if standing.phase != "proposed":
@@ -181,7 +181,7 @@ class Correspondence:
         rev = len(before) + 1
         return self.outbox.prepare("accept", match, standing.hash, rev, form, standing.address, now)
 
-    def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> Sent:
+    def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> SentForm:
         """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
         rev = self.memory.count() + 1
         place = {"server": self.party.server, "player": self.party.name, "rev": rev}
@@ -190,7 +190,7 @@ class Correspondence:
         address = known[1].address if known else self.party.server_address
         return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, address, now)
 
-    def ask(self, words: str, now: datetime) -> Sent:
+    def ask(self, words: str, now: datetime) -> SentForm:
         """Prepare a question, such as `list open`; signed, so that it is answered in full.
 
         A comment numbers it: signed words that came before are answered in short, and only a few times a day.

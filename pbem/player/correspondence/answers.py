@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
-    from pbem.player.bulletin import Heard
-    from pbem.player.memory import Memory, Sent
+    from pbem.player.bulletin import HeardBulletin
+    from pbem.player.memory import Memory, SentForm
 
 __all__ = ["MESSAGE_ID", "Answers"]
 
@@ -35,7 +35,7 @@ class Answers:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    def answered(self, letter: Letter, item: JsonObject) -> Sent | None:
+    def answered(self, letter: Letter, item: JsonObject) -> SentForm | None:
         """The letter of ours that an item answers: at first, only its server can have read its Message-ID.
 
         An unknown sender gets a short answer, which is in no thread.
@@ -45,7 +45,7 @@ class Answers:
         found += self._memory.prepared("confirm", "")
         return _named(found, item)
 
-    def _told_of(self, letter: Letter, item: JsonObject) -> Sent | None:
+    def _told_of(self, letter: Letter, item: JsonObject) -> SentForm | None:
         """The letter of ours that an item of its server answers, in its thread or outside."""
         ours = self.answered(letter, item)
         if "words" not in item:  # a server from before it told them
@@ -53,7 +53,7 @@ class Answers:
         ours = ours or _named(self._memory.in_state("ready", "sent", "asked", "refused", "bounced"), item)
         return ours if ours is not None and _says(ours, item["words"]) else self._obeyed(item)
 
-    def _obeyed(self, item: JsonObject) -> Sent | None:
+    def _obeyed(self, item: JsonObject) -> SentForm | None:
         """The letter of ours whose words were obeyed under whatever Message-ID, as in a copy that came first.
 
         Only who has our key can have them obeyed. Our own letter may then get no answer any more: others can use up
@@ -69,7 +69,7 @@ class Answers:
         """Whether an item answers our registration, which holds a secret of ours."""
         return item.get("about") == "challenge" and any(_says(sent, item.get("asked")) for sent in self._asked())
 
-    def _asked(self) -> list[Sent]:
+    def _asked(self) -> list[SentForm]:
         """Our registrations."""
         return self._memory.sent("register", "", self._memory.fact("fingerprint") or "")
 
@@ -84,7 +84,7 @@ class Answers:
                 return Event("bounced", letter.subject, sent.match, sent=sent)
         return None
 
-    def settle(self, letter: Letter, heard: Heard) -> list[Event]:
+    def settle(self, letter: Letter, heard: HeardBulletin) -> list[Event]:
         """Record the server's answers to letters of ours."""
         events = []
         for item in heard.items:
@@ -104,17 +104,17 @@ class Answers:
         return events
 
 
-def _named(found: Sequence[Sent], item: JsonObject) -> Sent | None:
+def _named(found: Sequence[SentForm], item: JsonObject) -> SentForm | None:
     """The letter whose Message-ID an item names by its hash."""
     return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
 
 
-def _own_message_id(heard: Heard) -> str:
+def _own_message_id(heard: HeardBulletin) -> str:
     """The Message-ID of a letter of the server's, if it can be answered: that of its header is not signed."""
     return next((str(item.get("message_id")) for item in heard.items if item.get("about") == "reply"), "")
 
 
-def _says(sent: Sent, words: object) -> bool:
+def _says(sent: SentForm, words: object) -> bool:
     """Whether this is the hash of a letter's words, as its server reads them: without comments after them."""
     return any(command.words == words for command in parse(sent.form).commands)
 

@@ -20,7 +20,7 @@ from pbem.match.transcript import statement, written
 from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.matches import SEALED_POSITION
-from pbem.player.memory import Place
+from pbem.player.memory import AnswerPlace
 from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
-    from pbem.player.bulletin import Heard
+    from pbem.player.bulletin import HeardBulletin
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory
 
@@ -49,7 +49,7 @@ class Belief:
         self._party = party
         self._memory = memory
 
-    def take_over(self, number: int, letter: Letter, heard: Heard, now: datetime) -> list[Event]:
+    def take_over(self, number: int, letter: Letter, heard: HeardBulletin, now: datetime) -> list[Event]:
         """Carry out the changes in a genuine letter's items and files; the letter is kept under this number."""
         events: list[Event] = []
         standings = dict[str, MatchStanding]()
@@ -85,7 +85,7 @@ class Belief:
             self._put_files(heard, standings)
         return events
 
-    def _put_files(self, heard: Heard, standings: Mapping[str, MatchStanding]) -> None:
+    def _put_files(self, heard: HeardBulletin, standings: Mapping[str, MatchStanding]) -> None:
         """Keep the files of a letter that are about its matches."""
         for document in heard.files.values():
             self._put(document, standings)
@@ -108,7 +108,7 @@ class Belief:
         return [Event("challenge", letter.subject, said=challenge)]
 
     def _standing(
-        self, number: int, letter: Letter, standing: MatchStanding, heard: Heard, now: datetime
+        self, number: int, letter: Letter, standing: MatchStanding, heard: HeardBulletin, now: datetime
     ) -> list[Event]:
         """Record how a match stands, unless something newer is known; the heads must belong to one chain."""
         match = standing.match
@@ -175,7 +175,7 @@ def _match_named(item: JsonObject) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
-def _place_of(item: JsonObject) -> Place | None:
+def _place_of(item: JsonObject) -> AnswerPlace | None:
     """Where a letter can be answered, if the item has the right form."""
     match item:
         case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
@@ -183,7 +183,9 @@ def _place_of(item: JsonObject) -> Place | None:
         case _:
             return None
     ours = ADDRESS.fullmatch(address) and MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
-    return Place(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
+    return (
+        AnswerPlace(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
+    )
 
 
 def _age(standing: MatchStanding, time: str) -> tuple[int, int, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from pbem.player.memory import Sent
+    from pbem.player.memory import SentForm
 
 __all__ = ["Event"]
 
@@ -41,4 +41,4 @@ class Event(msgspec.Struct, frozen=True):
     match: str = ""
     said: str = ""
     faults: tuple[str, ...] = ()
-    sent: Sent | None = None
+    sent: SentForm | None = None

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.mail.message import Letter
-    from pbem.player.bulletin import Heard
+    from pbem.player.bulletin import HeardBulletin
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory
 
-__all__ = ["Inbox"]
+__all__ = ["LetterInbox"]
 
 
-class Inbox:
+class LetterInbox:
     """Takes in letters, whoever wrote them."""
 
     def __init__(self, party: Party, memory: Memory, failpoint: Failpoints) -> None:
@@ -88,7 +88,7 @@ class Inbox:
             return Event("foreign", letter.subject)
         return Event("forged", letter.subject, said="it has no signed bulletin, so that anybody may have written it")
 
-    def _demand_ours(self, heard: Heard) -> None:
+    def _demand_ours(self, heard: HeardBulletin) -> None:
         if heard.server != self._party.server:
             raise NotGenuine(f"it is signed by another server, {heard.server}")
         if heard.to.lower() != self._party.address.lower():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Options, Orders, Setup
     from pbem.phrase import Phrase
-    from pbem.player.correspondence.matches import Matches
+    from pbem.player.correspondence.matches import OwnMatches
 
 __all__ = ["Judge", "Judged", "meant"]
 
@@ -32,7 +32,7 @@ class Judged(msgspec.Struct, frozen=True):
 class Judge:
     """Judges what a player writes in a match, as the server will."""
 
-    def __init__(self, matches: Matches) -> None:
+    def __init__(self, matches: OwnMatches) -> None:
         self._matches = matches
 
     def orders(self, match: str, text: str) -> Judged:

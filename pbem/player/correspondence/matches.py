@@ -13,10 +13,10 @@ from pbem.match.terms import Terms
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.correspondence.party import Party
-    from pbem.player.memory import Memory, Sent
+    from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
-__all__ = ["SEALED_POSITION", "Impossible", "Matches", "due", "is_past"]
+__all__ = ["SEALED_POSITION", "Impossible", "OwnMatches", "due", "is_past"]
 
 SEALED_POSITION = "sealed position"
 """The kind of file that has all that was told in a sealed game."""
@@ -26,7 +26,7 @@ class Impossible(Exception):
     """Something cannot be sent in the present state; the text tells the player why."""
 
 
-class Matches:
+class OwnMatches:
     """The matches of one player, as a memory has them."""
 
     def __init__(self, party: Party, memory: Memory) -> None:
@@ -69,7 +69,7 @@ class Matches:
         """What was told last about the current game of a sealed match."""
         return self._memory.paper(match, self.standing(match).game, 0, SEALED_POSITION)
 
-    def pending(self, match: str) -> Sent | None:
+    def pending(self, match: str) -> SentForm | None:
         """Setup or orders for what is due now that are on their way, or accepted."""
         standing = self.standing(match)
         command, place = due(standing)
@@ -133,6 +133,6 @@ def due(standing: MatchStanding) -> tuple[str, str]:
     return "", ""
 
 
-def is_past(standing: MatchStanding, sent: Sent) -> bool:
+def is_past(standing: MatchStanding, sent: SentForm) -> bool:
     """Whether a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
     return standing.rev > sent.rev + 1

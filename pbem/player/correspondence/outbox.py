@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
 from pbem.player.correspondence.matches import Impossible, due
-from pbem.player.memory import Sent
+from pbem.player.memory import SentForm
 from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.player.correspondence.party import Party
-    from pbem.player.memory import Memory, Place
+    from pbem.player.memory import AnswerPlace, Memory
 
-__all__ = ["Outbox"]
+__all__ = ["FormOutbox"]
 
 
-class Outbox:
+class FormOutbox:
     """Prepares letters, and knows which of them may not have left."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Outbox:
         now: datetime,
         *,
         sign: bool = True,
-    ) -> Sent:
+    ) -> SentForm:
         """Sign a form, and keep it with the bytes of its letter: from now on it leaves unchanged, or not at all."""
         signed = form
         if sign and self._sign is not None:
@@ -82,11 +82,11 @@ class Outbox:
             raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now, answers)
             if answered and command != "ask":  # questions use nothing up
                 self._memory.spend(answered)
-            sent = self._memory.prepare(Sent(0, message_id, command, match, place, rev, form, raw, to, "ready"))
+            sent = self._memory.prepare(SentForm(0, message_id, command, match, place, rev, form, raw, to, "ready"))
         self._at("form kept")
         return sent
 
-    def _reply_place(self, command: str, match: str) -> Place | None:
+    def _reply_place(self, command: str, match: str) -> AnswerPlace | None:
         """The address for a letter without a key: it must answer a letter about its match and turn.
 
         A letter about no match answers a letter of that kind, or one that is good for nothing else any more. The one
@@ -114,7 +114,7 @@ class Outbox:
             )
         return fitting[0] if fitting else None
 
-    def _is_past(self, place: Place) -> bool:
+    def _is_past(self, place: AnswerPlace) -> bool:
         """Whether a match has moved on since a letter about it, or is over."""
         known = self._memory.standing(place.match)
         if known is None:
@@ -134,7 +134,7 @@ class Outbox:
         letter.set_content(text)
         return letter.as_bytes()
 
-    def again(self, sent: Sent) -> Sent:
+    def again(self, sent: SentForm) -> SentForm:
         """The same letter as was prepared before: if it bounced, it is sent once more, unchanged."""
         if sent.state != "bounced":
             return sent
@@ -142,7 +142,7 @@ class Outbox:
             self._memory.settle(sent.id, "ready")
         return sent._replace(state="ready")
 
-    def unsent(self) -> list[Sent]:
+    def unsent(self) -> list[SentForm]:
         """Prepared letters that may not have left; those that are too late by now are given up."""
         left = []
         for sent in self._memory.in_state("ready"):
@@ -154,7 +154,7 @@ class Outbox:
                 left.append(sent)
         return left
 
-    def has_left(self, sent: Sent) -> None:
+    def has_left(self, sent: SentForm) -> None:
         """Record that the mail system has accepted a letter."""
         self._at("letter sent")
         with self._memory.transaction():

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.player.correspondence.outbox import Outbox
+    from pbem.player.correspondence.outbox import FormOutbox
     from pbem.player.correspondence.party import Party
-    from pbem.player.memory import Memory, Sent
+    from pbem.player.memory import Memory, SentForm
 
 __all__ = ["Registration"]
 
@@ -31,13 +31,13 @@ _MAILBOX = "mailbox"
 class Registration:
     """The registration of one player with one server."""
 
-    def __init__(self, party: Party, memory: Memory, outbox: Outbox, random: Callable[[int], bytes]) -> None:
+    def __init__(self, party: Party, memory: Memory, outbox: FormOutbox, random: Callable[[int], bytes]) -> None:
         self._party = party
         self._memory = memory
         self._outbox = outbox
         self._random = random
 
-    def register(self, public_key: str, fingerprint: str, now: datetime) -> Sent:
+    def register(self, public_key: str, fingerprint: str, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account; the same one again as long as it may be answered."""
         before = self._memory.sent("register", "", fingerprint)
         failed = any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
@@ -51,7 +51,7 @@ class Registration:
             address = self._party.server_address
             return self._outbox.prepare("register", "", fingerprint, rev, form, address, now, sign=False)
 
-    def register_mailbox(self, now: datetime) -> Sent:
+    def register_mailbox(self, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account without a key, in the same way."""
         before = self._memory.sent("register", "", _MAILBOX)
         failed = before and any(sent.state == "refused" for sent in self._brought_back(before[-1]))
@@ -69,11 +69,11 @@ class Registration:
         failed = any(sent.state == "refused" and _is_old(sent, now) for sent in answered)
         return any(_is_overdue(sent, now) or (failed and _is_old(sent, now)) for sent in asked)
 
-    def _brought_back(self, asked: Sent) -> list[Sent]:
+    def _brought_back(self, asked: SentForm) -> list[SentForm]:
         """The letter that answered the server's question whether this mailbox is ours."""
         return self._memory.sent("confirm", "", f"{_MAILBOX} {asked.rev}")
 
-    def _bring_back(self, now: datetime) -> Sent | None:
+    def _bring_back(self, now: datetime) -> SentForm | None:
         """Prepare the answer to that question, if any: the same words, to the address that only we were told."""
         asked = self._memory.sent("register", "", _MAILBOX)
         if self._memory.fact("account") or not asked or asked[-1].state != "asked":
@@ -87,7 +87,7 @@ class Registration:
     def _challenge(self) -> str:
         return self._memory.fact("challenge") or ""
 
-    def confirm(self, now: datetime) -> Sent | None:
+    def confirm(self, now: datetime) -> SentForm | None:
         """Prepare the answer to the challenge of our key, if there is one; a refused answer is not repeated soon."""
         if not self._outbox.signs:
             return self._bring_back(now)
@@ -106,11 +106,11 @@ class Registration:
             self.confirm(now)
 
 
-def _is_overdue(asked: Sent, now: datetime) -> bool:
+def _is_overdue(asked: SentForm, now: datetime) -> bool:
     """Whether a letter left, and has not been answered for a day."""
     return asked.state == "sent" and _is_old(asked, now)
 
 
-def _is_old(sent: Sent, now: datetime) -> bool:
+def _is_old(sent: SentForm, now: datetime) -> bool:
     """Whether a letter was written a day ago, or by a clock that was a day ahead."""
     return abs(now - sent.written) >= _ANEW

@@ -26,9 +26,9 @@ __all__ = [
     "BURN_IN",
     "CERTAIN",
     "SPACE",
+    "FleetSlot",
     "Placements",
     "Seen",
-    "Slot",
     "counted",
     "drawn_fleet",
     "indexed",
@@ -217,7 +217,7 @@ def seen(position: Position) -> Seen:
     )
 
 
-class Slot(NamedTuple):
+class FleetSlot(NamedTuple):
     """A ship that may still be afloat: its possible types, and for each the placements that fit."""
 
     kinds: tuple[Placements, ...]
@@ -250,7 +250,7 @@ def _parted(kind: Placements, fitting: int, explained: int) -> list[int]:
     return parts
 
 
-def slots(chance: Chance, options: Options, seat: int, known: Seen) -> list[Slot]:
+def slots(chance: Chance, options: Options, seat: int, known: Seen) -> list[FleetSlot]:
     """The ships that the other seat may have left, as one draw where the options leave several fleets."""
     wanted = Counter(name[:2] for name in (*known.sunk, *known.named))
     kinds = _kinds(chance, options, 3 - seat, wanted)
@@ -265,12 +265,12 @@ def slots(chance: Chance, options: Options, seat: int, known: Seen) -> list[Slot
         kind = placements_of(code)
         fitting = kind.containing(mask) & ~kind.touching(blocked | claimed & ~mask)
         if fitting:
-            found.append(Slot((kind,), (fitting,)))
+            found.append(FleetSlot((kind,), (fitting,)))
     for codes in kinds:
         able = tuple(placements_of(code) for code in codes)
         fits = tuple(kind.every & ~kind.touching(blocked | claimed) for kind in able)
         if any(fits):
-            found.append(Slot(able, fits))
+            found.append(FleetSlot(able, fits))
     return found
 
 
@@ -324,7 +324,7 @@ def _drawn(
 # Counting
 
 
-def counted(slots: Sequence[Slot], struck: int, asked: int, space: int = SPACE) -> list[int]:
+def counted(slots: Sequence[FleetSlot], struck: int, asked: int, space: int = SPACE) -> list[int]:
     """For each of these cells, the expected number of ships there, in parts of `CERTAIN`.
 
     Placements are counted for each ship separately, with more weight for those that explain what was struck.
@@ -348,7 +348,7 @@ Fleet = tuple[tuple[str, int], ...]
 """Ships by type, each with its cells."""
 
 
-def sampled(chance: Chance, slots: Sequence[Slot], struck: int, sweeps: int) -> list[Fleet]:
+def sampled(chance: Chance, slots: Sequence[FleetSlot], struck: int, sweeps: int) -> list[Fleet]:
     """Fleets that explain all that was struck: one chain of this many sweeps.
 
     Each ship in turn is placed again with the others fixed (Gibbs sampling), where it meets none of them, the
@@ -368,7 +368,7 @@ def sampled(chance: Chance, slots: Sequence[Slot], struck: int, sweeps: int) -> 
     return found
 
 
-def _put(chance: Chance, slot: Slot, struck: int, others: int) -> tuple[str, int] | None:
+def _put(chance: Chance, slot: FleetSlot, struck: int, others: int) -> tuple[str, int] | None:
     parts = [(kind, part, weight) for kind, part, weight in slot.weighed(struck, others) if part]
     if not parts:
         return None

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from pbem.proof.compare import bundles, reports, text
 from pbem.proof.compare.acknowledged import Acknowledged
-from pbem.proof.compare.finding import Finding, Letter
+from pbem.proof.compare.finding import Finding, NamedLetter
 from pbem.proof.compare.heads import Heads
 from pbem.proof.compare.index import BundleIndex
-from pbem.proof.compare.log import Log
+from pbem.proof.compare.log import LogCheck
 from pbem.proof.compare.papers import compare_files, compare_vouchers
 from pbem.proof.compare.shown import Shown
 
@@ -48,7 +48,7 @@ class Against:
         self.match = match
         index = self._index = BundleIndex(found, match)
         self._heads = Heads(index)
-        self._log = Log(index, witnesses)
+        self._log = LogCheck(index, witnesses)
         positions, acknowledged = reports.Positions(index, told), Acknowledged(index)
         self._kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = (
             reports.compare,
@@ -62,10 +62,10 @@ class Against:
         """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
         return self._log.witnessed
 
-    def judge(self, kept: Kept) -> Letter:
+    def judge(self, kept: Kept) -> NamedLetter:
         """Compare a letter with the bundle."""
         if kept.unread:
-            return Letter(kept, (Finding("open", "letter", kept.unread),))
+            return NamedLetter(kept, (Finding("open", "letter", kept.unread),))
         letter = Shown(kept, self._index)
         findings = [
             *self._heads.compare(letter),
@@ -77,4 +77,4 @@ class Against:
         named = any(self.match.id == word for word in re.findall(r"m[0-9]+", kept.subject))
         if kept.faults and (findings or (named and self.match.server.lower() in kept.servers)):
             findings += [Finding("broken", "letter", f"{fault}: that part proves nothing") for fault in kept.faults]
-        return Letter(kept, tuple(findings))
+        return NamedLetter(kept, tuple(findings))

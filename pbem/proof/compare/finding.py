@@ -9,7 +9,7 @@ import msgspec
 if TYPE_CHECKING:
     from pbem.proof.kept import Kept
 
-__all__ = ["Finding", "Letter", "Standing"]
+__all__ = ["Finding", "NamedLetter", "Standing"]
 
 Standing = Literal["silent", "agrees", "later", "open", "broken", "contradicts", "two stories"]
 """How a letter, or one thing in it, stands to the bundle, from the harmless to the worst.
@@ -31,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True):
     seq: int | None = None
 
 
-class Letter(msgspec.Struct, frozen=True):
+class NamedLetter(msgspec.Struct, frozen=True):
     """A kept letter with its findings."""
 
     kept: Kept

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pbem.proof.compare.shown import Shown
     from pbem.proof.kept import Kept, Logged
 
-__all__ = ["Log"]
+__all__ = ["LogCheck"]
 
 
-class Log:
+class LogCheck:
     """The server's log as letters show it, and the witnesses whose cosignatures of it are believed."""
 
     def __init__(self, index: BundleIndex, witnesses: Sequence[VerifierKey]) -> None:

@@ -14,7 +14,7 @@ from pbem.games.dueling_masters.board import SQUARES
 from pbem.games.dueling_masters.notation import PASS, Orders, Setup
 from pbem.games.dueling_masters.sealed import SEALED, Pieces, Table, Transit
 from pbem.games.dueling_masters.transit import State
-from pbem.games.sealed import Falsehood, Step, settled
+from pbem.games.sealed import Falsehood, SealedStep, settled
 from pbem.match import record
 
 NAMED = RULES.options({}, 2).pieces
@@ -168,7 +168,7 @@ SETUPS = {1: SETUP.format("A", "C"), 2: SETUP.format("J", "H")}
 
 def test_a_pass_is_claimed_and_its_claim_is_judged() -> None:
     options = RULES.options({}, 2)
-    lie = Step(1, 1, "departs", ("pass",))
+    lie = SealedStep(1, 1, "departs", ("pass",))
     assert SEALED.first_false(options, 1, SETUPS[1], {1: ""}, [lie]) == Falsehood(1, "departs", "25")
     assert SEALED.first_false(options, 1, SETUPS[1], {1: "Z1 C1-C5"}, [lie]) == Falsehood(1, "departs", "9")
 
@@ -176,8 +176,12 @@ def test_a_pass_is_claimed_and_its_claim_is_judged() -> None:
 def test_an_answer_that_the_secrets_belie_is_against_the_ruling_on_checks() -> None:
     """Seat 1's Z1 went from C1 to H1, where most of seat 2's pieces stand."""
     options = RULES.options({}, 2)
-    steps = [Step(1, 1, "departs", ("Z1 C1",)), Step(2, 2, "departs", ("Z1 H1",)), Step(3, 1, "departs", ("Z1 H1",))]
-    told = Step(3, 2, "answers", ("check Z1 none",))
+    steps = [
+        SealedStep(1, 1, "departs", ("Z1 C1",)),
+        SealedStep(2, 2, "departs", ("Z1 H1",)),
+        SealedStep(3, 1, "departs", ("Z1 H1",)),
+    ]
+    told = SealedStep(3, 2, "answers", ("check Z1 none",))
     orders = {2: "Z1 H1-H3"}
     assert SEALED.first_false(options, 2, SETUPS[2], orders, [*steps, told]) == Falsehood(3, "answers", "15")
 

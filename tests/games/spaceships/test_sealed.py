@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pbem.games import Refused, Result
-from pbem.games.sealed import Falsehood, Step
+from pbem.games.sealed import Falsehood, SealedStep
 from pbem.games.spaceships import RULES
 from pbem.games.spaceships.sealed import SEALED, Table
 from pbem.games.spaceships.space import CELLS, mask_of
@@ -277,11 +277,11 @@ def test_flashcube_data_is_of_the_cells_that_were_asked_and_ends_no_game() -> No
 def test_who_is_idle_says_so_and_who_is_not_is_convicted() -> None:
     """Ruling 31: a player who could strike records nothing, and calls that the end."""
     setup = "LG Rv1"
-    steps = [Step(1, 1, "commit", ()), Step(1, 2, "open", ()), Step(1, 1, "open", ())]
+    steps = [SealedStep(1, 1, "commit", ()), SealedStep(1, 2, "open", ()), SealedStep(1, 1, "open", ())]
     options = RULES.options({"fleet": "cost:1"}, 2)
-    lie = Step(1, 1, "answers", ("over idle",))
+    lie = SealedStep(1, 1, "answers", ("over idle",))
     assert SEALED.first_false(options, 1, setup, {1: ""}, [*steps, lie]) == Falsehood(1, "answers", "31")
-    told = Step(1, 1, "answers", ())
+    told = SealedStep(1, 1, "answers", ())
     assert SEALED.first_false(options, 1, setup, {1: ""}, [*steps, told]) is None
     assert SEALED.first_false(options, 1, "LS Rv1", {1: ""}, [*steps, told]) == Falsehood(0, "setup", "7")
 
@@ -356,7 +356,7 @@ def found_false(step: str, told: str) -> Falsehood | None:
             own = SEALED.own(options, 1, setup, orders, position)
             assert SEALED.lines(own, position, name) == lines(text), "the honest line"
         said = told if (seat, name) == (1, step) else text
-        steps.append(Step(1, seat, name, lines(said)))
+        steps.append(SealedStep(1, seat, name, lines(said)))
         if said != text:
             break
         position = SEALED.enter(position, seat, name, lines(said))
