@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from pbem.failpoints import Failpoints, passing
+from pbem.store import schema
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import StoreError, TooNewError
-from pbem.store.schema import MIGRATIONS
 from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
@@ -65,7 +65,7 @@ class Database:
     def __init__(
         self,
         place: Place | str,
-        migrations: Sequence[str] = MIGRATIONS,
+        migrations: Sequence[str] | None = None,
         *,
         migrate: bool = True,
         points: Failpoints = passing,
@@ -84,11 +84,12 @@ class Database:
                 self.engine.recognise(empty=migrate)
                 approve(self)
                 self.engine.prepare()
-                if not migrate and self.version < len(migrations):
+                scripts = schema.migrations() if migrations is None else migrations
+                if not migrate and self.version < len(scripts):
                     raise StoreError(
                         f"{self.place} was written by an earlier version: start the server once with this one"
                     )
-                self._migrate(migrations)
+                self._migrate(scripts)
         except BaseException:
             self.engine.close()
             raise

@@ -11,7 +11,7 @@ from referee import form_in
 from pbem.desk.public import Public
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry
-from pbem.store.schema import MIGRATIONS
+from pbem.store.schema import migrations
 
 if TYPE_CHECKING:
     from referee import Mailbox, Referee
@@ -30,7 +30,7 @@ def upgraded(referee: Referee) -> Match:
         entry = replace(first, body=old)
         referee.database.write("UPDATE entries SET entry = ? WHERE match = 1 AND seq = 1", (entry.canonical(),))
         referee.database.write("DELETE FROM consents")
-        (closing,) = (script for script in MIGRATIONS if "SET phase = 'closed'" in script)
+        (closing,) = (script for script in migrations() if "SET phase = 'closed'" in script)
         referee.database.write(closing.strip().rstrip(";"))
     referee.open_desk()
     return referee.match()

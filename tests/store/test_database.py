@@ -16,7 +16,7 @@ from stores import of_sqlite, place
 from pbem.store.database import Database, from_db, to_db
 from pbem.store.errors import BusyError, FullError, LockedError, TooNewError
 from pbem.store.people import People
-from pbem.store.schema import MIGRATIONS, NO_SNAPSHOTS, POOLS, PURPOSES, SEATS
+from pbem.store.schema import migrations
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
 
 def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
     """Their reply tokens are forgotten: they grant nothing any more."""
-    before = MIGRATIONS[: MIGRATIONS.index(SEATS)]
+    before = migrations("seats")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
         database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
@@ -122,7 +122,7 @@ def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
 
 
 def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
-    before = MIGRATIONS[: MIGRATIONS.index(PURPOSES)]
+    before = migrations("purposes")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute(
             "INSERT INTO reply_tokens VALUES ('aa', 'a@b.example', 'ann', 'reply', NULL, 0, 0, '', 'u', 'l')"
@@ -139,7 +139,7 @@ def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
 
 def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> None:
     """They are those of matches among people."""
-    before = MIGRATIONS[: MIGRATIONS.index(POOLS)]
+    before = migrations("pools")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
         database.execute("INSERT INTO standings VALUES ('spaceships', 'ann', 3, 2, 1, 0, 27.5, 2.5, 20.0)")
@@ -153,7 +153,7 @@ def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> No
 
 def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> None:
     """They were made from transcripts, and are no longer read."""
-    before = MIGRATIONS[: MIGRATIONS.index(NO_SNAPSHOTS)]
+    before = migrations("no-snapshots")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
         for insert in ("snapshots VALUES (1, '', '', ?)", "snapshot_turns VALUES (1, 0, ?)"):
@@ -178,9 +178,9 @@ def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
 
 def test_a_store_of_later_software_is_left_alone(tmp_path: Path) -> None:
     with Database(place(tmp_path / "a.db")) as database:
-        assert database.version == len(MIGRATIONS)
+        assert database.version == len(migrations())
     with pytest.raises(TooNewError, match="use the later one"):
-        Database(place(tmp_path / "a.db"), MIGRATIONS[:-1])
+        Database(place(tmp_path / "a.db"), migrations()[:-1])
 
 
 @of_sqlite

@@ -14,7 +14,7 @@ from pbem.store.database import Database
 from pbem.store.errors import StoreError
 from pbem.store.lookups import Lookups
 from pbem.store.move import move
-from pbem.store.schema import MIGRATIONS
+from pbem.store.schema import migrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def test_what_cannot_be_moved_whole_is_not_moved(
 
 def test_nor_into_a_store_of_another_version(referee: Referee, tmp_path: Path) -> None:
     with (
-        Database(place(tmp_path / "earlier"), MIGRATIONS[:-1]) as earlier,
+        Database(place(tmp_path / "earlier"), migrations()[:-1]) as earlier,
         pytest.raises(StoreError, match="do not have the same tables"),
     ):
         move(referee.database, earlier)

@@ -1,0 +1,2 @@
+DROP TABLE snapshot_turns;
+DROP TABLE snapshots;
