@@ -60,13 +60,8 @@ def cost(turns: int, memories: Iterable[Path], decisions: Sequence[int]) -> Cost
 
 def search(folder: Path, vaults: Iterable[Path], game: str) -> int:
     """Look for what is secret in all files of the server; how many places were looked into. Raises `Trouble`."""
-    # Of a ship that is destroyed all is told.
     opens = game == "shoot-em-up"  # when all have committed to theirs
-    wanted = [
-        (str(vault), b"(?<!destroyed )" + re.escape(needle))
-        for vault in vaults
-        for needle in _needles(vault, opens_setups=opens)
-    ]
+    wanted = [(str(vault), needle) for vault in vaults for needle in _needles(vault, opens_setups=opens)]
     if not wanted:
         raise Trouble("there are no secrets")
     looked = 0
@@ -74,9 +69,17 @@ def search(folder: Path, vaults: Iterable[Path], game: str) -> int:
         looked += 1
         plain = b" ".join(content.split())
         for name, needle in wanted:
-            if re.search(needle, content) or re.search(needle, plain):
+            if _holds(content, needle) or _holds(plain, needle):
                 raise Trouble(f"{place} holds a secret of {name}")
     return looked
+
+
+def _holds(content: bytes, needle: bytes) -> bool:
+    """Whether a secret is in this text: of a ship that is destroyed, all is told.
+
+    An expression that looks behind is tried at each octet, so the plain needle is looked for first.
+    """
+    return needle in content and re.search(b"(?<!destroyed )" + re.escape(needle), content) is not None
 
 
 def _needles(vault: Path, *, opens_setups: bool) -> Iterator[bytes]:

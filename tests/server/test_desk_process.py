@@ -337,9 +337,9 @@ def test_the_collector_does_not_look_at_what_a_desks_process_has_loaded() -> Non
     code = """
 import gc
 from types import SimpleNamespace
-from pbem.config.server import Log
+from pbem.config.server import LogConfig
 from pbem.server import desk_main
-desk_main.received = lambda line: SimpleNamespace(config=SimpleNamespace(log=Log()))
+desk_main.received = lambda line: SimpleNamespace(config=SimpleNamespace(log=LogConfig()))
 desk_main.serve = lambda *_: int(len(gc.get_objects()) > gc.get_freeze_count() / 10)
 desk_main.main()
 """
