@@ -575,7 +575,9 @@ def test_case_40_a_read_only_store(server: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 def test_case_40_a_store_of_another_users(filled: Path) -> None:
     """As it is: this process may write everything."""
-    script = "import os, sys, pbem.cli.status; os.setuid(65534); pbem.cli.main(sys.argv[1:])"
+    # What that user may not read, perhaps, is loaded before.
+    loaded = "import os, sys, pbem.cli.group, pbem.cli.status, pbem.store.schema; pbem.store.schema.migrations()"
+    script = f"{loaded}; os.setuid(65534); pbem.cli.main(sys.argv[1:])"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(filled, folder, dirs_exist_ok=True)
