@@ -1,4 +1,4 @@
-"""What the programs that run until they are told to stop have in common."""
+"""The common parts of the programs that run until they are told to stop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def settings_option(program: str) -> Callable[[Any], Any]:
 
 
 def stopping() -> threading.Event:
-    """What is set by SIGTERM and SIGINT."""
+    """The event that SIGTERM and SIGINT set."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -28,7 +28,7 @@ __all__ = ["Caller", "Said", "Trust"]
 
 
 class Trust(IntEnum):
-    """By which right a letter counts, from the least."""
+    """The right by which a letter counts, from the least."""
 
     STRANGER = 0
     """Nobody vouches for its sender: little is answered, and nothing that was written is repeated."""
@@ -41,7 +41,7 @@ class Trust(IntEnum):
 
 
 class Said(IntEnum):
-    """Whether words that were proved came before."""
+    """The novelty of words that were proved: said for the first time, or before."""
 
     NEW = 0
     SEEN = 1
@@ -69,7 +69,7 @@ class Caller(msgspec.Struct, frozen=True):
     proof: MailboxProof | None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
     understood: Understood
-    """What the sandbox found out about the letter."""
+    """The sandbox's findings about the letter."""
     tokens: tuple[Token, ...] = ()
     """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
     answers: Place | None = None

@@ -1,4 +1,4 @@
-"""What commands do: one function per command, by the name of its row in the table of commands.
+"""The commands' functions: one per command, by the name of its row in the table of commands.
 
 Each function is given the desk, the caller and the command. It raises `Refused` if nothing is to change; otherwise it
 returns a `Reply`. The demands of the row were checked before. Changes of a match go through `Step` and the
