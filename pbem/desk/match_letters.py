@@ -239,8 +239,7 @@ class MatchLetters:
             case "ended":
                 return self._reveal(notice, latest, row, out, now)
             case "closed":
-                rematch = self._rematch(match, seat)
-                return {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
+                return self._close(notice, latest, row, out, now)
             case "extended":
                 return {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
             case "offer":
@@ -449,14 +448,8 @@ class MatchLetters:
         game = drawn(match.terms.game)
         truth, view = truth_of(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
-        content = self.bundle(match, row, None)
-        apart = self.proof(match, row, seat, latest, (name, content))
-        if apart is not None:  # before the letter that tells of the end: if it bounces, a later one arrived
-            self._writer.post_alone(row, seat, apart, now)
-        else:
-            out.attachments.append((name, "application/zip", content))
         return {
-            "apart": apart is not None,
+            "apart": self._bring_bundle(name, notice, latest, row, out, now),
             "outcome": outcome_of_game(match, notice.facts["ended"]),
             "setups": setups_of(match),
             "levels": levels_of(match),
@@ -465,6 +458,28 @@ class MatchLetters:
             "view": view,
             "boards": None if game is None else game.truth(truth, seat) if truth else game.boards(view or {}),
         }
+
+    def _close(self, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime) -> Facts:
+        """The end of a match; where no game ended with it, nothing else brings the bundle that shows it."""
+        match, name = notice.match, None
+        if len(match.games) < match.game:
+            name = f"{match.id}.pbem.zip"
+            self._bring_bundle(name, notice, latest, row, out, now)
+        rematch = self._rematch(match, notice.seat)
+        facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
+        return facts | {"bundle_name": name}
+
+    def _bring_bundle(
+        self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime
+    ) -> bool:
+        """Attach the bundle, or post a large one in a letter of its own; returns whether it did that."""
+        content = self.bundle(notice.match, row, None)
+        apart = self.proof(notice.match, row, notice.seat, latest, (name, content))
+        if apart is None:
+            out.attachments.append((name, "application/zip", content))
+        else:  # before the letter that tells of the end: if it bounces, a later one arrived
+            self._writer.post_alone(row, notice.seat, apart, now)
+        return apart is not None
 
     def proof(
         self, match: Match, row: MatchRow, seat: int, latest: Match, bundle: tuple[str, bytes]

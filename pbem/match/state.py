@@ -188,8 +188,8 @@ class Match(msgspec.Struct, frozen=True):
     """Seconds left in the banks of the seats that have drawn on theirs."""
     missed: frozenset[int] = frozenset()
     """The seats whose time and grace are over for what they are asked."""
-    missed_at: Mapping[int, str] = msgspec.field(default_factory=dict)
-    """The time of the entry by which each seat last missed its time, whoever has it since."""
+    too_late: Mapping[int, datetime] = msgspec.field(default_factory=dict)
+    """From when on letters came too late for what each seat last missed, whoever has it since."""
     silent: Mapping[int, int] = msgspec.field(default_factory=dict)
     """How often in a row a seat missed what it was asked for."""
     offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)

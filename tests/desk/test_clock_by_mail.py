@@ -286,6 +286,11 @@ class TestMisses:
         referee.send(ann, "claim m1\n")
         assert types(referee)[-3:] == ["missed", "claimed", "closed"]
         proved(referee, bob)
+        for one in (ann, bob):  # no game ended, so that nothing else brings the proof
+            closed = one.find("closed")
+            assert "pbem verify m1.pbem.zip" in body(closed)
+            *_, last = verify(attachment(closed, ".pbem.zip"), Letters)
+            assert last.holds
 
     def test_claims_where_nothing_is_to_be_claimed(self, referee: Referee) -> None:
         ann, _ = begun(referee, "miss: pass")

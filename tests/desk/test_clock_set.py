@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from honest import accused
 from referee import SERVER, body, form_in
 
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
-from pbem.match.transcript import Entry
+from pbem.match.transcript import Entry, written
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -105,6 +106,23 @@ def test_a_turn_waits_no_longer_to_settle_than_agreed(referee: Referee) -> None:
             referee.send(one, one.filled("orders", "Gx3").replace("final\n", ""))
     referee.wait(timedelta(minutes=11))
     assert "turn" in [Entry.read(row.entry).type for row in referee.desk.archive.matches.entries(1)]
+
+
+def test_orders_after_a_miss_are_taken(referee: Referee) -> None:
+    """The entry of the miss bears a time a year ahead; orders that counted as received then were misdated."""
+    ann, bob = referee.begun("pace: 1d\ngrace: 1h\nmiss: wait")
+    referee.send(bob, bob.filled("orders", "Gx3"))
+    with wrong(referee, YEAR):
+        pass
+    referee.wait(2 * DAY)
+    assert referee.match().missed == {1}
+    assert referee.match().time > written(referee.now + 300 * DAY)
+    referee.send(ann, ann.filled("orders", "Gx3"))
+    assert "Your orders for turn 1 stand" in ann.text
+    referee.wait(timedelta(minutes=11))
+    assert referee.match().turn == 2
+    referee.send(bob, "resign m1 match\n")
+    assert accused(referee) == []
 
 
 @pytest.mark.parametrize("by", [YEAR, -YEAR])

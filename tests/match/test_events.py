@@ -903,7 +903,7 @@ class TestClocks:
         for match in (setups.match, replace(orders.match, setups={}), replace(ahead.match, setups={})):
             assert [came(match, seat, now, now) for seat in (1, 2)] == [START, now]
             assert came(match, 1, now, START) == now, "not in the future"
-        told = replace(Table().agree().match, missed_at={1: "2026-03-01T12:00:00Z"})
+        told = replace(Table().agree().match, too_late={1: datetime(2026, 3, 1, 12, tzinfo=UTC)})
         assert [came(told, seat, now, START + self.DAY) for seat in (1, 2)] == [START, now]
 
     def test_a_claim_is_from_who_was_silent(self) -> None:

@@ -22,9 +22,9 @@ def until_missed(referee: Referee, seat: int) -> None:
     """Time goes by until a moment after this seat's next miss."""
     patience = referee.match().clocks[seat].patience
     assert patience is not None
-    before = referee.match().missed_at.get(seat)
+    before = referee.match().too_late.get(seat)
     referee.wait(patience - referee.now + timedelta(seconds=10))
-    assert referee.match().missed_at.get(seat) != before
+    assert referee.match().too_late.get(seat) != before
 
 
 @pytest.mark.parametrize("back", STEPS)

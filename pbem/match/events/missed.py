@@ -5,7 +5,7 @@ Implements protocol.md, "A match", the clock.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.match.asking import start_clocks
@@ -17,6 +17,8 @@ from pbem.match.state import PAUSE
 from pbem.match.transcript import utc, written
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pbem.match.clock import Clock
     from pbem.match.remaking import Remaking
     from pbem.match.state import Match
@@ -30,10 +32,11 @@ def miss(step: Step, seat: int) -> None:
     assert deadline is not None, "who has no deadline cannot miss it"
     body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
     entry = step.append_entry("missed", body)
+    too_late = min(utc(entry.body["deadline"]) + timedelta(seconds=match.clocks[seat].grace), utc(entry.time))
     times = match.silent.get(seat, 0) + 1
     again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
     silent = {**match.silent, seat: times}
-    step.match = replace(step.match, silent=silent, missed_at={**match.missed_at, seat: entry.time})
+    step.match = replace(step.match, silent=silent, too_late={**match.too_late, seat: too_late})
     if again:  # there is no empty setup: it is asked for once more
         others = {other: clock for other, clock in match.clocks.items() if other != seat}
         start_clocks(step, [seat])
@@ -46,20 +49,13 @@ def miss(step: Step, seat: int) -> None:
 def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime:
     """When a letter of this seat that is handled now counts as received, even if the clock was set back.
 
-    A letter handled after a miss did not come before it, because all that had come in time was handled by then. A
-    waiting letter whose time is still in the future was here before.
+    A letter handled after a miss came too late for what was missed, because all that had come in time was handled by
+    then. A waiting letter whose time is still in the future was here before.
     """
     waiting = [match.setups.get(seat), match.orders.get(seat)]
     waiting += [stored for (other, _), stored in match.stored.items() if other == seat]
-    to_come = (time for submission in waiting if submission for time in submission.received if time > written(now))
-    latest = max((match.missed_at.get(seat, ""), *to_come))
-    return max(received, datetime.fromisoformat(latest)) if latest else received
-
-
-def missed_from(match: Match, seat: int) -> datetime:
-    """From when on letters were too late for what the seat missed: no later than the miss itself."""
-    missed = utc(match.missed_at[seat])
-    return min(match.clocks[seat].patience or missed, missed)
+    times = (utc(time) for submission in waiting if submission for time in submission.received if time > written(now))
+    return max((received, match.too_late.get(seat, received), *times))
 
 
 def remake(remaking: Remaking) -> Step:

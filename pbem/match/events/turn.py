@@ -16,7 +16,6 @@ from pbem.match.changed import replace
 from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
-from pbem.match.events.missed import missed_from
 from pbem.match.forms import by_seat, either, hash_, mapping, number, seats
 from pbem.match.set_aside import file_trace
 from pbem.match.state import standing
@@ -207,7 +206,7 @@ def remake(remaking: Remaking) -> Step:
         elif seat not in remaking.match.missed:
             raise remaking.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
         if receipt.by_default:
-            remaking.played.setdefault((receipt.game, seat), []).append((receipt, missed_from(remaking.match, seat)))
+            remaking.played.setdefault((receipt.game, seat), []).append((receipt, remaking.match.too_late[seat]))
         event = partial(advance_orders.store, step) if receipt.by_default else partial(order, step)
         remaking.judged(letter, event, seat, form, signed)
     step.match = replace(step.match, resolve_at=step.world.now)
@@ -222,7 +221,7 @@ def _came_after_a_miss(
     seat, match = receipt.seat, remaking.match
     if seat not in match.missed:
         return
-    over = missed_from(match, seat)
+    over = match.too_late[seat]
     gone = [traces.read(one.paper).received for other, one in aside if other == seat]
     if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
         raise remaking.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
