@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LETTERS = 200
 PAUSE = 0.02
-MEDIAN, SLOWEST = 10, 50
+MEDIAN, SLOWEST = 9, 30
 
 
 class _Relay(Smarthost):

@@ -5,14 +5,13 @@ The store is made by the referee of the tests, which is the real desk, and can t
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
 import time
 from typing import TYPE_CHECKING
 
 import structlog
-from referee import ANN, BOB, START, Referee, attachment, body, form_in
+from referee import ANN, BOB, START, Referee, body, form_in
 
 from pbem.store.inbox import Envelope
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.games import State
 
-__all__ = ["ORDERS", "START", "Table", "bundle"]
+__all__ = ["ORDERS", "START", "Table"]
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 """Seven strikes at space where nothing of Ann's or Bob's is."""
@@ -91,6 +90,12 @@ class Table:
                 return text[start + 1 :].partition("\nend\n")[0].rstrip()
         raise AssertionError(f"no form for m{match}")
 
+    def bundle(self, match: int) -> bytes:
+        """The bundle of a match; of a long one no letter brings it."""
+        loaded = self.referee.desk.archive.load(match)
+        assert loaded is not None
+        return self.referee.desk.match_letters.bundle(*loaded, None)
+
     def orders(self, person: Mailbox, match: int, rev: int, *, final: bool = False, size: int = 0) -> bytes:
         """A signed letter with such orders, as it comes by SMTP, padded to so many octets."""
         head = "\n".join(
@@ -99,11 +104,3 @@ class Table:
         text = f"{head}\n{'final ' if final else ''}{ORDERS}\nend\n"
         raw = self.referee.raw(person, self.referee.signed(person, text))
         return raw + b"".join(b"> quoted %-60d\r\n" % line for line in range(max(0, size - len(raw)) // 71))
-
-
-def bundle(person: Mailbox) -> bytes:
-    """The bundle of the letter that reveals the game."""
-    for letter in reversed(person.letters):
-        with contextlib.suppress(AssertionError):
-            return attachment(letter, ".pbem.zip")
-    raise AssertionError("no letter has a bundle")

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from bench import servers
 from bench.measure import Goal, Part, alternate, ratio_goal
-from bench.table import ORDERS, Table, bundle
+from bench.table import ORDERS, Table
 from pbem.games import rules
 from pbem.identity import Key, judge, parse_key, ssh
 from pbem.mail.message import Letter, read
@@ -133,7 +133,7 @@ def _bundle(rounds: int) -> Part:
         for _ in range(TURNS):
             table.turn()
         table.referee.send(table.bob, "resign m1 game 1\n")
-        content = bundle(table.ann)
+        content = table.bundle(1)
         table.referee.close()
     found = read_bundle(content)
     judge_ = rules("spaceships")
