@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
 from pbem.cli.manual import manual
-from pbem.cli.table import COMMANDS
 
 if TYPE_CHECKING:
     from email.message import Message
