@@ -24,6 +24,8 @@ smartquotes = False  # a quoted word may be one to type
 highlight_language = "text"  # blocks without a language are letters, papers and terminals
 
 html_theme = "furo"
+html_static_path = ["style"]
+html_css_files = ["wide.css"]
 html_extra_path = ["site"]  # index.html, which leads to docs/index.html
 html_copy_source = False
 html_show_copyright = False
