@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation check catalogue lock manual bench clean
+.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation docs check catalogue lock manual bench clean
 
 venv: .venv/ready
 
@@ -109,6 +109,11 @@ mutation: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-mutation.lock
 	nice $(BIN)/python tests/mutation_testing.py --sample $(SAMPLE) --seed $(SEED) $(OF)
 
+# The documents as a site in build/site, to be read from the folder. A link to a page, section or file that is not there fails.
+docs: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . build/site
+
 # A few minutes on a quiet machine; with Debian's postfix there are more to measure beside. PARTS="intake turn" runs those.
 bench: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
@@ -124,6 +129,8 @@ lock:
 		--constraint requirements.lock --group bench -o requirements-bench.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group coverage -o requirements-coverage.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group docs -o requirements-docs.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group mutation -o requirements-mutation.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
