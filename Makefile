@@ -118,7 +118,9 @@ bench: venv
 release: venv
 	@test -f "$(KEY)" || { echo "Name the SSH key that signs: make release KEY=file" >&2; exit 2; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
-	.ci/release "$(KEY)" dist
+	.ci/build-twice dist
+	$(BIN)/python -m twine --no-color check --strict dist/pbem-*
+	ssh-keygen -q -Y sign -f "$(KEY)" -n pbem-release dist/SHA256SUMS
 
 # As a stranger checks it: the signature, the checksums, the wheel in an empty place. SIGNERS=file: whose signatures you accept.
 release-check:
