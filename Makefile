@@ -132,6 +132,8 @@ lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--extra server --group dev pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group build -o requirements-build.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group browser -o requirements-browser.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group bench -o requirements-bench.lock
@@ -142,7 +144,7 @@ lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group release -o requirements-release.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--constraint requirements.lock --extra postgresql --group image pyproject.toml -o requirements-image.lock
+		--constraint requirements.lock --extra postgresql pyproject.toml -o requirements-image.lock
 	$(MAKE) --no-print-directory materials
 
 # The bill of materials in the wheel, after a change of a lock or of the version.
