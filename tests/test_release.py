@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from material import of_checkout
 
+pytestmark = of_checkout
 ROOT = Path(__file__).parents[1]
 
 
@@ -61,18 +63,42 @@ def test_an_old_release_is_not_written_over(work: Path) -> None:
     assert "not empty" in built.stderr
 
 
-def test_a_stranger_installs_it_and_verifies_the_sample(work: Path, dist: Path, tmp_path: Path) -> None:
-    """Its libraries lie where Python finds them here, so that this test needs no index."""
+@pytest.fixture
+def offline(tmp_path: Path) -> dict[str, str]:
+    """The libraries lie where Python finds them here, so that a wheel is installed without an index."""
     libraries = tmp_path / "libraries"
     libraries.mkdir()
     for path in Path(pytest.__file__).parents[1].iterdir():
         if "pbem" not in path.name and path.suffix != ".pth":
             (libraries / path.name).symlink_to(path)
-    done = check(work, dist, PIP_NO_INDEX="1", PIP_NO_DEPS="1", PYTHONPATH=str(libraries))
+    return {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PYTHONPATH": str(libraries)}
+
+
+def test_a_stranger_installs_it_and_verifies_the_sample(work: Path, dist: Path, offline: dict[str, str]) -> None:
+    done = check(work, dist, **offline)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Good " in done.stdout
+    assert 'Good "pbem-release" signature' in done.stdout
     assert f"pbem, version {next(dist.glob('*.whl')).name.split('-')[1]}" in done.stdout
     assert "Everything holds." in done.stdout
+
+
+def test_the_recipe_in_the_documents_says_the_same(work: Path, dist: Path, offline: dict[str, str]) -> None:
+    shutil.copy(work / "signers", dist)
+    recipe = (ROOT / "docs" / "package.md").read_text("utf-8").split("## Check a release\n")[1]
+    commands = "\n".join(line.strip() for line in recipe.splitlines() if line.startswith("    "))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-ec", commands],
+        cwd=dist,
+        env=os.environ | offline | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'Good "pbem-release" signature' in done.stdout
+    assert done.stdout.count(": OK\n") == 2
+    assert done.stdout.endswith("Everything holds.\n")
 
 
 def test_a_changed_file_is_not_installed(work: Path, dist: Path) -> None:

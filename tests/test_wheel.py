@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bill_of_materials import BILL, bill
 from click.testing import CliRunner
+from material import WHEEL, of_checkout
 
 from pbem.cli.group import group
 from pbem.cli.manual import manual
@@ -215,10 +216,9 @@ def test_what_is_in_the_wheel_was_named_deliberately(wheel: zipfile.ZipFile) -> 
     version = PROJECT["version"]
     names = sorted(name.replace(f"pbem-{version}", "pbem-VERSION", 1) for name in wheel.namelist())
     text = "\n".join([*names, ""])
-    golden = ROOT / "tests" / "data" / "wheel.txt"
     if os.environ.get("GOLDEN") == "write":
-        golden.write_text(text, "utf-8")
-    assert text == golden.read_text("utf-8")
+        WHEEL.write_text(text, "utf-8")
+    assert text == WHEEL.read_text("utf-8")
 
 
 def test_the_wheel_has_the_bill_of_materials_of_the_lock(wheel: zipfile.ZipFile) -> None:
@@ -249,6 +249,7 @@ def test_no_address_is_invented(wheel: zipfile.ZipFile) -> None:
         assert "://" not in (ROOT / name).read_text("utf-8"), name
 
 
+@of_checkout
 def test_of_the_configuration_the_wheel_holds_our_examples_alone(wheel: zipfile.ZipFile) -> None:
     """Those for compose are of no use without the checkout that builds the image."""
     known = subprocess.run(["git", "ls-files", "config"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
