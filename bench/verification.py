@@ -25,7 +25,7 @@ from pbem.identity import Key, judge, parse_key, ssh
 from pbem.mail.message import Letter, read
 from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import VOCABULARY, Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable

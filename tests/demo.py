@@ -30,13 +30,13 @@ from by_hand import Letter
 from post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
 
 from pbem.games import rules
-from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.opponent import Position, strategy
 from pbem.player.opponent.chance import Chance
-from pbem.player.sealed import SecretVault
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import SecretVault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

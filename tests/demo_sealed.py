@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from post_office import Trouble
 
 from pbem.player.memory import Memory
-from pbem.player.sealed import Secrets
+from pbem.player.secret_vault import Secrets
 from pbem.store import soundness
 from pbem.store.database import Database
 from pbem.store.vault import Vault, load_key

@@ -8,7 +8,7 @@ from pbem.mail.message import read
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,10 +9,10 @@ from table import TO, Side
 
 from pbem.failpoints import passing
 from pbem.letters.render import Templates
-from pbem.player.account import Account
-from pbem.player.limits import GameLimits, PlayerLimits, ProgramSettings
+from pbem.player.account_file import Account
 from pbem.player.opponent import STRATEGIES
 from pbem.player.program import Program
+from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

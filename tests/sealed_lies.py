@@ -15,10 +15,10 @@ from sealed_match import SealedMatch, changed
 
 from pbem.desk import sealed_state
 from pbem.games import Refused
-from pbem.match import sealed
+from pbem.match import sealed_letters
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
-from pbem.player.sealed_game import Contradiction, SealedSide
+from pbem.player.sealed_view import Contradiction, SealedSide
 from pbem.player.signed_texts import check_steps, unproved
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def entered(name: str) -> tuple[SealedMatch, Lie]:
 def without(name: str) -> Iterator[None]:
     """A judge without this rule."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sealed._StepJudge, RULES[name].method, RULES[name].without)
+        patch.setattr(sealed_letters._StepJudge, RULES[name].method, RULES[name].without)
         yield
 
 
@@ -150,7 +150,7 @@ def player_finds(table: SealedMatch, lie: Lie) -> bool:
     """Whether the other player's program finds it in what is told and in what was signed."""
     match, seat = table.match, 3 - lie.teller.seat
     assert match.options is not None
-    where, names = sealed.place(match, seat), [owner.name for owner in table.owners]
+    where, names = sealed_letters.place(match, seat), [owner.name for owner in table.owners]
     document = {
         "game": 1,
         "options": dict(match.options.changed),

@@ -27,11 +27,11 @@ from pbem.match.changed import replace
 from pbem.match.events.agreed import agree
 from pbem.match.events.resigned import resign
 from pbem.match.events.reveal import reveal
-from pbem.match.events.step import take
-from pbem.match.keys import Player
+from pbem.match.events.sealed_step import take
+from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
-from pbem.match.sealed import place, seal
 from pbem.match.sealed_documents import NOTHING, hashed, paper, salt
+from pbem.match.sealed_letters import place, seal
 from pbem.match.signed import Signed
 from pbem.match.state import Match
 from pbem.match.step import Environment, Step
@@ -39,7 +39,7 @@ from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, statement, written
 from pbem.proof.bundle import Bundle, write
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Check, Proved, verify
+from pbem.proof.verification import Check, Proved, verify
 from pbem.requests import Section
 
 if TYPE_CHECKING:

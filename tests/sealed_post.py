@@ -11,8 +11,8 @@ from referee import Die
 from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.sealed_documents import PaperPlace, hashed, paper
-from pbem.player.sealed import Secrets
-from pbem.player.sealed_game import NextLetter, SealedSide, commitment
+from pbem.player.sealed_view import NextLetter, SealedSide, commitment
+from pbem.player.secret_vault import Secrets
 from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:

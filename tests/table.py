@@ -9,11 +9,11 @@ from referee import SERVER, Die
 
 from pbem.failpoints import passing
 from pbem.identity import ssh
-from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
-from pbem.player.sealed import SecretVault
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import SecretVault
 
 if TYPE_CHECKING:
     from referee import Mailbox, Referee

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ ARROWS: dict[str, set[str]] = {
 LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.phrase", "pbem.requests"}
 """What the language of commands stands on: no letters, no sockets."""
 
-WAY = ("working", "inbox", "sorting", "authenticate", "dispatch", "commands")
+WAY = ("working", "letter_handling", "sorting", "authenticate", "dispatch", "commands")
 """The rooms of the desk in the order of a letter's way, each with those behind it alone."""
 
 
@@ -155,7 +156,7 @@ def test_types_point_one_way_too(room: str) -> None:
 
 
 def test_the_language_of_commands_knows_no_letters() -> None:
-    order = ["words", "arguments", "sections", "table", "reader"]
+    order = ["cursor", "arguments", "sections", "table", "reader"]
     for name, others in modules("mail.commands"):
         own = {other.rpartition(".")[2] for other in others if other.startswith("pbem.mail.commands.")}
         module = name.rpartition(".")[2]
@@ -192,3 +193,10 @@ def test_no_two_classes_have_one_name_but_for_a_games_own() -> None:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(str(place))
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_no_two_modules_have_one_name_but_for_a_games_own() -> None:
+    """A module is found by its name alone; each game has its own `view`, `words` and so on."""
+    places = [path.relative_to(ROOT) for path in sorted(ROOT.rglob("*.py")) if not path.name.startswith("__")]
+    named = Counter(place.name for place in places if place.parts[0] != "games" or len(place.parts) == 2)
+    assert [name for name, count in named.items() if count > 1] == []

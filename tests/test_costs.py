@@ -20,11 +20,11 @@ from referee import Referee, body, known
 from stores import connection
 
 from pbem.config.mail import Delivery
-from pbem.desk import matches
+from pbem.desk import match_archive
 from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
-from pbem.match.replay import replay_transcript
 from pbem.match.state import Match
+from pbem.match.transcript_replay import replay_transcript
 from pbem.smtp.delivery import Deliverer, Means
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
@@ -165,7 +165,7 @@ def test_a_match_is_replayed_once_and_stays_in_memory(
         replayed.append(arguments)
         return replay_transcript(*arguments)
 
-    monkeypatch.setattr(matches, "replay_transcript", noted)
+    monkeypatch.setattr(match_archive, "replay_transcript", noted)
     lengths = []
     for turns in (2, 12):
         referee = begun(turns)
@@ -185,7 +185,7 @@ def test_no_letter_that_is_refused_makes_a_match_cold(
     referee = begun()
     ann, bob = referee.people.values()
     referee.match()
-    monkeypatch.setattr(matches, "replay_transcript", None)
+    monkeypatch.setattr(match_archive, "replay_transcript", None)
     referee.send(ann, "list nothing of the kind\n")
     referee.send(bob, bob.filled("orders", "Xx9"))
     assert "Xx9" in body(bob.letters[-1])
@@ -201,7 +201,7 @@ def test_a_decision_that_is_made_again_goes_on_from_the_match_in_memory(
     referee.send(ann, ann.filled("orders", f"final\n{ORDERS}"))
     fails = Mock(side_effect=RuntimeError)
     with monkeypatch.context() as patched:
-        patched.setattr(matches, "replay_transcript", None)
+        patched.setattr(match_archive, "replay_transcript", None)
         with patched.context() as once:
             once.setattr(referee.desk.inbox, "done", fails)
             raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", f"final\n{ORDERS}")))

@@ -14,7 +14,7 @@ from lives import End, Figures, Table
 
 from pbem.failpoints import ALL
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from post_office import Trouble
 from referee import Die
 
 from pbem.match.sealed_documents import PaperPlace
-from pbem.player.sealed import Secrets, SecretVault
+from pbem.player.secret_vault import Secrets, SecretVault
 from pbem.store.database import Database
 from pbem.store.vault import create_key
 

@@ -35,7 +35,7 @@ from test_postfix import free_port
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters as KeptLetters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.database import Database
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from bill_of_materials import BILL, bill
 from click.testing import CliRunner
 from material import WHEEL, of_checkout
 
+from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
 from pbem.cli.manual import manual
-from pbem.cli.table import COMMANDS
 
 if TYPE_CHECKING:
     from email.message import Message

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pbem import identity
 from pbem.desk import reading
-from pbem.desk.matches import MatchRepository
+from pbem.desk.match_archive import MatchRepository
 from pbem.desk.reading import InProcess
-from pbem.mail import bounces, commands
+from pbem.mail import commands, delivery_status
 from pbem.server.sandbox import Worker
 from pbem.store.database import Database
 
@@ -29,7 +29,7 @@ _SLOW: list[tuple[Any, str]] = [
     (reading, "received"),
     (reading, "vouch"),
     (reading, "shown"),
-    (bounces, "read"),
+    (delivery_status, "read"),
     (identity, "judge"),
     (identity, "parse_key"),
     (commands, "parse"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from pbem.cli.table import help_text
+from pbem.cli.command_table import help_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """`pbem agent`: plays sealed matches by itself, except that it asks its player for setups and orders.
 
-Thin: `pbem.player.agent` does the work; here letters come and go, and lines are typed. Implements
+Thin: `pbem.player.sealed_agent` does the work; here letters come and go, and lines are typed. Implements
 docs/playing.md, "Sealed matches".
 """
 
@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.alone import alone
-from pbem.cli.play.orders import read_back
-from pbem.cli.play.shown import is_due, show
-from pbem.cli.play.table import MATCH, PlayTable, troubles
-from pbem.cli.play.told import clean
+from pbem.cli.play.display import is_due, show
+from pbem.cli.play.event_text import clean
+from pbem.cli.play.foundation import MATCH, PlayTable, troubles
+from pbem.cli.play.sending import read_back
 from pbem.cli.programs import stopping
 from pbem.games import Refused
 from pbem.player import mail_in
-from pbem.player.account import places
-from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed_game import Contradiction
+from pbem.player.account_file import places
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.sealed_view import Contradiction
 
 if TYPE_CHECKING:
     from pbem.player.standing import MatchStanding

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pbem.durable import make_folder
-from pbem.player.account import BadAccount
+from pbem.player.account_file import BadAccount
 
 if TYPE_CHECKING:
     import threading

@@ -1,4 +1,4 @@
-"""`pbem check-config`: all faults of a configuration. Thin: see `pbem.config.file` and `pbem.server.doctor`."""
+"""`pbem check-config`: all faults of a configuration. Thin: see `pbem.config.file` and `pbem.server.examination`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from pbem.cli.common import config_option
 from pbem.cli.findings import house, report
 from pbem.config.file import faults
-from pbem.server.doctor import surroundings
+from pbem.server.examination import surroundings
 
 if TYPE_CHECKING:
     from pathlib import Path

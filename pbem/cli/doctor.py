@@ -1,4 +1,4 @@
-"""`pbem doctor`: examines a server while it runs. Thin: the checks are in `pbem.server.doctor`."""
+"""`pbem doctor`: examines a server while it runs. Thin: the checks are in `pbem.server.examination`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import click
 
 from pbem.cli.common import config_option, opened, wake
 from pbem.cli.findings import house, report
-from pbem.mail.signing import BadDkimKey
-from pbem.server import doctor as examination
+from pbem.mail.dkim_signing import BadDkimKey
+from pbem.server import examination
 from pbem.server.composer import open_composer
 from pbem.store import own_keys
 from pbem.store.operator import Generation
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.cli.common import Opened
-    from pbem.server.doctor import Diagnosis
+    from pbem.server.examination import Diagnosis
 
 
 @click.command()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.player.account import BadAccount
-from pbem.player.limits import load
-from pbem.server.doctor import Diagnosis
+from pbem.player.account_file import BadAccount
+from pbem.player.program_config import load
+from pbem.server.examination import Diagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

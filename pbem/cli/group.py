@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
-from pbem.cli.table import ABOUT, COMMANDS, help_text
+from pbem.cli.command_table import ABOUT, COMMANDS, help_text
 
 __all__ = ["group"]
 

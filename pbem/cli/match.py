@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import Opened, as_json, config_option, fields, instruct, listed, opened, table
-from pbem.desk.matches import MatchRepository
+from pbem.desk.match_archive import MatchRepository
 from pbem.match.transcript import Entry
 from pbem.proof import bundle
 from pbem.store.matches import Matches

@@ -20,19 +20,19 @@ from pbem.cli.harmless import harmless
 from pbem.cli.programs import settings_option, stopping, troubles
 from pbem.letters.render import Templates
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
-from pbem.player.limits import load
 from pbem.player.memory import Memory
 from pbem.player.program import Program
-from pbem.player.sealed import SecretVault
+from pbem.player.program_config import load
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import SecretVault
 
 if TYPE_CHECKING:
     import threading
 
-    from pbem.player.limits import ProgramSettings
     from pbem.player.mail_in import MailSource
+    from pbem.player.program_config import ProgramSettings
 
 __all__ = ["opponent"]
 

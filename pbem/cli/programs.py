@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.player import mail_in, signing
-from pbem.player.account import BadAccount
+from pbem.player.account_file import BadAccount
 from pbem.player.memory import BadMemory
-from pbem.player.sealed import BadSecrets
+from pbem.player.secret_vault import BadSecrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ import click
 from pbem.cli.common import config_option, opened
 from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
-from pbem.pages.replay import Witnessed, replay
+from pbem.pages.match_page import Witnessed, replay
 from pbem.proof.bundle import BeyondLimits, load, read
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import as_json, config_option, opened
-from pbem.server.doctor import undone, works
+from pbem.server.examination import undone, works
 from pbem.store.operator import survey
 from pbem.store.owners import at_work, left_behind
 

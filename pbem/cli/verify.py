@@ -1,7 +1,7 @@
 """`pbem verify`: proves a match from its bundle alone, and compares kept letters with it.
 
-Thin: the proof is in `pbem.proof.verify`, the comparison with letters in `pbem.proof.compare`. docs/verification.md
-describes what `--json` prints.
+Thin: the proof is in `pbem.proof.verification`, the comparison with letters in `pbem.proof.compare`.
+docs/verification.md describes what `--json` prints.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
 from pbem.proof.bundle import BeyondLimits, load
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved
-from pbem.proof.verify import verify as checks
+from pbem.proof.verification import Proved
+from pbem.proof.verification import verify as checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.proof.compare.finding import Finding, NamedLetter, Standing
-    from pbem.proof.verify import Check
+    from pbem.proof.verification import Check
     from pbem.verifier_key import VerifierKey
 
 _KEY = re.compile(r"[0-9a-fA-F]{64}")

@@ -1,6 +1,6 @@
 """`pbem witness`: cosign the checkpoints of servers whose logs only grow, by mail and by HTTP.
 
-Thin: the witness itself is in `pbem.player.witness`; here its letters come and go. Implements docs/witnesses.md.
+Thin: the witness is in `pbem.player.checkpoint_witness`; here its letters come and go. Implements docs/witnesses.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 from pbem.cli.harmless import harmless
 from pbem.cli.programs import settings_option, stopping, troubles
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.witness import Witness, WitnessSettings, load
+from pbem.player.checkpoint_witness import Witness, WitnessSettings, load
 
 if TYPE_CHECKING:
     import threading

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pbem.config.reading import from_text, in_words, table_faults, toml
 from pbem.config.server import Config
+from pbem.config.toml_file import from_text, in_words, table_faults, toml
 from pbem.config.values import ConfigTable, Listen
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import msgspec
 from pbem.config.limits import Limits
 from pbem.config.mail import Delivery, Dkim, ListenerConfig, MailboxConfig, SmarthostConfig, account_faults
 from pbem.config.values import DOMAIN, LOOPBACK, ConfigTable, Count, Duration, Listen
-from pbem.config.witness import WitnessConfig
+from pbem.config.witnessing import WitnessConfig
 from pbem.i18n import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pbem.store_place import Place
 else:
-    Place = object  # msgspec knows no union of types that are not its own; `pbem.config.reading` reads this one
+    Place = object  # msgspec knows no union of types that are not its own; `pbem.config.toml_file` reads this one
 
 __all__ = ["ClockConfig", "Config", "HousePlayer", "Identity", "LogConfig", "MetricsConfig", "Recovery"]
 

@@ -16,7 +16,7 @@ from pbem.config.values import Duration
 from pbem.desk.reading import Findings, Question, ReaderError
 from pbem.desk.reply_tokens import token_in
 from pbem.identity import Key
-from pbem.mail import bounces
+from pbem.mail import delivery_status
 from pbem.match.changed import replace
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
@@ -69,7 +69,7 @@ class DeskAdmission:
         """Whether this goes to the return path of one of our letters, to which little has come yet."""
         if not self._config.return_paths:
             return False
-        token = bounces.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
+        token = delivery_status.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
         returned = self._outbox.returned(token) if token else None
         return returned is not None and sum(self._outbox.bounces(returned.id).values()) < BOUNCES
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import daily_limits, keys
+from pbem.desk import account_keys, daily_limits
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, left_today
 from pbem.desk.dispatch import to_answer
@@ -55,7 +55,7 @@ def authenticate(
     sender = letter.sender or ""
     player = desk.players.by_address(sender)
     # Step 1: it is judged by the keys that go with its From, and by no others. A letter before it may change them.
-    if understood.keys != keys.offered(desk, sender, player):
+    if understood.keys != account_keys.offered(desk, sender, player):
         desk.offered.pop(sender, None)
         raise KeysChanged
     # Step 2: whoever has no key here may sign elsewhere.
@@ -69,14 +69,14 @@ def authenticate(
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
     # Step 5: a key of the player's counts. One that waits for its challenge may be anybody's.
-    player, by_key = keys.writer(desk, sender, player, verdict)
+    player, by_key = account_keys.writer(desk, sender, player, verdict)
     # Step 6: the time of receipt, before the evidence is made, which must name the same one as the papers.
     if player is not None:
         row = replace(row, received=_came(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, found, player) if verdict.kind == "none" else None
     # Step 8: anybody can write a From. So letters that only came from there are answered a few times a day.
-    known = by_key or bool(tokens) or keys.told(desk, sender, player, reading)
+    known = by_key or bool(tokens) or account_keys.told(desk, sender, player, reading)
     trust = _trust(proof, by_key=by_key, vouched=known or vouched())
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome

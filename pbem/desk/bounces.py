@@ -18,9 +18,9 @@ import structlog
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED, left_today
 from pbem.desk.seats import running
-from pbem.mail import bounces
-from pbem.match.clock import written
+from pbem.mail import delivery_status
 from pbem.match.events import halted, moved
+from pbem.match.seat_clock import written
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
-    from pbem.mail.bounces import Bounce
+    from pbem.mail.delivery_status import Bounce
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.outbox import Failure
@@ -68,9 +68,9 @@ def bounce(desk: Desk, row: InboxRow, letter: Letter, found: Bounce | None, now:
 def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
     """Which of our letters came back; None if none did."""
     if desk.config.return_paths:
-        token = bounces.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
+        token = delivery_status.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
         return desk.outbox.returned(token) if token else None
-    found = map(desk.outbox.returned, bounces.quoted_tokens(letter, row.envelope.sender))
+    found = map(desk.outbox.returned, delivery_status.quoted_tokens(letter, row.envelope.sender))
     return next(filter(None, found), None)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import bounces, housekeeping, keys, late_delivery, unasked, witnesses
+from pbem.desk import account_keys, bounces, housekeeping, late_delivery, unasked, witnesses
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import CLOCK_STEPPED
 from pbem.desk.decisions import decide
@@ -70,7 +70,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
             with desk.database.transaction():
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     due = desk.archive.matches.next_due()
-    recovery = _when_due(desk, partial(keys.next_due, desk), partial(keys.carry_out, desk), now)
+    recovery = _when_due(desk, partial(account_keys.next_due, desk), partial(account_keys.carry_out, desk), now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
     offers = _when_due(desk, partial(unasked.next_due, desk), partial(unasked.send, desk), now)
     kept = housekeeping.look(desk, now)
@@ -126,7 +126,7 @@ def _step(desk: Desk, last: datetime, now: datetime) -> None:
 
     Within the caller's transaction.
     """
-    keys.put_off(desk, now - last, now)
+    account_keys.put_off(desk, now - last, now)
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     facts = {"last": last, "now": now, "back": last > now}
     tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)

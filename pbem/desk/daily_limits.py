@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.tlog.witness import REPEATED
+from pbem.tlog.cosigning import REPEATED
 
 if TYPE_CHECKING:
     from datetime import datetime

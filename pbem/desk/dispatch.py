@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import answer_letter, bounces, keys, mailing_lists, operator, places
+from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places
 from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
@@ -148,7 +148,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         _use_up(desk, effect)
     # Step 7: a player who signs with an old key has not lost it.
     if effect.is_of_player:
-        keys.stop(desk, caller)
+        account_keys.stop(desk, caller)
     # Step 8: the answer; but machines that answer each other's letters come to an end.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     left = 1 if used else _left_idle(desk, effect)
@@ -337,7 +337,7 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
     at = _place(desk, caller, command)
     if at and caller.player and any(fault.rule == "prev" for fault in refused.faults):
         head = command.fields.get("prev", "")
-        operator.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
+        instructions.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
     shift = max(command.block_line - command.line, 0)
     faults, form = refused.faults, None
     if caller.trust >= Trust.MAILBOX:

@@ -22,7 +22,7 @@ from pbem.letters.visible import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import asked_for
 from pbem.match.changed import replace
-from pbem.match.clock import zone_named
+from pbem.match.seat_clock import zone_named
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.pages import Home, composer, fragment, page_file
 from pbem.phrase import Phrase
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config.server import Config
-    from pbem.desk.matches import MatchRepository
+    from pbem.desk.match_archive import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
     from pbem.letters.draft import Enclosed

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused
 from pbem.letters.notices import NOTICES
-from pbem.match.clock import VACATION, on_a_day, written
 from pbem.match.sealed_documents import SETUP
+from pbem.match.seat_clock import VACATION, on_a_day, written
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, Span
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.letters.draft import Facts
-    from pbem.match.clock import Clock
+    from pbem.match.seat_clock import Clock
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
 

@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
     from pbem.boards import Drawn
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.desk.matches import MatchRepository
+    from pbem.desk.match_archive import MatchRepository
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed, Facts, TemplateText
     from pbem.mail.compose import Attachment, Composer
-    from pbem.match.events.step import Entered
+    from pbem.match.events.sealed_step import Entered
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.store.matches import MatchRow

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.desk.matches import MatchRepository
+from pbem.desk.match_archive import MatchRepository
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands

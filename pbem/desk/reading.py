@@ -18,9 +18,9 @@ from pbem import identity
 from pbem.config.limits import Limits
 from pbem.identity import BadKey, Key, Verdict
 from pbem.identity.sender_auth import Voucher, vouch
-from pbem.mail import bounces, commands
-from pbem.mail.bounces import Bounce
+from pbem.mail import commands, delivery_status
 from pbem.mail.commands import Reading
+from pbem.mail.delivery_status import Bounce
 from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
 from pbem.phrase import Phrase
@@ -163,8 +163,8 @@ def find(question: Question, limits: Limits) -> Findings:
 
 
 def _bounce(letter: Letter, question: Question) -> Bounce | None:
-    may_be = question.returned or letter.root.content_type == bounces.REPORT
-    return bounces.read(letter) if may_be else None
+    may_be = question.returned or letter.root.content_type == delivery_status.REPORT
+    return delivery_status.read(letter) if may_be else None
 
 
 def _understood(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.compose import Attachment
-    from pbem.match.keys import Player
+    from pbem.match.pinned_keys import Player
     from pbem.match.sealed_game import Filed
     from pbem.match.state import Match
     from pbem.store.matches import Matches

@@ -17,7 +17,7 @@ from pbem.games import Fault
 from pbem.match import progress
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import moved
-from pbem.match.keys import Player
+from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING
 from pbem.match.step import Step
 from pbem.match.transcript import sha256_hex

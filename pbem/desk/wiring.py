@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pbem.desk.letter_writer import LetterWriter
+from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
-from pbem.desk.matches import MatchRepository
 from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.strangers import Strangers

@@ -28,8 +28,8 @@ from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.cosigning import Known, answer, answer_text
 from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
-from pbem.tlog.witness import Known, answer, answer_text
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from pbem.config.witness import Correspondent
+    from pbem.config.witnessing import Correspondent
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import clock, inbox, operator
+from pbem.desk import clock, instructions, letter_handling
 from pbem.desk.decisions import forget
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class WorkingDesk:
 
     def handle_next(self, now: datetime) -> int:
         """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
-        return inbox.handle_next(self._desk, now)
+        return letter_handling.handle_next(self._desk, now)
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
@@ -51,4 +51,4 @@ class WorkingDesk:
 
     def obey(self, now: datetime) -> None:
         """Carry out the operator's instructions."""
-        operator.obey(self._desk, now)
+        instructions.obey(self._desk, now)

@@ -17,7 +17,7 @@ import msgspec
 from pbem.letters.draft import OutgoingLetter, TemplateText
 from pbem.letters.notices import NOTICES
 from pbem.letters.subjects import joined as subjects_joined
-from pbem.match.clock import on_the_wall
+from pbem.match.seat_clock import on_the_wall
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

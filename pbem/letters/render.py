@@ -15,8 +15,8 @@ from jinja2.ext import InternationalizationExtension
 from markupsafe import Markup, escape
 
 from pbem.boards import words
-from pbem.boards.table import BoardTable
-from pbem.boards.text import TextSetter, columns, numbered, starting
+from pbem.boards.html_tables import BoardTable
+from pbem.boards.text_boards import TextSetter, columns, numbered, starting
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.phrase import Phrase
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pbem.grown import Grown
 from pbem.match.changed import replace
-from pbem.match.clock import Clock
+from pbem.match.seat_clock import Clock
 from pbem.match.state import PAUSE, UNREACHABLE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pbem.match.forms import Form
+    from pbem.match.entry_forms import Form
     from pbem.match.remaking import Remaking
     from pbem.match.step import Step
     from pbem.match.transcript import Entry

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
-from pbem.match.events import sealed, verdict
+from pbem.match.events import all_sealed, sealed_verdict
 from pbem.match.events.commitments import begin
 from pbem.match.events.forfeited import forfeit, lost
 from pbem.match.events.missed import miss
@@ -49,12 +49,12 @@ def advance(step: Step) -> None:
         return
     if match.phase == "setup":
         if all(standing(match.setups, seat) for seat in match.seats):
-            begin(step) if match.sealed_rules is None else sealed.begin(step)
+            begin(step) if match.sealed_rules is None else all_sealed.begin(step)
         elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
             forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])
     elif match.phase == "playing" and match.sealed_game is not None:
-        if verdict.due(match):
-            verdict.judge(step)
+        if sealed_verdict.due(match):
+            sealed_verdict.judge(step)
         elif gone := [seat for seat in lost(match) if match.asked(seat)]:
             forfeit(step, gone)
     elif match.phase == "playing" and match.position:

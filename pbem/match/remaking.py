@@ -1,8 +1,9 @@
 """What an entry is remade from: the letters and papers that it names, found, checked, and given to its event again.
 
 A `Remaking` is handed to the events, which know how each type of entry is made; `replay` is the loop above them. The
-`Source` of papers and letters differs by who reads: the store trusts its own rows (`pbem.desk.matches`), a verifier
-nothing (`pbem.proof.signed_letters`, which decides what a letter says). Implements protocol.md, "Transcript".
+`Source` of papers and letters differs by who reads: the store trusts its own rows (`pbem.desk.match_archive`), a
+verifier nothing (`pbem.proof.signed_letters`, which decides what a letter says). Implements protocol.md,
+"Transcript".
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.json_object import JsonObject
-    from pbem.match.keys import KeyChange, Player
+    from pbem.match.pinned_keys import KeyChange, Player
     from pbem.match.state import Match, MatchPlace
     from pbem.requests import AnyForm, Requested
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from pbem.games.sealed import Table
     from pbem.json_object import JsonObject
-    from pbem.match.clock import Clock
-    from pbem.match.keys import Player
+    from pbem.match.pinned_keys import Player
     from pbem.match.sealed_game import ToldGame
+    from pbem.match.seat_clock import Clock
     from pbem.match.terms import Terms
     from pbem.match.traces import SetAside
     from pbem.match.turns import Played, Reports

@@ -15,7 +15,7 @@ import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
-from pbem.match.clock import Calendar
+from pbem.match.seat_clock import Calendar
 from pbem.match.transcript import Entry, written
 from pbem.phrase import Phrase
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
-    from pbem.match.clock import Clock, Stop
-    from pbem.match.keys import Player
+    from pbem.match.pinned_keys import Player
+    from pbem.match.seat_clock import Clock, Stop
     from pbem.match.signed import Signed
     from pbem.match.state import Match, MatchPlace, Submission
     from pbem.match.traces import SetAside

@@ -19,7 +19,7 @@ import msgspec
 from pbem.games import GAMES, rules
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer, page, page_file
-from pbem.pages.replay import Witnessed, replay
+from pbem.pages.match_page import Witnessed, replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import written
-from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed_game import Changed, Contradiction
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.sealed_view import Changed, Contradiction
 from pbem.player.signed_texts import Unread
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
-    from pbem.proof.verify import Proved
+    from pbem.proof.verification import Proved
 
 __all__ = ["OCTETS", "PROGRAM", "Commitment", "Plan", "comment", "replayed", "seeds"]
 

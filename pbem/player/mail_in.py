@@ -21,14 +21,14 @@ from pbem.mailbox import MailboxUnreachable
 from pbem.mailbox.password import password, token
 from pbem.match.transcript import sha256_hex
 from pbem.networks import is_of_this_machine
-from pbem.player.bulletin import LIMITS
+from pbem.player.server_letter import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pbem.mailbox import Handle, Mailbox
     from pbem.mailbox.imap import Tls
-    from pbem.player.account import Account
+    from pbem.player.account_file import Account
 
 __all__ = ["FoundLetter", "MailSource", "NoMail", "source"]
 

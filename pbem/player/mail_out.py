@@ -18,7 +18,7 @@ from pbem.mailbox.password import PasswordError, password, token
 if TYPE_CHECKING:
     import smtplib
 
-    from pbem.player.account import Account
+    from pbem.player.account_file import Account
     from pbem.player.memory import SentForm
 
 __all__ = ["NotSent", "send"]

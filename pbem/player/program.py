@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pbem.games import Result, rules
 from pbem.match.terms import Terms
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
-from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.memory import may_repeat
 from pbem.player.opponent import Position, edition, strategy
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pbem.games import Options
-    from pbem.player.agent import Agent
     from pbem.player.correspondence.event import Event
-    from pbem.player.limits import ProgramSettings
     from pbem.player.memory import SentForm
+    from pbem.player.program_config import ProgramSettings
+    from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding
 
 __all__ = ["Program", "ProgramWords"]

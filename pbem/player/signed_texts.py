@@ -15,9 +15,9 @@ from pbem.games import Refused
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.match.changed import replace
-from pbem.match.sealed import judge_steps
-from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed_game import Contradiction, refusal
+from pbem.match.sealed_letters import judge_steps
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.sealed_view import Contradiction, refusal
 from pbem.proof.signed_letters import shown
 from pbem.requests import Resign, Seal, TakeSteps
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.mail.commands import AnyCommand
-    from pbem.player.sealed_game import SealedSide
+    from pbem.player.sealed_view import SealedSide
     from pbem.requests import Requested, SignedForm
 
 __all__ = ["Unread", "check_resigned", "check_seal", "check_steps", "unproved"]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed_game import Changed, Contradiction
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.sealed_view import Changed, Contradiction
 from pbem.player.signed_texts import Unread, check_resigned, check_seal, check_steps, unproved
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pbem.player.accusations import Accusations
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
-    from pbem.player.sealed import Secrets
-    from pbem.player.sealed_game import SealedSide
+    from pbem.player.sealed_view import SealedSide
+    from pbem.player.secret_vault import Secrets
     from pbem.player.standing import MatchStanding
 
 __all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told", "has_resigned"]

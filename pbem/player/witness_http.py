@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from pbem.config.values import Listen
 from pbem.connections import LimitedThreads
-from pbem.player.account import BadAccount
-from pbem.player.witness import Witness, WitnessSettings
+from pbem.player.account_file import BadAccount
+from pbem.player.checkpoint_witness import Witness, WitnessSettings
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import NotANote
 

@@ -15,7 +15,7 @@ import msgspec
 from pbem.identity import BadKey, Key, parse_key
 from pbem.mail.commands import masked
 from pbem.mail.message import read
-from pbem.match.keys import HOW
+from pbem.match.pinned_keys import HOW
 from pbem.phrase import Phrase
 from pbem.requests import AddKey, Confirm, RevokeKey
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pbem.identity import Verdict
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter, Part
-    from pbem.match.keys import KeyChange, Player
+    from pbem.match.pinned_keys import KeyChange, Player
     from pbem.requests import AnyForm, Recover, Register
 
 __all__ = ["Spoken", "asked", "files", "named", "says", "unfit"]

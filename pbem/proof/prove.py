@@ -12,7 +12,7 @@ import msgspec
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Check, Proved, verify
+from pbem.proof.verification import Check, Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pbem.identity import Key
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
-    from pbem.match.keys import KeyChange
+    from pbem.match.pinned_keys import KeyChange
     from pbem.match.remaking import Proving
     from pbem.match.state import Match, MatchPlace
     from pbem.proof.bundle import Bundle

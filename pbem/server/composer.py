@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
-from pbem.mail.signing import DkimSigner
+from pbem.mail.dkim_signing import DkimSigner
 
 if TYPE_CHECKING:
     from pbem.config.server import Config

@@ -25,7 +25,7 @@ import structlog
 
 from pbem.desk.reading import ReaderError
 from pbem.failpoints import Failpoints, passing
-from pbem.mail.signing import BadDkimKey
+from pbem.mail.dkim_signing import BadDkimKey
 from pbem.mailbox.password import PasswordError, password, token
 from pbem.server import systemd
 from pbem.server.complaints import Complaints
@@ -68,9 +68,9 @@ if TYPE_CHECKING:
     from pbem.server.desk_opening import OpenDesk
     from pbem.server.desk_place import DeskPlace, OpenPlace
     from pbem.server.metrics import Figures, Metrics
-    from pbem.smtp.asking import Asking
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
+    from pbem.smtp.rounds import Asking
     from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from pbem.desk.reading import ReaderError
-from pbem.mail.signing import BadDkimKey
+from pbem.mail.dkim_signing import BadDkimKey
 from pbem.server.desk_messages import (
     ASKED,
     EASE,

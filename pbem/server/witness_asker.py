@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from pbem.server.own_thread import begun
-from pbem.smtp.asking import Asking
+from pbem.smtp.rounds import Asking
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

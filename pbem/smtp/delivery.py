@@ -21,8 +21,8 @@ import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
-from pbem.mail.bounces import RETURN_PATH
 from pbem.mail.compose import ADDRESS
+from pbem.mail.delivery_status import RETURN_PATH
 from pbem.smtp.client import RefusedBySmtp, SmtpClient
 from pbem.store.errors import StoreError
 from pbem.store.outbox import Sent

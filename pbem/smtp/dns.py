@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.smtp.asking import Asking
 from pbem.smtp.delivery import TROUBLE_WAIT
+from pbem.smtp.rounds import Asking
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:

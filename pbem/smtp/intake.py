@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.failpoints import Failpoints, passing
-from pbem.smtp.admission import Admission, AdmissionProtocol
-from pbem.smtp.commands import LmtpSession, SmtpSession
+from pbem.smtp.client_connections import Admission, AdmissionProtocol
+from pbem.smtp.command_lines import LmtpSession, SmtpSession
 from pbem.smtp.recipients import Recipients
 from pbem.smtp.session import Shared
 from pbem.smtp.storing import Storing

@@ -2,8 +2,8 @@
 
 aiosmtpd 1.4.6 is restrained here: an exception is never shown to a client, and connections, commands and time are
 counted. It also spends more time on its debug log and on a timer a line than on all the rest, so lines are read here.
-What a command does is in `pbem.smtp.commands`. Implements reliability.md, cases 1 to 8 and 10 to 15; haproxy's PROXY
-protocol.
+What a command does is in `pbem.smtp.command_lines`. Implements reliability.md, cases 1 to 8 and 10 to 15; haproxy's
+PROXY protocol.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from aiosmtpd.proxy_protocol import get_proxy
 from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
 from pbem.networks import network_of
-from pbem.smtp.admission import OTHERS_WAIT, TOO_MANY
+from pbem.smtp.client_connections import OTHERS_WAIT, TOO_MANY
 from pbem.smtp.data import CHUNK
 
 if TYPE_CHECKING:
     from pbem.config.limits import Limits
     from pbem.failpoints import Failpoints
-    from pbem.smtp.admission import Admission
+    from pbem.smtp.client_connections import Admission
     from pbem.smtp.recipients import Recipients
     from pbem.smtp.storing import Storing
     from pbem.smtp.trouble import Trouble

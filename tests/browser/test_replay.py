@@ -24,8 +24,8 @@ from referee import ANN, BOB, Referee, attachment, form_in
 from pbem.desk.public import Public
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, canonical, sha256_hex, statement
-from pbem.pages import replay as pages
-from pbem.pages.replay import replay
+from pbem.pages import match_page as pages
+from pbem.pages.match_page import replay
 from pbem.pages.site import pages as pages_of
 from pbem.proof import bundle
 

@@ -9,7 +9,7 @@ import witnessed
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
 
-from pbem.pages.replay import Witnessed, replay
+from pbem.pages.match_page import Witnessed, replay
 from pbem.proof import bundle
 
 if TYPE_CHECKING:

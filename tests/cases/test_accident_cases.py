@@ -35,7 +35,7 @@ from pbem.config.values import Listen
 from pbem.identity import ssh
 from pbem.match.transcript import Entry
 from pbem.server import complaints as of
-from pbem.server import doctor
+from pbem.server import examination
 from pbem.server.daemon import StartError
 from pbem.store import own_keys
 from pbem.store.database import Database
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pbem.config.server import Config
-    from pbem.server.doctor import Diagnosis
+    from pbem.server.examination import Diagnosis
 
 COMMANDS = (
     ["status"],
@@ -148,7 +148,7 @@ def test_case_37_another_name_while_a_match_runs(tmp_path: Path) -> None:
     assert everything(tmp_path) == before
     with Database(config.store) as database:
         keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
-        assert not all(one.well for one in doctor.keys(database, keys, "other.example"))
+        assert not all(one.well for one in examination.keys(database, keys, "other.example"))
         database.execute("UPDATE entries SET entry = X'00' WHERE seq = 1")
     run(renamed, nothing_happens)
 
@@ -206,7 +206,7 @@ def test_case_37_a_backup_is_copied_over_the_store(tmp_path: Path) -> None:
     assert everything(tmp_path) == before
     keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
     with Database(store) as database:
-        assert "older than the store" in next(doctor.store(database, keys.vault)).found
+        assert "older than the store" in next(examination.store(database, keys.vault)).found
     store.write_bytes(newest)
     run(config, nothing_happens)
     with Lock(store):
@@ -602,12 +602,12 @@ def faults(config: Config) -> list[str]:
         with Database(file_of(config), migrate=False) as database:
             keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
             looks: tuple[Callable[[], Iterable[Diagnosis]], ...] = (
-                lambda: doctor.store(database, keys.vault),
-                lambda: doctor.keys(database, keys, config.server),
-                lambda: doctor.transcripts(database, keys.vault, config, keys.public),
+                lambda: examination.store(database, keys.vault),
+                lambda: examination.keys(database, keys, config.server),
+                lambda: examination.transcripts(database, keys.vault, config, keys.public),
             )
             for look in looks:
-                if found := [finding.found for finding in doctor.examined("x", look()) if not finding.well]:
+                if found := [finding.found for finding in examination.examined("x", look()) if not finding.well]:
                     return found
     except (DamagedError, sqlite3.DatabaseError) as error:
         return [str(error)]

@@ -15,18 +15,18 @@ from table import TO
 from terminal import Terminal
 
 from pbem.cli.agent import _typed
-from pbem.cli.play.table import PlayTable
+from pbem.cli.play.foundation import PlayTable
 from pbem.desk import sealed_state
 from pbem.games import rules
-from pbem.player import sealed
-from pbem.player.account import places
+from pbem.player import secret_vault
+from pbem.player.account_file import places
 from pbem.player.accusations import Accusations
-from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
-from pbem.player.sealed import Code, SecretVault
-from pbem.player.sealed_game import Contradiction
+from pbem.player.sealed_agent import Agent
+from pbem.player.sealed_view import Contradiction
+from pbem.player.secret_vault import Code, SecretVault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from pbem.cli.command_table import COMMANDS, help_text
 from pbem.cli.group import group
-from pbem.cli.table import COMMANDS, help_text
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = "".join(

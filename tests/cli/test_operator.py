@@ -24,7 +24,7 @@ from referee import ANN, SERVER, START, Referee
 
 from pbem.cli.group import group
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.database import Database, to_db
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions

@@ -17,7 +17,7 @@ from referee import Referee, new
 from table import ANN, BOB, SMALL
 from terminal import Terminal
 
-from pbem.cli.play.table import PlayTable
+from pbem.cli.play.foundation import PlayTable
 from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
@@ -348,7 +348,7 @@ def test_a_proposal_is_told_with_the_number_of_its_match(terminal: Terminal, mon
         terminal.post()
         terminal.bring()
 
-    monkeypatch.setattr("pbem.cli.play.table.time.sleep", meanwhile)
+    monkeypatch.setattr("pbem.cli.play.foundation.time.sleep", meanwhile)
     proposed = terminal("--wait", "9", "new", "dueling-masters", "bob", "--yes")
     assert "\n  m2    Dueling Masters of Space-Time with bob" in proposed
     assert "\n  m1 " not in proposed

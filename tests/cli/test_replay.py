@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 from material import EXAMPLES
 
+from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
-from pbem.cli.table import COMMANDS
 
 GAMES = ("shoot-em-up", "spaceships")
 
@@ -148,14 +148,26 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
     game = {name for name in ours if name.startswith("pbem.games.spaceships.")}
     assert game
     assert ours - game == {
-        *("pbem", "pbem.cli", "pbem.cli.group", "pbem.cli.replay", "pbem.cli.table", "pbem.match", "pbem.phrase"),
-        *("pbem.games", "pbem.games.audience", "pbem.games.masks", "pbem.games.memory", "pbem.games.options"),
-        *("pbem.games.slips", "pbem.games.spaceships", "pbem.games.text", "pbem.match.record"),
+        *(
+            "pbem",
+            "pbem.cli",
+            "pbem.cli.group",
+            "pbem.cli.replay",
+            "pbem.cli.command_table",
+            "pbem.match",
+            "pbem.phrase",
+        ),
+        *("pbem.games", "pbem.games.audience", "pbem.games.masks", "pbem.games.turn_cache", "pbem.games.options"),
+        *("pbem.games.slips", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
     }
 
 
 def test_help_names_every_command_and_imports_none() -> None:
     said, imported = imported_by("--help")
     assert not imported & {*HEAVY, "click"}
-    assert {name for name in imported if name.partition(".")[0] == "pbem"} == {"pbem", "pbem.cli", "pbem.cli.table"}
+    assert {name for name in imported if name.partition(".")[0] == "pbem"} == {
+        "pbem",
+        "pbem.cli",
+        "pbem.cli.command_table",
+    }
     assert all(f"  {name} " in said for name in COMMANDS)

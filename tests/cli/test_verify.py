@@ -282,7 +282,7 @@ def loaded_by(*arguments: str) -> set[str]:
 
 def test_the_proof_loads_no_desk_no_store_and_no_pictures(proof: Path) -> None:
     loaded = loaded_by(str(proof), "--against", str(proof.parent / "last.eml"))
-    assert {f"pbem.{name}" for name in ("proof.verify", "proof.compare.against", "games.spaceships")} <= loaded
+    assert {f"pbem.{name}" for name in ("proof.verification", "proof.compare.against", "games.spaceships")} <= loaded
     rooms = {name.split(".")[1] for name in loaded if name.startswith("pbem.")}
     leaves = {"config", "grown", "i18n", "json_object", "phrase", "requests", "structured_header", "verifier_key"}
     assert rooms == {"cli", "games", "identity", "mail", "match", "proof", "tlog", *leaves}
@@ -298,7 +298,7 @@ def test_a_bundle_alone_waits_for_nothing_that_reads_kept_letters(proof: Path) -
 def test_few_classes_take_half_a_millisecond_to_define() -> None:
     """Dataclasses do, and structs a hundredth of that: dataclasses are those of which something stays out of logs."""
     code = (
-        "import sys, dataclasses; import pbem.cli.play.group, pbem.cli.verify, pbem.server.daemon\n"
+        "import sys, dataclasses; import pbem.cli.play.overview, pbem.cli.verify, pbem.server.daemon\n"
         "print(*{f'{one.__module__}.{one.__name__}' for module in list(sys.modules.values())"
         " for one in vars(module).values() if isinstance(one, type) and dataclasses.is_dataclass(one)})"
     )

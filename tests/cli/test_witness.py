@@ -13,17 +13,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.cli.witness import witness
 from pbem.player import mail_out
-from pbem.player.witness import Witness, load
+from pbem.player.checkpoint_witness import Witness, load
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.cosigning import REPEATED
 from pbem.tlog.note import Note, signed
 from pbem.tlog.tree import leaf_hash, root
-from pbem.tlog.witness import REPEATED
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pbem.player.account import Account
+    from pbem.player.account_file import Account
     from pbem.player.memory import SentForm
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -20,8 +20,8 @@ from post_office import PBEM
 
 from pbem.cli.witness import witness
 from pbem.player import signing, witness_http
-from pbem.player.account import BadAccount
-from pbem.player.witness import Witness, load
+from pbem.player.account_file import BadAccount
+from pbem.player.checkpoint_witness import Witness, load
 from pbem.player.witness_http import WitnessListener
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest

@@ -13,7 +13,7 @@ from referee import Referee, attachment, body, form_in, whole_sentence
 from pbem.match.record import read, replay
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from referee import Mailbox

@@ -8,7 +8,7 @@ import pytest
 from referee import Referee, body
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from referee import Mailbox

@@ -10,7 +10,7 @@ from golden import reads_like
 from referee import attachment, body, form_in
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import Players

@@ -12,7 +12,7 @@ from pbem.boards import sheet as boards_sheet
 from pbem.desk import answer_letter, letter_writer
 from pbem.letters.render import Templates
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

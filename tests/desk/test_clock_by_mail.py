@@ -15,7 +15,7 @@ from golden import reads_like
 from referee import SERVER, Referee, attachment, body
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage

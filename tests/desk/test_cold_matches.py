@@ -8,7 +8,7 @@ import pytest
 from referee import Referee, attachment, known
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from referee import ANN, Mailbox, Referee, attachment, body, form_in, placed
 from sealed_seats import SealedSeat, agreed, play
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.operator import Instructions
 
 if TYPE_CHECKING:

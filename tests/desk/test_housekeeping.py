@@ -13,7 +13,7 @@ from pbem.config.values import Duration
 from pbem.desk import housekeeping
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
 

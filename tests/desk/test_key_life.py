@@ -19,7 +19,7 @@ from stores import at_rest
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from signers import WAYS, by_openpgp_mime, by_ssh, head, pasted
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from referee import SERVER, body, form_in, new
 
-from pbem.desk.matches import MatchRepository
+from pbem.desk.match_archive import MatchRepository
 
 if TYPE_CHECKING:
     from referee import Mailbox, Referee
@@ -72,7 +72,7 @@ def test_orders_in_advance_become_no_longer_than_that_either(referee: Referee) -
 def test_matches_in_which_long_letters_wait_leave_the_memory(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pbem.desk.matches.LETTERS", 300_000)
+    monkeypatch.setattr("pbem.desk.match_archive.LETTERS", 300_000)
     ann, bob = referee.begun(SMALL, SETUPS)
     padded(referee, ann, ann.filled("orders", "# none"))
     for number in range(2, 4):

@@ -14,7 +14,7 @@ from referee import Referee, attachment, body, form_in
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from stores import at_rest, of_sqlite
 from pbem.desk.commands import HANDLERS
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.errors import FullError
 from pbem.store.inbox import Envelope
 

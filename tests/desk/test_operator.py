@@ -13,7 +13,7 @@ from stores import of_sqlite
 
 from pbem.match.transcript import Entry
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.database import Database
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
@@ -134,7 +134,7 @@ def test_a_proposal_can_be_ended(referee: Referee) -> None:
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     assert order(referee, "pause", 7) == ("refused", "there is no match m7")
     ann, _ = referee.begun()
-    monkeypatch.setattr("pbem.match.events.operator.pause", lambda *_: 1 // 0)
+    monkeypatch.setattr("pbem.match.events.interventions.pause", lambda *_: 1 // 0)
     state, answer = order(referee, "pause")
     assert state == "refused"
     assert "under the reference" in answer

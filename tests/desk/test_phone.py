@@ -17,7 +17,7 @@ from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.requests import SignedForm, SubmitSetup
 from pbem.store.database import to_db
 from pbem.store.players import KeyRow, PlayerRow

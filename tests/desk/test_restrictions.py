@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from referee import attachment
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from referee import Mailbox, Referee

@@ -23,8 +23,8 @@ from referee import SERVER, Referee
 from pbem import identity
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
-from pbem.player import sealed
-from pbem.player.sealed_game import Contradiction, SealedSide
+from pbem.player import secret_vault
+from pbem.player.sealed_view import Contradiction, SealedSide
 from pbem.player.signed_texts import check_seal
 from pbem.store.players import KeyRow
 
@@ -67,7 +67,7 @@ class Post(NamedTuple):
 def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
     folder = tmp_path_factory.mktemp("dress")
     with pytest.MonkeyPatch.context() as patch, closing(Referee(folder)) as referee:
-        patch.setattr(sealed, "_ROUNDS", 10)
+        patch.setattr(secret_vault, "_ROUNDS", 10)
         referee.now = datetime.now(UTC).replace(microsecond=0)  # no OpenPGP signature may be later than its receipt
         ann, bob = (Owner(referee, referee.person(name), folder / name / "memory.sqlite") for name in ("ann", "bob"))
         with closing(ann), closing(bob):

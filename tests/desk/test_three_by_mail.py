@@ -16,7 +16,7 @@ from pbem.match.record import read as read_record
 from pbem.match.record import replay
 from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage as Message

@@ -17,7 +17,7 @@ from pbem.letters.render import Templates
 from pbem.match.record import read, replay
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

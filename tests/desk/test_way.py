@@ -12,7 +12,7 @@ import pytest
 from referee import SERVER
 
 import pbem
-from pbem.desk import answer_letter, authenticate, dispatch, inbox, places, sorting, strangers
+from pbem.desk import answer_letter, authenticate, dispatch, letter_handling, places, sorting, strangers
 from pbem.desk.commands import HANDLERS
 from pbem.desk.reply import Reply
 from pbem.mail.commands import COMMANDS
@@ -40,7 +40,9 @@ def test_every_row_has_its_function_and_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", [inbox, sorting, authenticate, dispatch, answer_letter, places, strangers], ids=lambda room: room.__name__
+    "room",
+    [letter_handling, sorting, authenticate, dispatch, answer_letter, places, strangers],
+    ids=lambda room: room.__name__,
 )
 def test_no_room_of_the_way_knows_a_command_by_name(room: ModuleType) -> None:
     """Nor what came of one by the name of a template: that is data in the row and in the reply."""

@@ -14,7 +14,7 @@ from referee import ANN, BOB, Mailbox, Referee, attachment, form_in
 from pbem.config.mail import MailboxConfig
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
 

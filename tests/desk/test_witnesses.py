@@ -22,19 +22,19 @@ from stores import POSTGRESQL
 from witness_double import Double
 
 from pbem.cli.verify import verify
-from pbem.config.witness import Correspondent, WitnessConfig
+from pbem.config.witnessing import Correspondent, WitnessConfig
 from pbem.desk import housekeeping
 from pbem.desk.public import Public
 from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
 from pbem.player import signing
-from pbem.player.witness import Witness, WitnessSettings
+from pbem.player.checkpoint_witness import Witness, WitnessSettings
 from pbem.proof.kept_letters import kept
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.cosigning import REPEATED, answer
 from pbem.tlog.note import Note, cosigned, signed
 from pbem.tlog.proof import InclusionProof
 from pbem.tlog.tree import EMPTY
-from pbem.tlog.witness import REPEATED, answer
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from random_players import PLAYERS, Game, play, sensible_orders
 
 from pbem.boards import TINTS, Drawn, drawn
-from pbem.boards.text import columns
+from pbem.boards.text_boards import columns
 from pbem.games import GAMES, rules
 from pbem.letters.render import Templates
 

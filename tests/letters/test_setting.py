@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from pbem.boards.table import BoardTable
-from pbem.boards.text import TextSetter, columns, numbered, starting
+from pbem.boards.html_tables import BoardTable
+from pbem.boards.text_boards import TextSetter, columns, numbered, starting
 from pbem.games.squares import PLAIN, Line, Panel, Square
 from pbem.i18n import say
 from pbem.letters.render import Templates

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pbem.mail.bounces import read as judge
-from pbem.mail.bounces import token
+from pbem.mail.delivery_status import read as judge
+from pbem.mail.delivery_status import token
 from pbem.mail.message import read
 
 TOKEN = "0123456789abcdef0123"

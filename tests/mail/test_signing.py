@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
-from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 
 if TYPE_CHECKING:
     from pathlib import Path

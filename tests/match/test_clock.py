@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.match.clock import (
+from pbem.match.seat_clock import (
     SLACK,
     VACATION,
     Clock,

@@ -15,7 +15,6 @@ from referee import Die, Referee, attachment
 from pbem.games import Refused
 from pbem.match import advance_orders, progress, stored_orders, submissions
 from pbem.match.changed import replace
-from pbem.match.clock import Calendar, Stop
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
     agreed,
@@ -23,19 +22,20 @@ from pbem.match.events import (
     extended,
     forfeited,
     halted,
-    keys,
+    interventions,
+    keys_changed,
     moved,
     nominated,
-    operator,
     resigned,
     substituted,
     vacation,
 )
 from pbem.match.events.claimed import silent
 from pbem.match.events.missed import came, miss
-from pbem.match.events.step import take
-from pbem.match.keys import KeyChange, Player
+from pbem.match.events.sealed_step import take
+from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
+from pbem.match.seat_clock import Calendar, Stop
 from pbem.match.set_aside import _set_aside
 from pbem.match.signed import Signed
 from pbem.match.signed import here as at_present
@@ -44,7 +44,7 @@ from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, TranscriptError, follow, sha256_hex
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.requests import (
     DEFAULT,
     Annul,
@@ -981,7 +981,10 @@ class TestClocks:
 class TestPauses:
     def test_a_restore_stops_a_clock_that_stands_no_second_time(self) -> None:
         table = Table(pace="3d").agree()
-        for event in (partial(operator.pause, reason="the server moves"), partial(operator.restored, generation=2)):
+        for event in (
+            partial(interventions.pause, reason="the server moves"),
+            partial(interventions.restored, generation=2),
+        ):
             step = table.step()
             event(step)
             table.done(step)
@@ -991,7 +994,7 @@ class TestPauses:
     def test_a_seat_that_is_taken_meanwhile_gets_a_clock_that_stands(self) -> None:
         table = Table(pace="3d").agree()
         step = table.step()
-        operator.pause(step, "the server moves")
+        interventions.pause(step, "the server moves")
         table.done(step)
         for by in (1, 2):
             table.nominate(by, 1)
@@ -1002,7 +1005,7 @@ class TestPauses:
         table = Table(pace="3d").agree()
         table.now += timedelta(days=100)
         step = table.step()
-        operator.pause(step, "the server was out of reach")
+        interventions.pause(step, "the server was out of reach")
         table.done(step)
         step = table.step()
         progress.tick(step)
@@ -1023,7 +1026,7 @@ class TestSentencesOutOfPlace:
         change = KeyChange("revoked", "signed", revoked=("x",), letters={"old": b"revoke"})
         assert refused(agreements.agree, table.step(), 1, form, signed(b"annul")) == ["annul"]
         assert refused(nominated.nominate, table.step(), 1, 1, carl, signed(b"carl")) == ["substitute"]
-        assert refused(keys.change, table.step(), 1, change) == ["keys"]
+        assert refused(keys_changed.change, table.step(), 1, change) == ["keys"]
 
     def test_nobody_is_named_twice(self) -> None:
         table = Table().agree()
@@ -1120,7 +1123,7 @@ def offered() -> Table:
 def paused() -> Table:
     table = begun()
     step = table.step()
-    operator.pause(step, "x")
+    interventions.pause(step, "x")
     table.done(step)
     return table
 
@@ -1163,9 +1166,9 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         ),
     ),
     (begun, lambda table: take(table.step(), 1, table.form(1, ""), signed(b"step")), "this match is not sealed"),
-    (closed, lambda table: operator.pause(table.step(), "x"), "the match is closed, not under way"),
-    (paused, lambda table: operator.pause(table.step(), "x"), "the match is paused"),
-    (begun, lambda table: operator.resume(table.step(), "x"), "the match is not paused"),
+    (closed, lambda table: interventions.pause(table.step(), "x"), "the match is closed, not under way"),
+    (paused, lambda table: interventions.pause(table.step(), "x"), "the match is paused"),
+    (begun, lambda table: interventions.resume(table.step(), "x"), "the match is not paused"),
     (begun, lambda table: table.agree(), "this match is playing and waits for no agreement"),
     (
         begun,
@@ -1269,7 +1272,7 @@ def test_orders_by_the_mailbox_count_no_longer_once_there_is_a_key() -> None:
     step = table.step()
     mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", RECEIVED, b"evidence")
     advance_orders.store(step, 1, table.form(1, "Rv1", turn=2), mailbox)
-    keys.change(step, 1, KeyChange("replaced", "recovery code", (KEYS[0],), letters={"new": b"new"}))
+    keys_changed.change(step, 1, KeyChange("replaced", "recovery code", (KEYS[0],), letters={"new": b"new"}))
     table.done(step)
     for seat in (1, 2):
         table.order(seat, "")

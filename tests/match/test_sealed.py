@@ -15,13 +15,13 @@ from pbem.match.changed import replace
 from pbem.match.events import agreed
 from pbem.match.events.agreements import agree
 from pbem.match.events.claimed import claim, silent
+from pbem.match.events.interventions import pause, resume, stop
 from pbem.match.events.nominated import nominate
-from pbem.match.events.operator import pause, resume, stop
 from pbem.match.events.reveal import reveal
-from pbem.match.events.step import take
-from pbem.match.events.verdict import judge
+from pbem.match.events.sealed_step import take
+from pbem.match.events.sealed_verdict import judge
 from pbem.match.record import read, replay
-from pbem.match.sealed import seal
+from pbem.match.sealed_letters import seal
 from pbem.match.signed import here
 from pbem.match.submissions import clear, order, setup
 from pbem.match.transcript import sha256_hex

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.match.changed import replace
-from pbem.match.replay import _compare
 from pbem.match.transcript import (
     BEFORE,
     BrokenChain,
@@ -22,6 +21,7 @@ from pbem.match.transcript import (
     sha256_hex,
     statement,
 )
+from pbem.match.transcript_replay import _compare
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
 VALUES = st.recursive(

@@ -20,7 +20,7 @@ from pbem.identity import ed25519_points
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical
-from pbem.pages.replay import _packed, checking, replay, revealed
+from pbem.pages.match_page import _packed, checking, replay, revealed
 from pbem.proof import bundle
 
 if TYPE_CHECKING:

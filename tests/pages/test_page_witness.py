@@ -18,14 +18,14 @@ from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
 from pbem.match.transcript import statement
-from pbem.pages.replay import _packed, checking
+from pbem.pages.match_page import _packed, checking
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept import Kept, Logged
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import hash_text
 from pbem.tlog.note import NotANote, Note, NoteSignature, cosigned, signed

@@ -10,7 +10,7 @@ from owners import Owner
 from referee import Referee, new
 from table import ANN, BOB, SMALL, Side
 
-from pbem.player import sealed
+from pbem.player import secret_vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def ann(referee: Referee, tmp_path: Path) -> Iterator[Side]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes to self are sealed in little time."""
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
 
 
 @pytest.fixture

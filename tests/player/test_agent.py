@@ -10,10 +10,10 @@ from machine import Machine
 from owners import RAW, Owner, live, propose
 
 from pbem.player.blind import replayed, seeds
-from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.proving import prove
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import pytest
 from deaths import Death, Killed
 from owners import RAW, Owner, propose
 
-from pbem.player import agent, correspondence
+from pbem.player import correspondence, sealed_agent
 from pbem.player.proving import prove
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("quick")
 
-POINTS = [*agent.POINTS, *(point for point in correspondence.POINTS)]
+POINTS = [*sealed_agent.POINTS, *(point for point in correspondence.POINTS)]
 SPACESHIPS = "spaceships"
 
 
@@ -80,7 +80,7 @@ def test_secrets_on_the_disk_suffice(
     referee: Referee, tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped before the letter was made that opens one turn and commits to the next; no note comes back."""
-    monkeypatch.setattr("pbem.player.sealed._NOTE", 0)
+    monkeypatch.setattr("pbem.player.secret_vault._NOTE", 0)
     death = Death("secrets kept", number)
     ann = play(referee, tmp_path, death, "shoot-em-up")
     try:

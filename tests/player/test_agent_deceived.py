@@ -17,8 +17,8 @@ from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
 from pbem.match.sealed_documents import PaperPlace, paper
 from pbem.match.state import Ended
-from pbem.player import sealed
-from pbem.player.correspondence.matches import Impossible
+from pbem.player import secret_vault
+from pbem.player.correspondence.standings import Impossible
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ OTHER = hashlib.sha256(b"something else").hexdigest()
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes that open at once, and games in which there is a third turn."""
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
     monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:12"})
 
 

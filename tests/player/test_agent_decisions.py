@@ -14,8 +14,8 @@ from machine import Machine
 from owners import RAW, Owner, live, propose
 
 from pbem.desk import sealed_state
-from pbem.player import sealed
-from pbem.player.correspondence.matches import Impossible
+from pbem.player import secret_vault
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.signed_texts import Unread
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes that open at once, and games in which there is a third turn."""
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
     monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:8"})
 
 

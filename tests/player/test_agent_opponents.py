@@ -12,8 +12,8 @@ from referee import form_in
 
 from pbem.desk import answer_letter
 from pbem.identity import openpgp, ssh
-from pbem.player import sealed
-from pbem.player.sealed_game import SealedState
+from pbem.player import secret_vault
+from pbem.player.sealed_view import SealedState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes that open at once, and games in which there is a third turn."""
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
     monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:8"})
 
 

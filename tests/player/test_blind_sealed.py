@@ -12,7 +12,7 @@ from pbem.match.transcript import canonical
 from pbem.player.blind import Plan, comment, replayed
 from pbem.player.opponent import Position
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,10 +22,10 @@ from table import ANN, BOB, SMALL, TO, Side
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
-from pbem.player.bulletin import LIMITS, HeardBulletin
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.proving import prove
+from pbem.player.server_letter import LIMITS, HeardBulletin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -626,7 +626,7 @@ class TestBadInput:
             raise RuntimeError
 
         with monkeypatch.context() as patched:
-            patched.setattr("pbem.player.correspondence.inbox.hear", trip)
+            patched.setattr("pbem.player.correspondence.incoming.hear", trip)
             (event,) = playing.letters.inbox.receive(last(playing), referee.now)
         assert (event.kind, event.said) == ("forged", "it cannot be taken in: RuntimeError")
 

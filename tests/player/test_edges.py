@@ -30,7 +30,7 @@ from pbem.mailbox import FetchedLetter as Lying
 from pbem.mailbox import Handle, LeftAlone, MailboxUnreachable, none_skipped
 from pbem.mailbox.imap import Imap
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.account import Account, BadAccount, places, split
+from pbem.player.account_file import Account, BadAccount, places, split
 from pbem.player.mail_in import FoundLetter, LmtpListener, NoMail, Provider
 from pbem.player.mail_out import NotSent
 from pbem.player.memory import BadMemory, Memory, SentForm
@@ -456,11 +456,11 @@ def msgspec_fields(found: Account) -> list[str]:
 
 
 def test_a_command_waits_for_the_rules_of_no_game_and_for_no_agent() -> None:
-    program = "import sys; import pbem.cli.play.group; print(*sys.modules)"
+    program = "import sys; import pbem.cli.play.overview; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "pbem.player.memory" in loaded
-    assert not loaded & {*GAMES.values(), "pbem.player.agent", "pbem.proof.verify", "smtplib"}
+    assert not loaded & {*GAMES.values(), "pbem.player.sealed_agent", "pbem.proof.verification", "smtplib"}
 
 
 def test_no_library_of_the_server_is_loaded() -> None:
@@ -477,7 +477,7 @@ def test_no_library_of_the_server_is_loaded() -> None:
         "structlog",
     )
     program = (
-        "import sys; import pbem.cli.play.group, pbem.player.proving, pbem.player.browser;"
+        "import sys; import pbem.cli.play.overview, pbem.player.proving, pbem.player.browser;"
         f" print([name for name in {heavy!r} if name in sys.modules])"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -15,8 +15,8 @@ from table import ANN, BOB, SMALL, TO, Side
 
 from pbem.config.mail import MailboxConfig
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.matches import Impossible
 from pbem.player.correspondence.party import Party
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.proving import prove
 
 if TYPE_CHECKING:

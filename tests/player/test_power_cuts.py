@@ -21,11 +21,11 @@ from simulation.disk import Disk
 
 from pbem import durable
 from pbem.cli.alone import alone
-from pbem.player import mail_out, memory, signing, witness
-from pbem.player.account import Account, Places
+from pbem.player import checkpoint_witness, mail_out, memory, signing
+from pbem.player.account_file import Account, Places
+from pbem.player.checkpoint_witness import Witness, WitnessSettings
 from pbem.player.memory import Memory, SentForm
-from pbem.player.sealed import Secrets, SecretVault
-from pbem.player.witness import Witness, WitnessSettings
+from pbem.player.secret_vault import Secrets, SecretVault
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, signed
 from pbem.tlog.tree import leaf_hash
@@ -68,7 +68,7 @@ class Machine:
 @pytest.fixture(params=SEEDS)
 def machine(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     with closing(Machine(tmp_path / "disk", request.param)) as found:
-        for room in (memory, witness):
+        for room in (memory, checkpoint_witness):
             monkeypatch.setattr(room, "sqlite3", SimpleNamespace(**{**vars(sqlite3), "connect": found.connect}))
         monkeypatch.setattr(os, "fsync", found.fsync)
         yield found

@@ -21,14 +21,14 @@ from pbem.desk.strangers import EACH
 from pbem.examples import example_folder
 from pbem.match.changed import replace
 from pbem.player import blind
-from pbem.player.account import BadAccount
+from pbem.player.account_file import BadAccount
 from pbem.player.blind import Plan, comment, replayed, seeds
 from pbem.player.correspondence import POINTS
-from pbem.player.limits import GameLimits, PlayerLimits, ProgramSettings, load
 from pbem.player.opponent import EDITIONS, STRATEGIES, Position, spaceships, strategy
 from pbem.player.program import Program
+from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings, load
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -22,21 +22,21 @@ from post_office import PostOffice, Servers
 
 from pbem.cli.verify import verify
 from pbem.player import blind, mail_out, signing
-from pbem.player.account import Account
-from pbem.player.agent import Agent
+from pbem.player.account_file import Account
 from pbem.player.blind import OCTETS, Plan, comment, replayed
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
-from pbem.player.limits import GameLimits, PlayerLimits, ProgramSettings
 from pbem.player.mail_in import OwnMaildir
 from pbem.player.memory import Memory
 from pbem.player.opponent import STRATEGIES
 from pbem.player.program import Program
-from pbem.player.sealed import SecretVault
+from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import SecretVault
 from pbem.proof.bundle import read, write
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved
-from pbem.proof.verify import verify as check
+from pbem.proof.verification import Proved
+from pbem.proof.verification import verify as check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from sealed_post import Post
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT
-from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedSide
+from pbem.player.sealed_view import Contradiction, NextLetter, OrdersAsked, SealedSide
 
 if TYPE_CHECKING:
     from collections.abc import Callable

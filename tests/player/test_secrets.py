@@ -16,8 +16,8 @@ from msgspec.structs import asdict, replace
 from referee import Die
 
 from pbem.match.sealed_documents import PaperPlace
-from pbem.player import sealed
-from pbem.player.sealed import BadNote, BadSecrets, Code, Secrets, SecretVault, understood
+from pbem.player import secret_vault
+from pbem.player.secret_vault import BadNote, BadSecrets, Code, Secrets, SecretVault, understood
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ VECTOR = Path(__file__).with_name("sealed_note.json")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key in no time; the vector's is made as everywhere."""
-    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
 
 
 def test_salts_are_those_of_the_study() -> None:

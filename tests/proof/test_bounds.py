@@ -36,7 +36,7 @@ from pbem.proof.compare import reports
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -155,7 +155,7 @@ def test_more_keys_than_anybody_has(match: Bundle, monkeypatch: pytest.MonkeyPat
 
 
 def test_more_pauses_than_a_turn_may_have(match: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.match.events.operator.MOST_STOPS", 3)
+    monkeypatch.setattr("pbem.match.events.interventions.MOST_STOPS", 3)
     first, reason = match.entries[0], {"by": "operator", "reason": "x"}
     for count, holds in ((6, True), (10, False)):
         entries = [replace(first, type=("paused", "resumed")[n % 2], body=reason) for n in range(count)]

@@ -16,7 +16,7 @@ from pbem.proof.compare.bundles import beside
 from pbem.proof.compare.index import BundleIndex
 from pbem.proof.kept import Attached, Kept, SignedHead
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle

@@ -20,13 +20,13 @@ from pbem.match import advance_orders, stored_orders
 from pbem.match.changed import replace
 from pbem.match.traces import SetAside
 from pbem.match.transcript import Entry
-from pbem.pages.replay import revealed
+from pbem.pages.match_page import revealed
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage

@@ -21,7 +21,7 @@ from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
 from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.logged import latest
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

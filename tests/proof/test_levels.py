@@ -18,13 +18,13 @@ from pbem.mail import commands
 from pbem.mail.message import read
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
-from pbem.match.keys import KeyChange, Player
+from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.signed import here
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import place, shown_tokens, vouched
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 from pbem.requests import Clear, Extend, SignedForm
 
 if TYPE_CHECKING:

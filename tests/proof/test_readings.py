@@ -18,7 +18,7 @@ from pbem.identity import BadKey, Verdict, parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.message import read
 from pbem.match.changed import replace
-from pbem.match.keys import KeyChange, Player
+from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle, key_changes

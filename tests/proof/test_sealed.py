@@ -27,7 +27,7 @@ from pbem.match.events.missed import miss
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.fates import Fates
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

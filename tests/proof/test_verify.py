@@ -35,7 +35,7 @@ from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Check, verify
+from pbem.proof.verification import Check, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,7 +13,7 @@ from pbem.match.transcript import BEFORE, Entry, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class TestWhichKeysCount:
 
     def test_a_key_that_no_entry_pinned(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
-        monkeypatch.setattr("pbem.desk.keys.enter", lambda *_: None)
+        monkeypatch.setattr("pbem.desk.account_keys.enter", lambda *_: None)
         add(referee, ann, key("ann"))
         ann.key = key("ann")
         fails(self.end(referee, ann, bob, "Rv1", "Rv3", "Bz5"), "letters/game-1-turn-1-seat-1.eml")

@@ -16,7 +16,7 @@ from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -34,7 +34,7 @@ from pbem.server.desk_messages import FILES, READY, STOP
 from pbem.server.desk_opening import Supplies, open_desk
 from pbem.server.desk_process import OwnProcess, started
 from pbem.server.desk_work import Work
-from pbem.server.doctor import queues
+from pbem.server.examination import queues
 from pbem.store.database import Database
 from pbem.store.owners import at_work
 from pbem.store.vault import Vault

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from pbem.config.server import HousePlayer
 from pbem.server import house_program
-from pbem.server.doctor import surroundings
+from pbem.server.examination import surroundings
 from pbem.server.house_program import HouseProgram, command
 
 if TYPE_CHECKING:

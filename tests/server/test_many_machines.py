@@ -18,7 +18,7 @@ from pbem.cli.group import group as pbem
 from pbem.server import daemon as daemons
 from pbem.server import desk_work
 from pbem.server.daemon import StartError
-from pbem.server.doctor import queues, undone
+from pbem.server.examination import queues, undone
 from pbem.server.roles import ALL, Role
 from pbem.store import owners
 from pbem.store.database import Database

@@ -28,7 +28,7 @@ from lives import PATIENCE, QUICK, Figures, Server, Table, children
 from stores import of_postgresql
 
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.store.errors import BusyError
 from pbem.store_place import PostgresqlAddress
 

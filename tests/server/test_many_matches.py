@@ -26,7 +26,7 @@ from stores import of_postgresql, place
 
 from pbem.games import rules
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.server import daemon
 from pbem.store_place import PostgresqlAddress
 

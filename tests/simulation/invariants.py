@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.strangers import EACH
 from pbem.player.blind import replayed
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verification import Proved, verify
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault, load_key

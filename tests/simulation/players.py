@@ -24,15 +24,15 @@ from machine import settings, words
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.identity import ssh
-from pbem.player.agent import Agent
 from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.matches import Impossible
 from pbem.player.correspondence.party import Party
-from pbem.player.limits import PlayerLimits
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import Memory, may_repeat
 from pbem.player.program import Program
-from pbem.player.sealed import SecretVault
+from pbem.player.program_config import PlayerLimits
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import SecretVault
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, MutableMapping
     from pathlib import Path
 
-    from pbem.proof.verify import Proved
+    from pbem.proof.verification import Proved
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0

@@ -10,7 +10,7 @@ import pytest
 from clusters import Pair, pair
 from stores import of_postgresql
 
-from pbem.server.doctor import _database
+from pbem.server.examination import _database
 from pbem.store.database import Database, standby_of
 from pbem.store.errors import BusyError
 from pbem.store_place import PostgresqlAddress

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.play.display import is_due, list_matches
+from pbem.cli.play.event_text import clean
+from pbem.cli.play.foundation import at_table, state, troubles
 from pbem.cli.play.proved import proved
-from pbem.cli.play.shown import is_due, list_matches
-from pbem.cli.play.table import at_table, state, troubles
-from pbem.cli.play.told import clean
-from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
-    from pbem.cli.play.table import PlayTable
+    from pbem.cli.play.foundation import PlayTable
 
 __all__ = ["ask", "letter", "verify", "wait"]
 

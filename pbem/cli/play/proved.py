@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.told import line_of
-from pbem.player.correspondence.matches import Impossible
+from pbem.cli.play.event_text import line_of
+from pbem.player.correspondence.standings import Impossible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.shown import DOUBTFUL, list_rows, show, title_of
-from pbem.cli.play.table import at_table, confirm, troubles, yes_option
-from pbem.cli.play.told import line_of
+from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of
+from pbem.cli.play.event_text import line_of
+from pbem.cli.play.foundation import at_table, confirm, troubles, yes_option
 from pbem.games import GAMES
 
 if TYPE_CHECKING:
-    from pbem.cli.play.table import PlayTable
+    from pbem.cli.play.foundation import PlayTable
 
 __all__ = ["COMMANDS"]
 

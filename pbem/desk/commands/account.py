@@ -8,16 +8,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin, keys
+from pbem.desk import account_keys, bulletin
 from pbem.desk.commands import proposals
-from pbem.desk.commands.keys import confirm_key, unlike
+from pbem.desk.commands.key_commands import confirm_key, unlike
 from pbem.desk.refused import refused
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
-from pbem.match.clock import written, zone_named
+from pbem.match.seat_clock import written, zone_named
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
@@ -139,7 +139,7 @@ def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
     desk.players.answered(caller.address)
     desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
-    code = keys.new_code(desk, name, caller.now)
+    code = account_keys.new_code(desk, name, caller.now)
     facts = {"name": name, "games": titles(), "code": code, "house": _house(desk)}
     return Reply("confirm", facts, items=[bulletin.of_account(name, code)])
 
@@ -164,7 +164,9 @@ def whoami(desk: Desk, caller: Caller, _command: Command[WhoAmI]) -> Reply:
 def _account(desk: Desk, player: PlayerRow) -> Reply:
     chosen = {name: desk.players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
     chosen["language"] = desk.letters.language_of(player)
-    return Reply("whoami", keys.account(desk, player) | {"settings": chosen, "turns": desk.people.turns(player.name)})
+    return Reply(
+        "whoami", account_keys.account(desk, player) | {"settings": chosen, "turns": desk.people.turns(player.name)}
+    )
 
 
 def choose(desk: Desk, caller: Caller, command: Command[Choose]) -> Reply:

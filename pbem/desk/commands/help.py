@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import keys
+from pbem.desk import account_keys
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.games import GAMES, Fault, Refused, rules, titles
@@ -40,7 +40,7 @@ def explain(desk: Desk, _caller: Caller, command: Command[AskHelp]) -> Reply:
     if topic in {"signing", "mailbox"}:
         return Reply(f"help_{topic}")
     if topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in _OF_KEYS}:
-        return Reply("help_keys", {"forms": _OF_KEYS, "delay": keys.delay(desk)})
+        return Reply("help_keys", {"forms": _OF_KEYS, "delay": account_keys.delay(desk)})
     if topic == "sealed" or topic in {spec.name for spec in _OF_SEALED}:
         return Reply("help_sealed", {"forms": _OF_SEALED})
     if topic in GAMES:

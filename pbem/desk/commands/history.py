@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from pbem.boards import drawn
-from pbem.desk.commands import advance_orders
+from pbem.desk.commands import orders_in_advance
 from pbem.desk.commands.help import no_such_game
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply
@@ -54,7 +54,7 @@ def _one_match(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Repl
     stands = (match.orders if match.phase == "playing" else match.setups).get(seat)
     facts = {
         "standing": stands if stands and stands.standing else None,
-        "stored": advance_orders.stored(match, seat),
+        "stored": orders_in_advance.stored(match, seat),
         "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
         "view": match.view(seat),
         "accepted": seated.row.of(seat).accepted,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.boards import drawn, words
-from pbem.desk.commands import advance_orders
+from pbem.desk.commands import orders_in_advance
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
@@ -70,7 +70,7 @@ def orders(desk: Desk, caller: Caller, command: Command[SubmitOrders]) -> Reply:
         asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False}
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
-        return advance_orders.store(seated, command, caller)
+        return orders_in_advance.store(seated, command, caller)
     step, submission = seated.say(caller, command, submissions.order)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}")
     unused = _unused(seated, submission) if submission.standing else ()
@@ -99,10 +99,10 @@ def clear(desk: Desk, caller: Caller, command: Command[Clear]) -> Reply:
     seated = seated_at(desk, caller, command)
     given = command.form.turn
     if given == DEFAULT or (given or 0) > seated.match.turn:
-        return advance_orders.withdraw(seated, command, caller)
+        return orders_in_advance.withdraw(seated, command, caller)
     if given is not None and given != seated.match.turn:
         raise refused("clear", f"turn {given}", Phrase("that turn is not being played"))
-    advance_orders.demand_room(seated, command, caller)
+    orders_in_advance.demand_room(seated, command, caller)
     step, submission = seated.say(caller, command, submissions.clear)
     where = step.match.setups if step.match.phase == "setup" else step.match.orders
     withdrawn = where[seated.seat]

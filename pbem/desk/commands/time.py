@@ -13,9 +13,9 @@ from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.seats import running, seated_at
 from pbem.games import Fault, Refused
-from pbem.match.clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.events import claimed, extended, moved
 from pbem.match.events.vacation import announce
+from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.players import VacationRow

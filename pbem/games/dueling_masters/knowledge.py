@@ -18,7 +18,7 @@ from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, 
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
 from pbem.games.masks import mask_of
-from pbem.games.memory import Picture, copies, followed
+from pbem.games.turn_cache import Picture, copies, followed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

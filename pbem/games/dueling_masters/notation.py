@@ -26,8 +26,8 @@ from pbem.games.dueling_masters.board import (
     pieces,
 )
 from pbem.games.options import Readers, read_options
+from pbem.games.player_text import WORDS, Text, without_comments
 from pbem.games.slips import plain
-from pbem.games.text import WORDS, Text, without_comments
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

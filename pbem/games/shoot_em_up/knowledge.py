@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
 from pbem.games.audience import ANY, audience, cut, everybody
-from pbem.games.memory import followed
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS, Options, Ship
+from pbem.games.turn_cache import followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from pbem.games.player_text import Text
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS, Ship
 from pbem.games.slips import plain
-from pbem.games.text import Text
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import Result
 from pbem.games.audience import audience, cut, everybody
-from pbem.games.memory import Picture, copies, followed
 from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
 from pbem.games.spaceships.turn import NOBODY, Side, State, entitle, first_to_report
+from pbem.games.turn_cache import Picture, copies, followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from pbem.games.player_text import WORDS, Text, without_comments
 from pbem.games.slips import plain
 from pbem.games.spaceships.fleet import Setup, cost_of, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
-from pbem.games.text import WORDS, Text, without_comments
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
 from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, masked
+from pbem.mail.commands.cursor import clean
 from pbem.mail.commands.reader import (
     AnyCommand,
     Command,
@@ -16,7 +17,6 @@ from pbem.mail.commands.reader import (
     without_effect,
 )
 from pbem.mail.commands.table import COMMANDS, CommandSpec, row_of
-from pbem.mail.commands.words import clean
 
 __all__ = [
     "COMMANDS",

@@ -20,7 +20,7 @@ from pbem.requests import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pbem.mail.commands.words import Words
+    from pbem.mail.commands.cursor import Words
 
 __all__ = [
     "ADDRESS",

@@ -14,9 +14,9 @@ import msgspec
 
 from pbem.games import Fault
 from pbem.mail.commands.arguments import FIELDS, FINAL, masked
+from pbem.mail.commands.cursor import Words, clean
 from pbem.mail.commands.sections import read as read_sections
 from pbem.mail.commands.table import COMMANDS
-from pbem.mail.commands.words import Words, clean
 from pbem.phrase import Phrase
 from pbem.requests import AnyForm, AnyRequest, InMatch, Requested_co, SignedForm
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.mail.commands.arguments import Given
-    from pbem.mail.commands.words import Words
+    from pbem.mail.commands.cursor import Words
     from pbem.requests import Request
 
 __all__ = ["COMMANDS", "CommandSpec", "row_of"]

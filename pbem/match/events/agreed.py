@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_setups
 from pbem.match.changed import replace
+from pbem.match.entry_forms import anything, by_seat, hash_, letter, mapping, number, text
+from pbem.match.entry_forms import player as player_form
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import anything, by_seat, hash_, letter, mapping, number, text
-from pbem.match.forms import player as player_form
-from pbem.match.keys import Player
+from pbem.match.pinned_keys import Player
 from pbem.match.state import BUNDLE, PHASES, SEALED_BUNDLE
 from pbem.phrase import Phrase
 from pbem.requests import Accept, SignedForm

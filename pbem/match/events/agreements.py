@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
 from pbem.match.changed import replace
+from pbem.match.entry_forms import one_of, said, seat_number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import abandon, end_game
-from pbem.match.forms import one_of, said, seat_number
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played
 from pbem.match.step import Notice

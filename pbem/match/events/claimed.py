@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
+from pbem.match.entry_forms import said, seat_number, seats
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import abandon
 from pbem.match.events.forfeited import lose
 from pbem.match.events.halted import out_of_reach
-from pbem.match.forms import said, seat_number, seats
 from pbem.match.state import RUNNING, not_played, standing
 from pbem.phrase import Phrase
 from pbem.requests import Claim

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
+from pbem.match.entry_forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.set_aside import file_trace
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, level_in_words
+from pbem.match.entry_forms import anything, by_seat, hash_, mapping, number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.turn import play_on
-from pbem.match.forms import anything, by_seat, hash_, mapping, number
 from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.submissions import setup

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from pbem.games import Result
 from pbem.match.asking import ask_for_reveals, ask_for_setups, banks
 from pbem.match.changed import replace
+from pbem.match.entry_forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
-from pbem.match.forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.sealed_documents import ORDERS, SETUP
 from pbem.match.sealed_game import Ending

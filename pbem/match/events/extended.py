@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
+from pbem.match.entry_forms import number, said, seat_number, seats
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import number, said, seat_number, seats
 from pbem.match.remaking import of_sentence
 from pbem.match.step import Notice
 from pbem.phrase import Phrase

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
+from pbem.match.entry_forms import mapping, number, seats
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
-from pbem.match.forms import mapping, number, seats
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

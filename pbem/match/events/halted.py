@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
+from pbem.match.entry_forms import mapping, one_of, seat_number
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import mapping, one_of, seat_number
 from pbem.match.state import RUNNING, UNREACHABLE
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace
+from pbem.match.entry_forms import mapping, number, seat_number
+from pbem.match.entry_forms import time as time_form
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import mapping, number, seat_number
-from pbem.match.forms import time as time_form
 from pbem.match.state import PAUSE
 from pbem.match.transcript import utc, written
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.match.clock import Clock
     from pbem.match.remaking import Remaking
+    from pbem.match.seat_clock import Clock
     from pbem.match.state import Match
     from pbem.match.step import Step
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
-from pbem.match.clock import Stop
+from pbem.match.entry_forms import mapping, one_of, seats, time
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import DELIVERY, remake
-from pbem.match.forms import mapping, one_of, seats, time
+from pbem.match.seat_clock import Stop
 from pbem.match.state import RUNNING, UNREACHABLE
 from pbem.match.transcript import written
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.match.clock import Clock
+    from pbem.match.seat_clock import Clock
     from pbem.match.step import Step
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
+from pbem.match.entry_forms import said, seat_number, text
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import out_of_reach
-from pbem.match.forms import said, seat_number, text
 from pbem.match.state import RUNNING, Nomination, not_played, standing
 from pbem.match.step import Notice
 from pbem.phrase import Phrase

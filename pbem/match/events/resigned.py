@@ -11,10 +11,10 @@ from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, level_in_words
+from pbem.match.entry_forms import boolean, said, seat_number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
-from pbem.match.forms import boolean, said, seat_number
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without, standing
 from pbem.match.submissions import submit

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
+from pbem.match.entry_forms import hash_, mapping, number, seat_number, time
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import hash_, mapping, number, seat_number, time
 from pbem.match.remaking import of_letter
-from pbem.match.sealed import judge_reveal, refuse_paused
+from pbem.match.sealed_letters import judge_reveal, refuse_paused
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace
+from pbem.match.entry_forms import player as player_form
+from pbem.match.entry_forms import said, seat_number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.nominated import agreed
-from pbem.match.forms import player as player_form
-from pbem.match.forms import said, seat_number
-from pbem.match.keys import Player
+from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, seated
 from pbem.match.step import Notice
 from pbem.match.stored_orders import drop

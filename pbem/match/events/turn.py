@@ -14,9 +14,9 @@ from pbem.match import advance_orders, stored_orders, traces
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
 from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
+from pbem.match.entry_forms import by_seat, either, hash_, mapping, number, seats
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
-from pbem.match.forms import by_seat, either, hash_, mapping, number, seats
 from pbem.match.set_aside import file_trace
 from pbem.match.state import standing
 from pbem.match.step import Document, Notice

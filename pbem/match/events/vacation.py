@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.match.clock import VACATION, Stop
+from pbem.match.entry_forms import day, either, mapping, nothing, seat_number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import remake
-from pbem.match.forms import day, either, mapping, nothing, seat_number
+from pbem.match.seat_clock import VACATION, Stop
 from pbem.match.step import Notice
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from pbem.failpoints import passing
 from pbem.mail.commands import COMMANDS
 from pbem.mail.commands.sections import written as written_sections
 from pbem.player import forms
-from pbem.player.correspondence.inbox import LetterInbox
+from pbem.player.correspondence.incoming import LetterInbox
 from pbem.player.correspondence.judge import Judge
-from pbem.player.correspondence.matches import Impossible, OwnMatches, due, is_past
-from pbem.player.correspondence.outbox import FormOutbox
+from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.correspondence.registration import Registration
+from pbem.player.correspondence.standings import Impossible, OwnMatches, due, is_past
 from pbem.player.memory import may_repeat
 from pbem.requests import Section
 

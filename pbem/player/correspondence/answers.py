@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
-    from pbem.player.bulletin import HeardBulletin
     from pbem.player.memory import Memory, SentForm
+    from pbem.player.server_letter import HeardBulletin
 
 __all__ = ["MESSAGE_ID", "Answers"]
 

@@ -19,7 +19,7 @@ from pbem.mail.message import ADDRESS
 from pbem.match.transcript import statement, written
 from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.event import Event
-from pbem.player.correspondence.matches import SEALED_POSITION
+from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.memory import AnswerPlace
 from pbem.player.standing import MatchStanding
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
-    from pbem.player.bulletin import HeardBulletin
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory
+    from pbem.player.server_letter import HeardBulletin
 
 __all__ = ["Belief"]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import Refused, rules
-from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.standings import Impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.games import Options, Orders, Setup
     from pbem.phrase import Phrase
-    from pbem.player.correspondence.matches import OwnMatches
+    from pbem.player.correspondence.standings import OwnMatches
 
 __all__ = ["Judge", "Judged", "meant"]
 

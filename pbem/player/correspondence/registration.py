@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.player.correspondence.outbox import FormOutbox
+    from pbem.player.correspondence.outgoing import FormOutbox
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory, SentForm
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.shown import AttachedFile
+    from pbem.proof.compare.letter_facts import AttachedFile
 
 __all__ = ["Acknowledged"]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.proof.compare import bundles, reports, text
+from pbem.proof.compare import bundles, letter_text, reports
 from pbem.proof.compare.acknowledged import Acknowledged
 from pbem.proof.compare.finding import Finding, NamedLetter
 from pbem.proof.compare.heads import Heads
 from pbem.proof.compare.index import BundleIndex
-from pbem.proof.compare.log import LogCheck
+from pbem.proof.compare.letter_facts import Shown
 from pbem.proof.compare.papers import compare_files, compare_vouchers
-from pbem.proof.compare.shown import Shown
+from pbem.proof.compare.server_log import LogCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.shown import AttachedFile
+    from pbem.proof.compare.letter_facts import AttachedFile
     from pbem.proof.kept import Kept
     from pbem.verifier_key import VerifierKey
 
@@ -71,7 +71,7 @@ class Against:
             *self._heads.compare(letter),
             *compare_vouchers(letter),
             *self._log.compare(letter),
-            *text.compare(letter),
+            *letter_text.compare(letter),
             *compare_files(letter, self._kinds),
         ]
         named = any(self.match.id == word for word in re.findall(r"m[0-9]+", kept.subject))

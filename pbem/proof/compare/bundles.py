@@ -8,14 +8,14 @@ from pbem.match.transcript import statement
 from pbem.proof import bundle
 from pbem.proof.compare.difference import two_stories
 from pbem.proof.compare.finding import Finding
-from pbem.proof.compare.shown import is_signature
+from pbem.proof.compare.letter_facts import is_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.proof.bundle import Bundle
     from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.shown import AttachedFile
+    from pbem.proof.compare.letter_facts import AttachedFile
 
 __all__ = ["beside", "compare"]
 

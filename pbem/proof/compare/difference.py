@@ -11,7 +11,7 @@ from pbem.proof.compare.finding import Finding
 
 if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.shown import Shown
+    from pbem.proof.compare.letter_facts import Shown
 
 __all__ = ["differs", "not_signed_by_the_server", "restored", "two_stories", "unknown_head"]
 

@@ -15,7 +15,7 @@ from pbem.proof.compare.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pbem.proof.compare.shown import AttachedFile, Shown
+    from pbem.proof.compare.letter_facts import AttachedFile, Shown
     from pbem.proof.kept import Attached
 
 __all__ = ["compare_files", "compare_vouchers"]

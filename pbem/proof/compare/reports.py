@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.shown import AttachedFile
+    from pbem.proof.compare.letter_facts import AttachedFile
 
 __all__ = ["Positions", "compare"]
 

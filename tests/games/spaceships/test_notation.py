@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.games import Fault, Refused
+from pbem.games.player_text import Text
 from pbem.games.spaceships import RULES, Options, State
 from pbem.games.spaceships.notation import Entitled, Orders, unused
 from pbem.games.spaceships.space import CELLS, NAMES
-from pbem.games.text import Text
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

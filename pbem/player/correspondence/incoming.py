@@ -11,19 +11,19 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import sha256_hex, written
-from pbem.player.bulletin import LIMITS, NotGenuine, hear, opened
 from pbem.player.correspondence.answers import Answers
 from pbem.player.correspondence.belief import Belief
 from pbem.player.correspondence.event import Event
+from pbem.player.server_letter import LIMITS, NotGenuine, hear, opened
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
     from pbem.mail.message import Letter
-    from pbem.player.bulletin import HeardBulletin
     from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory
+    from pbem.player.server_letter import HeardBulletin
 
 __all__ = ["LetterInbox"]
 

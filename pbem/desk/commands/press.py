@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.commands.sealed import demand_text
+from pbem.desk.commands.sealed_steps import demand_text
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at

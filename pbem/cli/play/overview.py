@@ -6,10 +6,10 @@ import os
 
 import click
 
-from pbem.cli.play import looking, orders, registration, sentences
-from pbem.cli.play.shown import list_matches
-from pbem.cli.play.table import MATCH, PlayTable, troubles
-from pbem.player.account import places
+from pbem.cli.play import looking, register, sending, sentences
+from pbem.cli.play.display import list_matches
+from pbem.cli.play.foundation import MATCH, PlayTable, troubles
+from pbem.player.account_file import places
 
 __all__ = ["play"]
 
@@ -54,8 +54,8 @@ def play(ctx: click.Context, account: str, patience: float | None) -> None:
 
 
 for _command in (
-    registration.register,
-    *(orders.match, orders.setup, orders.words),
+    register.register,
+    *(sending.match, sending.setup, sending.words),
     *sentences.COMMANDS,
     *(looking.ask, looking.wait, looking.letter, looking.verify),
 ):

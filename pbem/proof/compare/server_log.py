@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.shown import Shown
+    from pbem.proof.compare.letter_facts import Shown
     from pbem.proof.kept import Kept, Logged
 
 __all__ = ["LogCheck"]

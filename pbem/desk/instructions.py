@@ -21,7 +21,7 @@ from pbem.desk.seats import SeatContext, commit
 from pbem.games import Refused
 from pbem.match import progress
 from pbem.match.changed import replace
-from pbem.match.events import operator
+from pbem.match.events import interventions
 from pbem.match.state import PHASES
 from pbem.match.step import Step
 from pbem.phrase import Phrase
@@ -109,12 +109,12 @@ def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
         return _withdraw(desk, number, now)
     step = Step(match, desk.world(now))
     if instruction.what == "pause":
-        operator.pause(step, reason)
+        interventions.pause(step, reason)
     elif instruction.what == "resume":
-        operator.resume(step, reason)
+        interventions.resume(step, reason)
         progress.advance(step)
     else:
-        operator.stop(step, reason)
+        interventions.stop(step, reason)
     return _commit(desk, match, row, step)
 
 
@@ -138,7 +138,7 @@ def _restored(desk: Desk, now: datetime) -> str:
     for number in numbers:
         match, row = desk.archive.known(number)
         step = Step(match, desk.world(now))
-        operator.restored(step, generation)
+        interventions.restored(step, generation)
         _commit(desk, match, row, step)
     return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 

@@ -26,7 +26,7 @@ COMMANDS: Final[Mapping[str, Entrance]] = {
     "replay": Entrance("pbem.cli.replay", "replay", "Play game records through the rules and say what happened."),
     "verify": Entrance("pbem.cli.verify", "verify", "Check that nobody, the referee included, cheated in a match."),
     "sign": Entrance("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
-    "play": Entrance("pbem.cli.play.group", "play", "Play by mail from the terminal: one command a turn."),
+    "play": Entrance("pbem.cli.play.overview", "play", "Play by mail from the terminal: one command a turn."),
     "agent": Entrance("pbem.cli.agent", "agent", "Play sealed matches: answers by itself, asks only for orders."),
     "opponent": Entrance("pbem.cli.opponent", "opponent", "Run a program that plays by mail, like any player."),
     "witness": Entrance("pbem.cli.witness", "witness", "Cosign the logs of servers that take nothing back."),

@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pbem.cli.play import told
+from pbem.cli.play import event_text
+from pbem.cli.play.event_text import about, clean, line_of
 from pbem.cli.play.proved import prove_ended
-from pbem.cli.play.told import about, clean, line_of
 from pbem.games import Refused
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.account import Account, BadAccount
+from pbem.player.account_file import Account, BadAccount
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.exchange import fetch, flush
 from pbem.player.forms import Unfit
 from pbem.player.memory import BadMemory, Memory
-from pbem.player.sealed import BadNote, BadSecrets, SecretVault
-from pbem.player.sealed_game import Contradiction
+from pbem.player.sealed_view import Contradiction
+from pbem.player.secret_vault import BadNote, BadSecrets, SecretVault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pbem.player.account import Places
-    from pbem.player.agent import Agent
+    from pbem.player.account_file import Places
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
+    from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding
 
 __all__ = ["MATCH", "PlayTable", "at_table", "confirm", "passphrase", "state", "troubles", "yes_option"]
@@ -93,7 +93,7 @@ class PlayTable:
     @property
     def agent(self) -> Agent:
         """The agent that plays sealed matches."""
-        from pbem.player.agent import Agent  # few commands play sealed matches
+        from pbem.player.sealed_agent import Agent  # few commands play sealed matches
 
         if self._agent is None:
             vault = SecretVault(self.secrets or self.folders.secrets(self.account.id))
@@ -115,7 +115,7 @@ class PlayTable:
         events = list(fetch(self.letters, self._source, self.now))
         events += self.agent.hear(events, self.now())
         for event in events:
-            told.report(event)
+            event_text.report(event)
         self.unproved = {event.subject for event in events if event.kind == "unpinned"}
         prove_ended(self.letters, events)
         if (self.letters.registration.confirm(self.now()) is not None) | bool(self.agent.act(self.now())):
@@ -125,7 +125,7 @@ class PlayTable:
     def take_back(self, match: str) -> None:
         """Go on in a sealed match, whatever the agent holds there; what else does not hold is told."""
         for event in self.agent.take_back(match, self.now()):
-            told.report(event)
+            event_text.report(event)
         self.agent.act(self.now())
         self.send()
 

@@ -10,7 +10,7 @@ from pbem.proof.compare.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pbem.proof.compare.shown import Shown
+    from pbem.proof.compare.letter_facts import Shown
 
 __all__ = ["compare"]
 

@@ -14,12 +14,12 @@ from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_steps
 from pbem.match.changed import replace
 from pbem.match.documents import SALT, salt_in
+from pbem.match.entry_forms import hash_, mapping, number, seat_number, text, time
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
 from pbem.match.events.turn import tell
-from pbem.match.forms import hash_, mapping, number, seat_number, text, time
 from pbem.match.remaking import of_letter
-from pbem.match.sealed import judge_steps, refuse_paused, under_way
+from pbem.match.sealed_letters import judge_steps, refuse_paused, under_way
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import answered
 from pbem.match.turns import Played, Reports

@@ -14,7 +14,7 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
-from pbem.player.correspondence.matches import Impossible, due
+from pbem.player.correspondence.standings import Impossible, due
 from pbem.player.memory import SentForm
 from pbem.player.standing import OVER
 

@@ -16,8 +16,8 @@ from pbem.match import events
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.events.turn import Ordered, ordered
-from pbem.match.replay import begin, replay_transcript
 from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, is_time, sha256_hex, statement
+from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import msgspec
 
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.sealed import judge_lines, judge_steps, write_step
 from pbem.match.sealed_documents import NOTHING, ORDERS, PaperPlace, hashed, lines_of, orders_paper, setup_paper
 from pbem.match.sealed_game import SealedPlay, ToldGame
+from pbem.match.sealed_letters import judge_lines, judge_steps, write_step
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.requests import Section, SignedForm, TakeSteps
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pbem.games import Options
     from pbem.games.sealed import SealedRules, SealedStep, Table
     from pbem.json_object import JsonObject
-    from pbem.match.sealed import Taken
-    from pbem.player.sealed import Secrets
+    from pbem.match.sealed_letters import Taken
+    from pbem.player.secret_vault import Secrets
     from pbem.player.standing import MatchStanding
 
 __all__ = [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import tomli_w
 
-from pbem.config.reading import converted, read_as
+from pbem.config.toml_file import converted, read_as
 from pbem.durable import replace
 from pbem.player.correspondence.party import Party
 

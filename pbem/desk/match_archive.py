@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from pbem.desk.ratings import rated, reliability
 from pbem.grown import Grown
 from pbem.match.changed import replace
-from pbem.match.clock import Clock
 from pbem.match.documents import Receipt
-from pbem.match.keys import Player
-from pbem.match.replay import replay_transcript
+from pbem.match.pinned_keys import Player
+from pbem.match.seat_clock import Clock
 from pbem.match.signed import Signed
 from pbem.match.state import BUNDLES, Ended, Match, Submission
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
+from pbem.match.transcript_replay import replay_transcript
 from pbem.proof.signed_letters import Letters
 from pbem.requests import DEFAULT, Sections, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
@@ -35,7 +35,7 @@ from pbem.tlog.tree import inclusion
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.match.keys import KeyChange
+    from pbem.match.pinned_keys import KeyChange
     from pbem.match.remaking import Proving
     from pbem.match.step import Step
     from pbem.requests import Requested, SignedForm

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk.matches import MatchRepository
+from pbem.desk.match_archive import MatchRepository
 from pbem.identity import BadKey, parse_key
-from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 from pbem.mailbox.password import PasswordError, password
 from pbem.match.transcript import Entry, TranscriptError
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verify import verify
+from pbem.proof.verification import verify
 from pbem.server.roles import UNDONE, Role
 from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, standby_of, to_db

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
 from pbem.games.sealed import settled as settle
+from pbem.match.entry_forms import by_seat, either, mapping, number, one_of, text
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import conclude, record_of
-from pbem.match.forms import by_seat, either, mapping, number, one_of, text
-from pbem.match.sealed import verdict
 from pbem.match.sealed_game import HONEST, SILENT
+from pbem.match.sealed_letters import verdict
 from pbem.match.state import only_one_without
 from pbem.phrase import Phrase
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
+from pbem.match.entry_forms import hash_, key, list_of, mapping, one_of, seat_number, text
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import hash_, key, list_of, mapping, one_of, seat_number, text
-from pbem.match.keys import KeyChange
+from pbem.match.pinned_keys import KeyChange
 from pbem.match.state import PHASES, RUNNING
 from pbem.match.step import Document, Notice
 from pbem.match.transcript import sha256_hex

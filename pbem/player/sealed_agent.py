@@ -22,10 +22,10 @@ from pbem.match.transcript import canonical
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
-from pbem.player.correspondence.matches import Impossible
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import may_repeat
-from pbem.player.sealed import BadNote, Code, Secrets
-from pbem.player.sealed_game import Contradiction, NextLetter, OrdersAsked, SealedSide, SealedState, commitment
+from pbem.player.sealed_view import Contradiction, NextLetter, OrdersAsked, SealedSide, SealedState, commitment
+from pbem.player.secret_vault import BadNote, Code, Secrets
 from pbem.player.signed_texts import Unread
 from pbem.player.told_checks import (
     check_agreed,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
-    from pbem.player.sealed import SecretVault
+    from pbem.player.secret_vault import SecretVault
     from pbem.player.standing import MatchStanding
 
 __all__ = ["POINTS", "Agent", "ShownGame"]

@@ -14,8 +14,8 @@ from pbem.desk.sealed_state import keys_of
 from pbem.desk.seats import seated_at
 from pbem.match import progress
 from pbem.match.events.reveal import reveal as laid_open
-from pbem.match.events.step import take as taken
-from pbem.match.sealed import seal as committed
+from pbem.match.events.sealed_step import take as taken
+from pbem.match.sealed_letters import seal as committed
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

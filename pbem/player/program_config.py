@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.reading import read_as
+from pbem.config.toml_file import read_as
 from pbem.match.terms import duration
-from pbem.player.account import Account, BadAccount
+from pbem.player.account_file import Account, BadAccount
 from pbem.player.blind import OCTETS
 from pbem.player.opponent import STRATEGIES, strategy
 from pbem.player.opponent.chance import Chance

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.told import clean, indented, line_of
+from pbem.cli.play.event_text import clean, indented, line_of
 from pbem.games import GAMES, rules
 from pbem.phrase import Span
-from pbem.player.correspondence.matches import Impossible
-from pbem.player.sealed import BadSecrets
-from pbem.player.sealed_game import Contradiction
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.sealed_view import Contradiction
+from pbem.player.secret_vault import BadSecrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.cli.play.table import PlayTable
+    from pbem.cli.play.foundation import PlayTable
     from pbem.player.correspondence import Correspondence
     from pbem.player.standing import MatchStanding
 

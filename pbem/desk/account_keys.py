@@ -15,10 +15,10 @@ from pbem.desk.match_facts import duration
 from pbem.desk.seats import running
 from pbem.identity import Key
 from pbem.letters.draft import OutgoingLetter
-from pbem.match import clock
+from pbem.match import seat_clock
 from pbem.match.changed import replace
-from pbem.match.events import keys as keys_changed
-from pbem.match.keys import HOW, KeyChange
+from pbem.match.events import keys_changed
+from pbem.match.pinned_keys import HOW, KeyChange
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.requests import Recover
@@ -126,7 +126,7 @@ def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
     zone = desk.time.zone(player.name)
     return {
         "player": player,
-        "waiting": [(one, clock.written(from_db(one.due), zone) if one.due else None) for one in waiting],
+        "waiting": [(one, seat_clock.written(from_db(one.due), zone) if one.due else None) for one in waiting],
         "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
         "waiting_addresses": desk.players.waiting_addresses(player=player.name),
         "has_code": desk.players.recovery_hash(player.name) is not None,
@@ -268,7 +268,9 @@ def tell_player(
 def _by_the_clock_of(desk: Desk, player: str, facts: Facts) -> Facts:
     """The facts, with the time from which keys count, in a player's local time."""
     due = facts.get("due")
-    return {**facts, "due": clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}
+    return (
+        {**facts, "due": seat_clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}
+    )
 
 
 def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:

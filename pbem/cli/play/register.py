@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.table import at_table, passphrase, troubles
-from pbem.cli.play.told import line_of
+from pbem.cli.play.event_text import line_of
+from pbem.cli.play.foundation import at_table, passphrase, troubles
 from pbem.player import mail_in, signing
-from pbem.player.account import Account, split
+from pbem.player.account_file import Account, split
 
 if TYPE_CHECKING:
-    from pbem.cli.play.table import PlayTable
+    from pbem.cli.play.foundation import PlayTable
 
 __all__ = ["register"]
 

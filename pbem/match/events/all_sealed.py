@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pbem.match.asking import ask_for_steps
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
+from pbem.match.entry_forms import anything, by_seat, hash_, mapping, number
 from pbem.match.entry_type import EntryType
-from pbem.match.forms import anything, by_seat, hash_, mapping, number
-from pbem.match.sealed import receipt_path, seal
 from pbem.match.sealed_game import ToldGame
+from pbem.match.sealed_letters import receipt_path, seal
 from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import clock, keys, operator
+from pbem.desk import account_keys, clock, instructions
 from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today
@@ -28,7 +28,7 @@ from pbem.desk.reading import AT_HAND, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail import bounces
+from pbem.mail import delivery_status
 from pbem.match.changed import replace
 from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
@@ -75,7 +75,7 @@ def handle_next(desk: Desk, now: datetime) -> int:
         desk.inbox.give_back_all()
     desk.in_doubt = True
     # Instructions come before letters: a restored match must stand still first.
-    operator.obey(desk, now)
+    instructions.obey(desk, now)
     clock.beat(desk, now)
     desk.reader.get_ready()  # without one no letter's attempts are spent
     handled = 0
@@ -113,14 +113,14 @@ def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Ques
         _keys(desk, sender) if sender and not row.envelope.for_operator else None,
         config.identity.authserv_id,
         records,
-        not sender or bounces.token(recipients, config.mail_address, config.delimiter) is not None,
+        not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None,
     )
 
 
 def _keys(desk: Desk, sender: str) -> list[Key]:
     """The keys offered for an address when that was last looked up; `authenticate` finds out if they changed."""
     if sender not in desk.offered:
-        desk.offered[sender] = keys.offered(desk, sender, desk.players.by_address(sender))
+        desk.offered[sender] = account_keys.offered(desk, sender, desk.players.by_address(sender))
         if len(desk.offered) > _SENDERS:
             desk.offered.popitem(last=False)
     return desk.offered[sender]

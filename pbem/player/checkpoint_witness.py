@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config.reading import converted, read_as
+from pbem.config.toml_file import converted, read_as
 from pbem.config.values import Listen
-from pbem.config.witness import Correspondent
+from pbem.config.witnessing import Correspondent
 from pbem.identity import ssh
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
-from pbem.player.account import Account, BadAccount
-from pbem.player.bulletin import LIMITS
+from pbem.player.account_file import Account, BadAccount
 from pbem.player.memory import SentForm
+from pbem.player.server_letter import LIMITS
 from pbem.tlog.checkpoint import CosignRequest
+from pbem.tlog.cosigning import REPEATED, Answer, Known, answer, answer_text
 from pbem.tlog.note import NotANote, Note
-from pbem.tlog.witness import REPEATED, Answer, Known, answer, answer_text
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:

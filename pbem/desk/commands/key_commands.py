@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import keys
+from pbem.desk import account_keys
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, left_today
 from pbem.desk.refused import refused
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
@@ -19,8 +19,8 @@ from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
 from pbem.match.changed import replace
-from pbem.match.clock import written
-from pbem.match.keys import HOW, KeyChange
+from pbem.match.pinned_keys import HOW, KeyChange
+from pbem.match.seat_clock import written
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
 from pbem.requests import AddKey
@@ -110,15 +110,15 @@ def revoke(desk: Desk, caller: Caller, command: Command[RevokeKey]) -> Reply:
     desk.players.revoke_key(found[0], to_db(caller.now))
     desk.changes.forget(player.name, asked_by=found[0])
     change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
-    waiting = keys.what_waits(desk, player)
-    keys.enter(desk, player, change, caller.now)
-    keys.tell_changed(desk, player, change, caller.now, but=caller.address)
+    waiting = account_keys.what_waits(desk, player)
+    account_keys.enter(desk, player, change, caller.now)
+    account_keys.tell_changed(desk, player, change, caller.now, but=caller.address)
     return Reply("key_revoked", {"fingerprint": found[0], "waiting": waiting})
 
 
 def keep(desk: Desk, caller: Caller, _command: Command[KeepKeys]) -> Reply:
     """`key keep`: the player still has a key: nothing is recovered."""
-    return Reply("key_kept", {"stopped": keys.stop(desk, caller)})
+    return Reply("key_kept", {"stopped": account_keys.stop(desk, caller)})
 
 
 def recover(desk: Desk, caller: Caller, command: Command[Recover]) -> Reply:
@@ -129,7 +129,7 @@ def recover(desk: Desk, caller: Caller, command: Command[Recover]) -> Reply:
     if code is None:
         return _recover_by_mailbox(desk, caller, command, player, key)
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
-    if not keys.is_code(desk, player, code):
+    if not account_keys.is_code(desk, player, code):
         most = desk.config.recovery.codes_per_day
         left = left_today(desk.daily, WRONG_CODE, caller.now, player.name, most=most)
         log = _LOG.warning if left == -1 else _LOG.info
@@ -159,7 +159,7 @@ def add_address(desk: Desk, caller: Caller, command: Command[AddAddress]) -> Rep
     challenge = desk.world(caller.now).salt()
     desk.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}
-    keys.write(desk, address, "address", Phrase("Is this your address?"), caller.now, **facts)
+    account_keys.write(desk, address, "address", Phrase("Is this your address?"), caller.now, **facts)
     return Reply("address_asked", facts)
 
 
@@ -184,7 +184,7 @@ def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply 
     }
     if faults := unlike(wanted, given):
         raise Refused(*faults)
-    if from_db(waiting.created) < desk.time.ago(caller.now, keys.PATIENCE):
+    if from_db(waiting.created) < desk.time.ago(caller.now, account_keys.PATIENCE):
         raise refused("confirm", None, Phrase("this form is too old; ask for another"))
     if desk.players.owner(waiting.key.fingerprint):
         raise refused("confirm", None, Phrase("this key was registered meanwhile"))
@@ -219,23 +219,26 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
         return _wait(desk, caller, player, waiting)
     _demand_left(desk, KEY_CHANGE, player, caller.now, "key")
     if waiting.proof == "recovery-code":
-        change, code = keys.replace_all(desk, player, waiting, caller.letter.raw, caller.now)
+        change, code = account_keys.replace_all(desk, player, waiting, caller.letter.raw, caller.now)
     else:
         letters = {"old": waiting.letter, "new": caller.letter.raw}
-        change, code = KeyChange("added", HOW[waiting.proof], (keys.document(waiting.key),), (), letters), None
+        change, code = (
+            KeyChange("added", HOW[waiting.proof], (account_keys.document(waiting.key),), (), letters),
+            None,
+        )
         desk.players.add_key(player.name, waiting.key, to_db(caller.now))
         desk.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
-        keys.enter(desk, player, change, caller.now)
-    keys.tell_changed(desk, player, change, caller.now, but=caller.address)
+        account_keys.enter(desk, player, change, caller.now)
+    account_keys.tell_changed(desk, player, change, caller.now, but=caller.address)
     return Reply("key_added", {"change": change, "code": code, "key": waiting.key})
 
 
 def _recover_by_mailbox(desk: Desk, caller: Caller, command: AnyCommand, player: PlayerRow, key: Key) -> Reply:
     if not caller.tokens and left_today(desk.daily, RECOVERY, caller.now, player.name) < 0:
         return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
-    asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), keys.delay(desk)
+    asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), account_keys.delay(desk)
     subject = Phrase("Somebody says that your keys are lost")
-    keys.write(desk, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
+    account_keys.write(desk, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
     return Reply("recovery_asked", {"delay": delay})
 
 
@@ -248,7 +251,7 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
             if other.due is not None:
                 desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
         desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
-        keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
+        account_keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
     told = written(due, desk.time.zone(player.name))
     return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
 
@@ -284,7 +287,7 @@ def _challenge(
     """Keep the request, and return the form that the new key has to sign."""
     now = caller.now
     row = KeyRow(key.format, key.fingerprint, key.public)
-    desk.changes.forget_older(player.name, to_db(desk.time.ago(now, keys.PATIENCE)))
+    desk.changes.forget_older(player.name, to_db(desk.time.ago(now, account_keys.PATIENCE)))
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof == proof]
     same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
     if same is not None and same.due is not None:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.cli.play.shown import show, title_of
-from pbem.cli.play.table import at_table, confirm, troubles, yes_option
+from pbem.cli.play.display import show, title_of
+from pbem.cli.play.foundation import at_table, confirm, troubles, yes_option
 from pbem.games import Refused
 from pbem.player.correspondence.judge import meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.cli.play.table import PlayTable
+    from pbem.cli.play.foundation import PlayTable
     from pbem.player.browser import Handed
     from pbem.player.correspondence.judge import Judged
     from pbem.player.standing import MatchStanding
