@@ -42,7 +42,6 @@ __all__ = [
     "enter",
     "is_code",
     "new_code",
-    "next_due",
     "offered",
     "replace_all",
     "stop",
@@ -193,12 +192,6 @@ def tell_recovery(
     tell_player(desk, player, "own_recovery_waits", subject, now, facts, but=but)
     subject = Phrase("{player} says that all keys are lost", player=player.name)
     tell_opponents(desk, player, "recovery", subject, now, facts)
-
-
-def next_due(desk: Desk) -> datetime | None:
-    """When the next delay is over."""
-    due = desk.changes.next_due()
-    return from_db(due) if due else None
 
 
 # What changes have in common.

@@ -36,7 +36,7 @@ def tell_operator(
 
     The letter's fact `last_today` says that no more such letters follow today.
     """
-    left = left_today(desk.daily, limit, now, *about) if desk.config.operator else -1
+    left = left_today(desk.database, limit, now, *about) if desk.config.operator else -1
     if left >= 0:
         out = OutgoingLetter(
             subject, desk.letters.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)

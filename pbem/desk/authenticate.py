@@ -191,7 +191,7 @@ def _refuse_signature(
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
-    left = left_today(desk.daily, limit, now, sender.lower())
+    left = left_today(desk.database, limit, now, sender.lower())
     if left < 0:
         return outcome
     last = left == 0 and not tokens
@@ -222,7 +222,7 @@ def _left_unread(
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now) else UNVOUCHED
-    left = 0 if reading.optout else left_today(desk.daily, daily_limits.UNSIGNED, now, sender.lower())
+    left = 0 if reading.optout else left_today(desk.database, daily_limits.UNSIGNED, now, sender.lower())
     if left >= 0:
         return ""
     if left == -1:  # say once how to get a letter read anyway

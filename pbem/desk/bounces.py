@@ -150,7 +150,7 @@ def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bo
     if desk.outbox.arrived_since(failure.id, now):
         _LOG.info("a later letter arrived", player=player.name, outbox=failure.id)
         return False
-    if desk.players.unreachable(player.name) or left_today(desk.daily, OUT_OF_REACH, now, player.name) < 0:
+    if desk.players.unreachable(player.name) or left_today(desk.database, OUT_OF_REACH, now, player.name) < 0:
         return False
     return desk.players.lose(player.name, to_db(now), failure.id)
 

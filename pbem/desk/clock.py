@@ -21,7 +21,7 @@ from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.step import Step
 from pbem.phrase import Phrase
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
             with desk.database.transaction():
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     due = desk.archive.matches.next_due()
-    recovery = _when_due(desk, partial(account_keys.next_due, desk), partial(account_keys.carry_out, desk), now)
+    recovery = _when_due(desk, desk.changes.next_due, partial(account_keys.carry_out, desk), now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
-    offers = _when_due(desk, partial(unasked.next_due, desk), partial(unasked.send, desk), now)
+    offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk), now)
     kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
-    times = [from_db(due) if due else None, recovery, following, digest, offers, kept, log, look]
+    times = [due, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pbem.store.daily import count_today
 from pbem.tlog.cosigning import REPEATED
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.store.daily import Daily
+    from pbem.store.database import Database
 
 __all__ = ["DailyLimit", "left_today"]
 
@@ -118,9 +119,9 @@ LOG_REPEATED = DailyLimit("log {} repeated", REPEATED)
 """A log: the answer to a request that brought nothing new."""
 
 
-def left_today(daily: Daily, limit: DailyLimit, now: datetime, *about: str, most: int | None = None) -> int:
+def left_today(database: Database, limit: DailyLimit, now: datetime, *about: str, most: int | None = None) -> int:
     """Count once more, in the caller's transaction; returns how many may follow today.
 
     0: this is the last one; -1: the first that is too many. `most` is the limit where its row has none.
     """
-    return (limit.most if most is None else most) - daily.count(limit.mark.format(*about), now)
+    return (limit.most if most is None else most) - count_today(database, limit.mark.format(*about), now)

@@ -206,7 +206,7 @@ def _left_idle(desk: Desk, effect: _Effect) -> int:
     caller = effect.caller
     if not caller.tokens or (caller.verdict.kind == "valid" and not caller.waits):
         return 1
-    return left_today(desk.daily, CHANGES_NOTHING, caller.now, caller.address.lower())
+    return left_today(desk.database, CHANGES_NOTHING, caller.now, caller.address.lower())
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
@@ -405,7 +405,7 @@ def _left(desk: Desk, caller: Caller, command: AnyCommand, most: int) -> int:
     proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
     # What others may write in that name uses up nothing of the player's.
     about = command.name, caller.known_player.name, "proved" if proved else "unproved"
-    return left_today(desk.daily, COMMAND, caller.now, *about, most=most)
+    return left_today(desk.database, COMMAND, caller.now, *about, most=most)
 
 
 def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]:

@@ -40,7 +40,7 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     """Do some of the work; returns when to continue, if soon."""
     today = now.date().isoformat()
     if desk.warned_on != today:
-        room = desk.database.room()
+        room = desk.database.engine.room()
         if room is not None and room < _WARNED * desk.config.limits.reserve_bytes:
             decide(desk, partial(_tell, desk, room, now))
             desk.warned_on = today

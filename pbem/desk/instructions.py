@@ -26,7 +26,7 @@ from pbem.match.state import PHASES
 from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
-from pbem.store.operator import Generation
+from pbem.store.operator import generation
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -133,14 +133,14 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
 
 def _restored(desk: Desk, now: datetime) -> str:
     """Pause every match under way, and enter the reason in its transcript, before any letter is handled."""
-    generation = Generation(desk.database).number
+    began = generation(desk.database)
     numbers = desk.archive.matches.under_way()
     for number in numbers:
         match, row = desk.archive.known(number)
         step = Step(match, desk.world(now))
-        interventions.restored(step, generation)
+        interventions.restored(step, began)
         _commit(desk, match, row, step)
-    return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
+    return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
 
 def _commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> str:

@@ -262,7 +262,7 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
     if not sender or sender.lower() == desk.config.mail_address.lower():
         return
     if desk.players.by_address(sender):
-        told = left_today(desk.daily, SET_ASIDE, now, sender.lower()) >= 0
+        told = left_today(desk.database, SET_ASIDE, now, sender.lower()) >= 0
     else:
         told = desk.strangers.may_be_answered(sender, now)
     if told:

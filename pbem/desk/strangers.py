@@ -16,6 +16,7 @@ from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, NAME
 from pbem.desk.reply_tokens import demand_dns
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
+from pbem.store.vouched import note_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
-    from pbem.store.daily import Daily
+    from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
-    from pbem.store.vouched import Vouched
 
 __all__ = ["EACH", "Strangers", "enough", "one_mailbox"]
 
@@ -42,9 +42,8 @@ _UNDOTTED = ("gmail.com", "googlemail.com")
 class Strangers:
     """Decides how an unsigned letter is answered; `_in_all` is the most that strangers are answered a day."""
 
+    _database: Database
     _mailboxes: ReplyTokens
-    _vouched: Vouched
-    _daily: Daily
     _in_all: int
 
     def vouched_for(self, letter: Letter, row: InboxRow, found: Voucher) -> bool:
@@ -57,22 +56,22 @@ class Strangers:
         signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)
         if not (signed or found.sent):
             return False
-        return self._vouched.note(found.marks, to_db(row.received)) or found.sent
+        return note_marks(self._database, found.marks, to_db(row.received)) or found.sent
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
-        if left_today(self._daily, ANSWER_TO_STRANGER, now, one_mailbox(address)) < 0:
+        if left_today(self._database, ANSWER_TO_STRANGER, now, one_mailbox(address)) < 0:
             return False  # and what is not answered uses up nobody else's
-        return left_today(self._daily, ANSWER_TO_STRANGERS, now, most=self._in_all) >= 0
+        return left_today(self._database, ANSWER_TO_STRANGERS, now, most=self._in_all) >= 0
 
     def may_be_named(self, address: str, now: datetime) -> bool:
         """Whether one more letter that a player wants sent there may go to somebody else's address today; counts it.
 
         Accounts cost nothing: such letters are counted by the mailbox that gets them, and in all.
         """
-        if left_today(self._daily, NAMED, now, one_mailbox(address)) < 0:
+        if left_today(self._database, NAMED, now, one_mailbox(address)) < 0:
             return False
-        return left_today(self._daily, NAMED_BY_PLAYERS, now, most=self._in_all) >= 0
+        return left_today(self._database, NAMED_BY_PLAYERS, now, most=self._in_all) >= 0
 
 
 def enough(commands: Sequence[AnyCommand]) -> list[AnyCommand]:

@@ -21,7 +21,6 @@ from pbem.desk.strangers import Strangers
 from pbem.desk.timekeeper import Timekeeper
 from pbem.failpoints import passing
 from pbem.match.step import Environment
-from pbem.store.daily import Daily
 from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
@@ -34,7 +33,6 @@ from pbem.store.people import People
 from pbem.store.players import Players
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
-from pbem.store.vouched import Vouched
 from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
@@ -102,8 +100,6 @@ class Desk:
         """What the DNS said."""
         self.instructions = Instructions(database)
         """What the operator ordered."""
-        self.daily = Daily(database)
-        """What is counted by the day."""
         self.log = TransparencyLog(database)
         """The log of all heads."""
         self.witness_requests = WitnessRequests(database)
@@ -116,8 +112,7 @@ class Desk:
         self.time = Timekeeper(Outages(database), self.players, matches, config.clock.outage)
         self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
         """Reply addresses, and letters judged by them."""
-        in_all = config.limits.answers_to_strangers
-        self.strangers = Strangers(self.mailboxes, Vouched(database), self.daily, in_all)
+        self.strangers = Strangers(database, self.mailboxes, config.limits.answers_to_strangers)
         """How letters are answered for whose sender nobody vouches."""
         self.letters = LetterWriter(
             config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held

@@ -245,7 +245,7 @@ def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str
     asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
     if asked is None or asked.size == size or latest is None or Note.read(latest.note).by(witness.key):
         return f"witness knows {size}"
-    if left_today(desk.daily, WITNESS_BEHIND, now, witness.key.name) < 0:
+    if left_today(desk.database, WITNESS_BEHIND, now, witness.key.name) < 0:
         return f"witness knows {size}; not asked from there any more today"
     _ask(desk, witness, size, now)
     return f"witness knows {size}, asked from there"
@@ -310,7 +310,7 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
     if made.outcome in {"forked", "unproved"}:
         _LOG.error("a log was refused", log=origin, why=made.outcome)
         _tell_of_refusal(desk, origin, made.outcome, said, now)
-    if not made.grew and left_today(desk.daily, LOG_REPEATED, now, origin) < 0:
+    if not made.grew and left_today(desk.database, LOG_REPEATED, now, origin) < 0:
         return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
     _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), said, now)
     return f"checkpoint of {origin}: {made.outcome}"

@@ -33,7 +33,7 @@ class WorkingDesk:
     def may_decide(self) -> bool:
         """Return whether this server is the one that decides, or has just become it."""
         desk = self._desk
-        if desk.database.decides:
+        if desk.database.engine.decides:
             return True
         if not desk.database.try_to_decide():
             return False

@@ -80,12 +80,12 @@ class Database:
         self.engine = _connected(place, disk, make=migrate, name=name)
         self.place = self.engine.place
         try:
-            with self._translated():
+            with self.engine.translated():
                 self.engine.recognise(empty=migrate)
                 approve(self)
                 self.engine.prepare()
                 scripts = schema.migrations() if migrations is None else migrations
-                if not migrate and self.version < len(scripts):
+                if not migrate and self.engine.version < len(scripts):
                     raise StoreError(
                         f"{self.place} was written by an earlier version: start the server once with this one"
                     )
@@ -109,35 +109,12 @@ class Database:
         """Whether a transaction is open on this connection."""
         return self.engine.in_transaction
 
-    @property
-    def changes(self) -> int:
-        """How many rows this connection has written since it was opened."""
-        return self.engine.changes
-
-    def room(self) -> int | None:
-        """How many octets are free on the disk under the store; None if that cannot be seen from here."""
-        return self.engine.room()
-
-    def time(self, here: datetime) -> datetime:
-        """The time for all who share the store, given the time of this machine."""
-        return self.engine.time(here)
-
-    @property
-    def version(self) -> int:
-        """The number of migrations that this store has seen."""
-        return self.engine.version
-
-    @property
-    def decides(self) -> bool:
-        """Whether this connection is the one that decides."""
-        return self.engine.decides
-
     def try_to_decide(self) -> bool:
         """Become the connection that decides, unless another server's is; return whether this one is it now.
 
         It decides until it breaks; transactions on its replacement raise `BusyError` until this is asked again.
         """
-        with self._translated():
+        with self.engine.translated():
             return self.engine.try_to_decide()
 
     @contextmanager
@@ -147,7 +124,7 @@ class Database:
         Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written. Without
         `wait`, the store counts as busy if anybody else writes.
         """
-        with self._thread, self._translated():
+        with self._thread, self.engine.translated():
             if self.in_transaction:
                 raise RuntimeError("a transaction is already open")
             self.begun += 1
@@ -168,7 +145,7 @@ class Database:
         Raises RuntimeError if no transaction is open.
         """
         self._needs_transaction()
-        with self._translated(), self.engine.savepoint():
+        with self.engine.translated(), self.engine.savepoint():
             yield
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
@@ -219,12 +196,12 @@ class Database:
     def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows of a query, one by one."""
         cursor = self.execute(sql, parameters)
-        with self._translated():
+        with self.engine.translated():
             yield from _named([column[0] for column in cursor.description], cursor)
 
     def table(self, name: str) -> Iterator[Row]:
         """The rows of a table, one by one."""
-        with self._translated():
+        with self.engine.translated():
             yield from _named(*self.engine.table(name))
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
@@ -234,7 +211,7 @@ class Database:
 
     def scalar(self, sql: str, parameters: Parameters = ()) -> Any:
         """The first column of the first row, or None."""
-        with self._translated():
+        with self.engine.translated():
             found = self.execute(sql, parameters).fetchone()
         return None if found is None else found[0]
 
@@ -257,25 +234,17 @@ class Database:
         self.put("meta", "name", name=name, value=value)
 
     def _migrate(self, migrations: Sequence[str]) -> None:
-        if self.version == len(migrations):
+        if self.engine.version == len(migrations):
             return
         with self.transaction():
             self.engine.lock("store")
-            done = self.version
+            done = self.engine.version
             if done > len(migrations):
                 raise TooNewError(
                     f"{self.place} has version {done}; this software knows {len(migrations)}: use the later one"
                 )
             for number, script in enumerate(migrations[done:], done + 1):
                 self.engine.migrate(script, number)
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Let the engine translate its library's errors."""
-        try:
-            yield
-        except self.engine.failure as error:
-            self.engine.tell_apart(error)
 
 
 def _insertion(table: str, columns: Mapping[str, object]) -> str:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from pbem.store.database import Database
 
 __all__ = ["Lookup", "Lookups"]
 
@@ -33,11 +33,8 @@ class Lookup(msgspec.Struct, frozen=True):
     """Whether that is a player's address."""
 
 
-class Lookups:
+class Lookups(Rows):
     """The lookups of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def ask(self, inbox: int, names: Iterable[str], tries: int, now: datetime, *, counts: bool = True) -> None:
         """Request the TXT records of these names for a letter, with up to this many tries; part of a transaction.

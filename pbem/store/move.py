@@ -25,7 +25,7 @@ LEFT = frozenset({"owners"})
 def move(old: Database, new: Database) -> int:
     """Copy everything in one store into another, empty one; returns the number of rows. Raises `StoreError`."""
     tables = [name for name in old.engine.tables() if name not in LEFT]
-    if new.version != old.version:
+    if new.engine.version != old.engine.version:
         raise StoreError(f"{old.place} and {new.place} do not have the same tables: has one seen another version?")
     if full := next((name for name in tables if new.row(f"SELECT 1 FROM {name} LIMIT 1")), None):
         raise StoreError(f"{new.place} is not empty: there are rows in its table {full}")

@@ -14,6 +14,7 @@ import msgspec
 
 from pbem.store.database import to_db
 from pbem.store.players import Players
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Box",
     "Busy",
-    "Generation",
     "Instruction",
     "Instructions",
+    "begin_generation",
+    "generation",
     "growth",
     "latest",
     "matches",
@@ -52,11 +54,8 @@ class Instruction(msgspec.Struct, frozen=True):
     by: str
 
 
-class Instructions:
+class Instructions(Rows):
     """The instructions of a store, in the order in which they were given."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def give(self, what: str, match: int | None, reason: str, by: str, now: datetime) -> int:
         """Give an instruction, in a transaction of its own unless one is open; its number."""
@@ -86,29 +85,22 @@ class Instructions:
         return row["state"], row["answer"] or ""
 
 
-class Generation:
-    """How often this store was restored from a backup, plus one; letters of later generations say so."""
+def generation(database: Database) -> int:
+    """The number of restores from a backup, plus one; letters of later generations say so."""
+    return int(database.meta("generation") or 1)
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
-    @property
-    def number(self) -> int:
-        """The generation, from 1."""
-        return int(self._database.meta("generation") or 1)
+def begin_generation(database: Database, above: int) -> int:
+    """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
 
-    def raise_above(self, other: int) -> int:
-        """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
-
-        Numbers of matches and letters jump, so that no number that was ever given out means two things.
-        """
-        number = max(self.number, other) + 1
-        self._database.set_meta("generation", str(number))
-        engine = self._database.engine
-        last = engine.last_numbers()
-        for table in ("matches", "inbox", "outbox"):
-            engine.number_from(table, last.get(table, 0) + LEAP)
-        return number
+    Numbers of matches and letters jump, so that no number that was ever given out means two things.
+    """
+    number = max(generation(database), above) + 1
+    database.set_meta("generation", str(number))
+    last = database.engine.last_numbers()
+    for table in ("matches", "inbox", "outbox"):
+        database.engine.number_from(table, last.get(table, 0) + LEAP)
+    return number
 
 
 class Box:
@@ -216,7 +208,7 @@ def survey(database: Database) -> Survey:
     outbox = {"waiting": 0, "leased": 0, "failed": 0, "delivered": 0}
     bounces = {"permanent": 0, "temporary": 0, "unclear": 0}
     return {
-        "generation": Generation(database).number,
+        "generation": generation(database),
         "inbox": inbox | counts("SELECT state AS name, count(*) AS number FROM inbox GROUP BY state"),
         "inbox_oldest": database.scalar("SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"),
         "outbox": outbox | counts("SELECT state AS name, count(*) AS number FROM outbox GROUP BY state"),

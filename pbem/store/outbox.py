@@ -9,11 +9,13 @@ Implements reliability.md, promise 3 and cases 28 and 29.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
@@ -100,12 +102,11 @@ class Leased(msgspec.Struct, frozen=True):
     """When the next waiting letter is due, or was due; None if none waits."""
 
 
-class Outbox:
+class Outbox(SealedRows):
     """The table of letters to send, on one connection; it leases them for the `owner`."""
 
     def __init__(self, database: Database, vault: Vault, owner: str = "") -> None:
-        self._database = database
-        self._vault = vault
+        super().__init__(database, vault)
         self._owner = owner
 
     def put(self, recipient: str, message_id: str, raw: bytes, created: datetime) -> None:
@@ -114,17 +115,17 @@ class Outbox:
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
         fingerprint = self._vault.digest(raw)
-        if self._database.add(
-            "outbox",
-            recipient=recipient,
-            message_id=message_id,
-            fingerprint=fingerprint,
-            size=len(raw),
-            raw=self._vault.seal(raw, f"outbox {message_id} {recipient}"),
-            created=to_db(created),
-            due=to_db(created),
-            token=self.return_token(recipient, message_id),
-        ):
+        row = {
+            "recipient": recipient,
+            "message_id": message_id,
+            "fingerprint": fingerprint,
+            "size": len(raw),
+            "raw": raw,
+            "created": to_db(created),
+            "due": to_db(created),
+            "token": self.return_token(recipient, message_id),
+        }
+        if self._database.add("outbox", **self._sealed("outbox", **row)):
             return
         query = "SELECT fingerprint FROM outbox WHERE message_id = ? AND recipient = ?"
         if self._database.scalar(query, (message_id, recipient)) != fingerprint:
@@ -156,7 +157,7 @@ class Outbox:
         leased = Leased([], [], due)
         for row in rows:
             try:
-                leased.rows.append(self._leased(row))
+                leased.rows.append(msgspec.convert(self._opened("outbox", row), OutboxRow))
             except Sealed:
                 leased.sealed.append(row["id"])
         return leased
@@ -167,12 +168,8 @@ class Outbox:
             " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?)"
             " AND state = 'waiting' RETURNING *"  # again: another server may just have taken it
         )
-        return sorted(
-            self._database.rows(query, (self._owner, to_db(now), most)), key=lambda row: (row["due"], row["id"])
-        )
-
-    def _leased(self, row: Row) -> OutboxRow:
-        return msgspec.convert(row | {"raw": self._raw(row)}, OutboxRow)
+        rows = self._database.rows(query, (self._owner, to_db(now), most))
+        return sorted(rows, key=itemgetter("due", "id"))
 
     def give_back(self, row_ids: Sequence[int]) -> None:
         """Give back leased letters that nobody tried to send, as if they had never been taken."""
@@ -279,7 +276,7 @@ class Outbox:
         row = self._database.row("SELECT message_id, recipient, raw FROM outbox WHERE id = ?", (row_id,))
         if row is None:
             raise KeyError(row_id)
-        return self._raw(row)
+        return bytes(self._opened("outbox", row)["raw"])
 
     def _settle(self, sent: Sent) -> None:
         settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)
@@ -294,6 +291,3 @@ class Outbox:
                 " AND EXISTS (SELECT 1 FROM outbox WHERE id = watched.outbox AND settled = ? AND created > ?)",
                 (sent.id, settled, to_db(sent.time - LATE)),
             )
-
-    def _raw(self, row: Row) -> bytes:
-        return self._vault.open(row["raw"], f"outbox {row['message_id']} {row['recipient']}")

@@ -60,7 +60,7 @@ def make(store_key: Path, signing_key: Path, random: Callable[[int], bytes], dis
 
 def begun(database: Database) -> bool:
     """Whether a store has keys that it belongs to: a first start that broke off leaves one that has none."""
-    return database.version > 0 and database.meta(_SEALED) is not None
+    return database.engine.version > 0 and database.meta(_SEALED) is not None
 
 
 def note(database: Database, keys: OwnKeys) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LEASE", "Owners", "at_work", "left_behind", "roles_at_work"]
 
 LEASE = timedelta(seconds=7)
-"""How long a silent server counts as alive, by the database's clock: see `Database.time`."""
+"""How long a silent server counts as alive, by the database's clock: see `Postgresql.time`."""
 
 SILENT = timedelta(seconds=3)
 """How long the server that decides may be silent: all wait for it, and if it lives, it loses one transaction."""
@@ -87,7 +87,7 @@ def _stamps(now: datetime) -> dict[str, str]:
 def at_work(database: Database, now: datetime) -> int | list[str] | None:
     """Who works on a store: the server that holds its file, or the servers that share it; None if none does."""
     if isinstance(database.place, PostgresqlAddress):
-        return Owners(database).alive(database.time(now)) or None
+        return Owners(database).alive(database.engine.time(now)) or None
     return Lock.holder(database.place)
 
 
@@ -99,5 +99,5 @@ def left_behind(database: Database) -> list[int]:
 def roles_at_work(database: Database, now: datetime) -> set[str] | None:
     """All roles of the servers that share a store; None for a store in a file, whose server does everything."""
     if isinstance(database.place, PostgresqlAddress):
-        return Owners(database).roles(database.time(now))
+        return Owners(database).roles(database.engine.time(now))
     return None

@@ -15,6 +15,7 @@ from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from pbem.store.database import Database
 
@@ -135,9 +136,9 @@ class People:
         query = "SELECT DISTINCT player FROM unasked WHERE due <= ? ORDER BY player"
         return [row[0] for row in self._database.execute(query, (time,))]
 
-    def next_held_back(self) -> str | None:
-        """When somebody is to be told of some; None if nobody is."""
-        return self._database.text("SELECT min(due) FROM unasked")
+    def next_held_back(self) -> datetime | None:
+        """The time at which the next player is to be told of some."""
+        return self._database.moment("SELECT min(due) FROM unasked")
 
     def told(self, player: str) -> None:
         """Note that the player was told of these."""

@@ -76,8 +76,6 @@ _OWN = {"store", "numbers"}
 class Postgresql:
     """One connection to a store in PostgreSQL; a lost one is replaced for the next transaction."""
 
-    failure = psycopg.Error
-
     def __init__(self, address: PostgresqlAddress, name: str = "") -> None:
         self.place = address
         self.changes = 0
@@ -258,10 +256,8 @@ class Postgresql:
 
     def await_results(self) -> None:
         """Wait for what was sent in the open transaction."""
-        try:
+        with self.translated():
             self._synchronise()
-        except psycopg.Error as error:
-            self.tell_apart(error)
 
     def _synchronise(self) -> None:
         if self._pipeline is not None:
@@ -297,7 +293,7 @@ class Postgresql:
             self._synchronise()  # until then PostgreSQL does not count us as idle, and would never cut us off
             return SentResult(self, cursor, cursor.fetchall(), cursor.description or ())
         except psycopg.Error as error:
-            self.tell_apart(error)
+            self._raise_translated(error)
 
     def _sent(self, sql: str, parameters: Parameters) -> psycopg.Cursor[Values]:
         said = _said_to_postgresql(sql).encode()
@@ -384,9 +380,17 @@ class Postgresql:
         """Nothing: damage cannot be seen from here. pg_amcheck checks files and indexes."""
         return []
 
-    def tell_apart(self, error: Exception) -> NoReturn:
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise the store's errors in place of PostgreSQL's."""
+        try:
+            yield
+        except psycopg.Error as error:
+            self._raise_translated(error)
+
+    def _raise_translated(self, error: psycopg.Error) -> NoReturn:
         """Raise the store's error for PostgreSQL's; one that is raised unchanged is our own fault."""
-        state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
+        state = error.sqlstate or ""
         if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
             raise BusyError("the store is busy") from error
         if state[:2] == _UNDONE:

@@ -19,7 +19,7 @@ from pbem.store.database import Database
 from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import StoreError
-from pbem.store.operator import Generation, Instructions
+from pbem.store.operator import Instructions, begin_generation
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -73,7 +73,7 @@ def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime, d
             raise StoreError(f"the backup is damaged: {damage[0]}")
         own_keys.check(database, keys)
         with database.transaction():
-            generation = Generation(database).raise_above(highest)
+            generation = begin_generation(database, highest)
             Instructions(database).give("restored", None, "", by, now)
         database.execute("PRAGMA journal_mode = DELETE")
     return generation

@@ -48,7 +48,6 @@ BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sq
 class Sqlite:
     """One connection to a store in a file."""
 
-    failure = sqlite3.DatabaseError
     decides = False
     """Whether this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
 
@@ -61,7 +60,7 @@ class Sqlite:
         elif not self.place.is_file():
             raise StoreError(f"there is no store {self.place}")
         _look_at(self.place)
-        with _translated():
+        with self.translated():
             self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
         self._files: dict[Path, tuple[int, int] | None] = {self.place: _file(self.place)}
         """What is open: SQLite goes on with a file and its log when others have their names, or nobody."""
@@ -171,7 +170,7 @@ class Sqlite:
         try:
             return self.connection.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
-            self.tell_apart(error)
+            _raise_translated(error)
 
     def _asked(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])
@@ -232,7 +231,7 @@ class Sqlite:
         """
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
-            with _translated(), closing(self._disk.connect(path, wait=BUSY_SECONDS)) as copy:
+            with self.translated(), closing(self._disk.connect(path, wait=BUSY_SECONDS)) as copy:
                 self.connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, complete in itself
                 if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
@@ -250,16 +249,21 @@ class Sqlite:
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file and with references between tables; empty when it is sound."""
         try:
-            with _translated():
+            with self.translated():
                 found = [row[0] for row in self.run("PRAGMA integrity_check(20)")]
                 lost = [f"{row[0]}: a row refers to a missing one" for row in self.run("PRAGMA foreign_key_check")]
         except DamagedError as error:
             return [str(error)]
         return [line for line in found if line != "ok"] + lost[:20]
 
-    def tell_apart(self, error: Exception) -> NoReturn:
-        """Raise the store's error for SQLite's."""
-        _tell_apart(error)
+    @staticmethod
+    @contextmanager
+    def translated() -> Iterator[None]:
+        """Raise the store's errors in place of SQLite's."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            _raise_translated(error)
 
 
 class Lock:
@@ -444,16 +448,7 @@ def _create(path: Path, disk: Disk) -> None:
     disk.sync(path.parent)
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Let `_tell_apart` see SQLite's errors."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        _tell_apart(error)
-
-
-def _tell_apart(error: Exception) -> NoReturn:
+def _raise_translated(error: Exception) -> NoReturn:
     """Raise the store's error for what SQLite lumps together as errors of the database."""
     code = getattr(error, "sqlite_errorcode", None)  # text that is no UTF-8 has none
     if code is None and isinstance(error, sqlite3.OperationalError):

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pbem.store.database import Database
 
 __all__ = ["AskedRow", "CheckpointRow", "CosignedRow", "QueuedHead", "TransparencyLog"]
 
@@ -54,11 +54,8 @@ class CosignedRow(msgspec.Struct, frozen=True):
     time: datetime
 
 
-class TransparencyLog:
+class TransparencyLog(Rows):
     """The log of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def queue(self, match: int, seqs: Iterable[int], *, hurry: bool) -> None:
         """Queue these heads of a match for the tree; `hurry`: the next checkpoint is made at once."""

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from pbem.store.rows import Rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pbem.store.database import Database
 
 __all__ = ["Place", "Token", "Tokens", "new"]
 
@@ -60,11 +61,8 @@ def new(random: Callable[[int], bytes]) -> str:
     return base64.b32encode(random(RANDOM)).decode().lower().rstrip("=")
 
 
-class Tokens:
+class Tokens(Rows):
     """The reply tokens of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def issue(
         self, token: str, address: str, name: str, purpose: Purpose, place: Place | None, *, time: str, too_old: str

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.store.database import Database
 
 __all__ = ["Answered", "WitnessRequest", "WitnessRequests"]
 
@@ -38,11 +38,8 @@ class Answered(msgspec.Struct, frozen=True):
     text: str
 
 
-class WitnessRequests:
+class WitnessRequests(Rows):
     """The requests of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, witness: str, request: str, now: datetime) -> None:
         """Store a request to a witness, in place of an older one; part of a transaction."""

@@ -102,11 +102,11 @@ def test_a_full_disk_writes_nothing_and_recovers(tmp_path: Path) -> None:
 def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
     first = ("CREATE TABLE meta (x INTEGER); CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);",)
     with Database(place(tmp_path / "a.db"), first) as database:
-        assert database.version == 1
+        assert database.engine.version == 1
     second = (*first, "CREATE TABLE b (x INTEGER); INSERT INTO b SELECT x + 1 FROM a;")
     for _ in range(2):
         with Database(place(tmp_path / "a.db"), second) as database:
-            assert (database.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
+            assert (database.engine.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
 
 
 def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
 
 def test_a_store_of_later_software_is_left_alone(tmp_path: Path) -> None:
     with Database(place(tmp_path / "a.db")) as database:
-        assert database.version == len(migrations())
+        assert database.engine.version == len(migrations())
     with pytest.raises(TooNewError, match="use the later one"):
         Database(place(tmp_path / "a.db"), migrations()[:-1])
 

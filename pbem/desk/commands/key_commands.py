@@ -131,7 +131,7 @@ def recover(desk: Desk, caller: Caller, command: Command[Recover]) -> Reply:
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
     if not account_keys.is_code(desk, player, code):
         most = desk.config.recovery.codes_per_day
-        left = left_today(desk.daily, WRONG_CODE, caller.now, player.name, most=most)
+        left = left_today(desk.database, WRONG_CODE, caller.now, player.name, most=most)
         log = _LOG.warning if left == -1 else _LOG.info
         log("wrong recovery code", player=player.name, today=most - left)
         return refusal(command, Phrase("this is not your recovery code"))
@@ -234,7 +234,7 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
 
 
 def _recover_by_mailbox(desk: Desk, caller: Caller, command: AnyCommand, player: PlayerRow, key: Key) -> Reply:
-    if not caller.tokens and left_today(desk.daily, RECOVERY, caller.now, player.name) < 0:
+    if not caller.tokens and left_today(desk.database, RECOVERY, caller.now, player.name) < 0:
         return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
     asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), account_keys.delay(desk)
     subject = Phrase("Somebody says that your keys are lost")
@@ -304,7 +304,7 @@ def _challenge(
 
 def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
     """Refuse a command if it would tell others too often today."""
-    if left_today(desk.daily, limit, now, player.name) >= 0:
+    if left_today(desk.database, limit, now, player.name) >= 0:
         return
     if limit is KEY_CHANGE:
         too_often = Phrase("keys may be changed {changes_a_day} times a day; try again tomorrow")
