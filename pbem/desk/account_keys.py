@@ -31,14 +31,13 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import WaitingKey
-    from pbem.store.players import KeyRow, PlayerRow
+    from pbem.store.players import PlayerRow
 
 __all__ = [
     "PATIENCE",
     "account",
     "carry_out",
     "delay",
-    "document",
     "enter",
     "is_code",
     "new_code",
@@ -202,7 +201,7 @@ def replace_all(
 ) -> tuple[KeyChange, str | None]:
     """Replace all keys with the new one; returns the change, and the recovery code if there is a new one."""
     gone = tuple(key.fingerprint for key in player.keys)
-    change = KeyChange("replaced", HOW[waiting.proof], (document(waiting.key),), gone, {"new": letter})
+    change = KeyChange("replaced", HOW[waiting.proof], (waiting.key.document(),), gone, {"new": letter})
     for fingerprint in gone:
         desk.players.revoke_key(fingerprint, to_db(now))
     desk.players.add_key(player.name, waiting.key, to_db(now))
@@ -270,11 +269,6 @@ def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetim
     """A letter about keys or addresses, to one address."""
     text = desk.letters.draft(f"letters/{template}.txt", mailbox=desk.config.mail_address, **facts)
     desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
-
-
-def document(key: KeyRow) -> dict[str, str]:
-    """A key as transcripts list it."""
-    return {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
 
 
 def _hash(player: str, code: str) -> str:

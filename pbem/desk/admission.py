@@ -55,7 +55,6 @@ class DeskAdmission:
 
     def knows(self, envelope: Envelope, raw: bytes, now: datetime) -> bool:
         """Whether a letter answers one of ours, is a bounce of one, or says something new that a player signed."""
-        self._players.forget()  # the desk may have registered somebody since
         if not envelope.sender:
             return self._comes_back(envelope)
         return any(map(self._is_awaited, envelope.recipients)) or self._is_by_a_player(raw, now)
@@ -71,7 +70,7 @@ class DeskAdmission:
             return False
         token = delivery_status.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
         returned = self._outbox.returned(token) if token else None
-        return returned is not None and sum(self._outbox.bounces(returned.id).values()) < BOUNCES
+        return returned is not None and self._outbox.bounces(returned.id).total() < BOUNCES
 
     def _is_awaited(self, recipient: str) -> bool:
         """Whether this is a reply address that was given out and not used yet."""

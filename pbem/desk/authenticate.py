@@ -13,7 +13,7 @@ from pbem.desk import account_keys, daily_limits
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, left_today
 from pbem.desk.dispatch import to_answer
-from pbem.desk.seats import find_seat
+from pbem.desk.seats import find_seat, number_of
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
@@ -142,8 +142,8 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
 
 def _came(desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: datetime, now: datetime) -> datetime:
     """When a letter of this player counts as received, by the matches that its commands are about."""
-    for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
-        if seated := find_seat(desk, int(match.removeprefix("m")), player.name):
+    for number in {number_of(command) for command in told if COMMANDS[command.name].signed}:
+        if seated := find_seat(desk, number, player.name):
             received = missed.came(seated.match, seated.seat, received, now)
     return received
 

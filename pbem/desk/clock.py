@@ -80,8 +80,9 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
 
 def beat(desk: Desk, now: datetime) -> None:
-    """Note that the server is at work."""
-    desk.time.beat(now, partial(_step, desk), partial(decide, desk))
+    """Record that the server is at work, once a minute."""
+    if desk.time.is_beat_due(now):
+        decide(desk, partial(_beat, desk, now))
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
@@ -121,11 +122,14 @@ def _when_due(
     return next_due()
 
 
-def _step(desk: Desk, last: datetime, now: datetime) -> None:
-    """The server was not at work, or its clock was set: from within it both look alike. The operator is told.
+def _beat(desk: Desk, now: datetime) -> None:
+    """Record that the server is at work; if it was not, or its clock was set, the operator is told.
 
-    Within the caller's transaction.
+    From within the server both look alike.
     """
+    last = desk.time.beat(now)
+    if last is None:
+        return
     account_keys.put_off(desk, now - last, now)
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     facts = {"last": last, "now": now, "back": last > now}

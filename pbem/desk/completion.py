@@ -119,11 +119,6 @@ def _complete(
     return None
 
 
-def _short_reply(match: Match, seat: int, text: str) -> _Completed | None:
-    """A few words in answer to a letter about what is due now, understood as orders or a setup."""
-    return _complete(match, seat, _NAMED.sub("", text))
-
-
 def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Reply, list[str]] | None:
     """The whole form for a short answer to a letter about a match, by a player without a key.
 
@@ -145,10 +140,10 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Repl
         )
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
-    found, wrong = _short_reply(match, seat, short), _nearly(match, seat, short)
+    found, wrong = _complete(match, seat, _NAMED.sub("", short)), _nearly(match, seat, short)
     if found is None and _nearly(match, seat, rest) is None:
         text, left_out = first, rest
-        found, wrong = _short_reply(match, seat, first), _nearly(match, seat, first)
+        found, wrong = _complete(match, seat, _NAMED.sub("", first)), _nearly(match, seat, first)
     if found is not None:
         told = [*older, *(escaped(slip) for slip in found.slips)]
         facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox"}

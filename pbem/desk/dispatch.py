@@ -17,10 +17,10 @@ from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
-from pbem.desk.decisions import forget
+from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
-from pbem.desk.seats import find_seat, own_match
+from pbem.desk.seats import find_seat, number_of, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
@@ -120,10 +120,9 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     if caller.said is not Said.SILENT:
         return _carry_out(desk, caller, reading)
     try:
-        with desk.database.savepoint():
+        with part(desk):
             return _carry_out(desk, caller, reading)
     except _NothingObeyedError:
-        forget(desk)
         return "said before, and not obeyed now either; not answered"
 
 
@@ -310,13 +309,11 @@ def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[A
     try:
         if caller.player is not None and (fault := _unfit_together(command, together)):
             raise Refused(fault)
-        with desk.database.savepoint():
+        with part(desk):
             return _obey(desk, caller, command)
     except _UnplacedError as unplaced:
-        forget(desk)
         return unplaced.reply
     except Refused as refused:
-        forget(desk)
         return _refused(desk, caller, command, refused)
 
 
@@ -462,6 +459,4 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
 
 def _place(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext | None:
     """The caller's seat in the match that a command names; None if there is none."""
-    if caller.player is None or command.match is None:
-        return None
-    return find_seat(desk, int(command.match.removeprefix("m")), caller.player.name)
+    return find_seat(desk, number_of(command), caller.player.name) if caller.player else None

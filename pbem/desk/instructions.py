@@ -22,7 +22,7 @@ from pbem.games import Refused
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.events import interventions
-from pbem.match.state import PHASES
+from pbem.match.state import PHASES, RUNNING
 from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
@@ -134,7 +134,7 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
 def _restored(desk: Desk, now: datetime) -> str:
     """Pause every match under way, and enter the reason in its transcript, before any letter is handled."""
     began = generation(desk.database)
-    numbers = desk.archive.matches.under_way()
+    numbers = desk.archive.matches.in_phases(*RUNNING)
     for number in numbers:
         match, row = desk.archive.known(number)
         step = Step(match, desk.world(now))

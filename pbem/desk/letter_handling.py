@@ -22,7 +22,7 @@ from pbem.desk import account_keys, clock, instructions
 from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today
-from pbem.desk.decisions import decide, forget
+from pbem.desk.decisions import decide, part
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import AT_HAND, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
@@ -192,7 +192,7 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     try:
         if isinstance(findings, ReaderError):
             raise findings
-        with desk.database.savepoint():
+        with part(desk):
             letter = sort(desk, row, findings, now)
             found = letter if isinstance(letter, str) else authenticate(desk, row, *letter, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
@@ -202,10 +202,8 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     except StoreError:
         raise
     except KeysChanged:
-        forget(desk)
         desk.inbox.give_back(row.id)
     except NeedsDns as awaited:
-        forget(desk)  # what is decided on the letters behind it stands on nothing that was undone
         desk.lookups.ask(row.id, awaited.names, awaited.tries, now, counts=awaited.counts)
         desk.inbox.give_back(row.id)
         _LOG.info("letter waits for the DNS", inbox=row.id)
@@ -224,7 +222,6 @@ def _is_by_sender(caller: Caller, row: InboxRow) -> bool:
 
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
     """Give back a letter on which we failed; raises the error if it is the machine's fault."""
-    forget(desk)
     if _is_of_the_machine(error):
         raise error
     reference = desk.random(6).hex()

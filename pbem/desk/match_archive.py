@@ -55,22 +55,29 @@ LETTERS = 128 * 1024 * 1024
 """How many octets the letters that wait in these matches have together: their players decide how long they are."""
 
 
+def _nothing_is_signed(_statement: bytes) -> bytes:
+    raise AssertionError("nothing is written here")
+
+
 @dataclass(eq=False, repr=False)
 class MatchRepository:
-    """The matches of a server; `_sign` makes the server's signature of a statement; `key` (in hex) verifies it."""
+    """The matches of a server; `_sign` makes the server's signature of a statement; `key` (in hex) verifies it.
+
+    Whoever only reads matches needs neither.
+    """
 
     matches: Matches
     _people: People
     _server: str
-    _sign: Callable[[bytes], bytes]
-    key: str
+    _sign: Callable[[bytes], bytes] = _nothing_is_signed
+    key: str = ""
     _log: TransparencyLog | None = None
     _warm: OrderedDict[int, tuple[int, Match]] = field(default_factory=OrderedDict)
     """Matches with the versions of their rows."""
     _octets: dict[int, int] = field(default_factory=dict)
     """How long the letters are that wait in each of them."""
     _last: dict[int, EntryRow] = field(default_factory=dict)
-    """The last entries of those, as they were signed."""
+    """Their last entries, as they were signed: each letter about a match shows one."""
     _before: dict[int, tuple[int, Match] | None] = field(default_factory=dict)
     """What of them changed since the present decision began, as it was then: the decision may be undone."""
 

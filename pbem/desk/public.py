@@ -51,8 +51,7 @@ class Public:
     def __init__(self, server: str, database: Database, vault: Vault) -> None:
         self._people = People(database)
         self._matches = Matches(database, vault)
-        log = TransparencyLog(database)
-        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "", log)
+        self._archive = MatchRepository(self._matches, self._people, server, _log=TransparencyLog(database))
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
@@ -150,10 +149,6 @@ def _keys(entries: Sequence[Entry]) -> Iterator[tuple[int, Mapping[str, str]]]:
             yield from ((body["seat"], key) for key in body["player"]["keys"])
         elif entry.type == "keys":
             yield from ((body["seat"], key) for key in body["added"])
-
-
-def _nothing_is_signed(_statement: bytes) -> bytes:
-    raise AssertionError("nothing is written here")
 
 
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

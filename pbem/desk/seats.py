@@ -49,6 +49,7 @@ __all__ = [
     "commit",
     "demand_leisure",
     "find_seat",
+    "number_of",
     "own_match",
     "pinned",
     "running",
@@ -137,6 +138,11 @@ class SeatContext(msgspec.Struct):
         self.desk.letters.post(self.row, seat, [(template, out)], self.match, now)
 
 
+def number_of(command: AnyCommand) -> int:
+    """The number of the match that a command names; 0, which no match has, if it names none."""
+    return int((command.match or "m0").removeprefix("m"))
+
+
 def find_seat(desk: Desk, number: int, player: str) -> SeatContext | None:
     """A player's seat in a match; None if there is none."""
     loaded = desk.archive.load(number)
@@ -184,10 +190,9 @@ def seated_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
 
     Anything due in the match by now is done first. Raises `Refused`.
     """
-    name = command.match or ""
-    seated = find_seat(desk, int(name.removeprefix("m") or 0), caller.known_player.name)
+    seated = find_seat(desk, number_of(command), caller.known_player.name)
     if seated is None:
-        raise refused(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
+        raise refused(command.name, command.match or "", Phrase("you have no such match; `list mine` shows yours"))
     step = seated.step(caller.now)
     moved.catch_up(step)
     if step.entries:
@@ -214,12 +219,10 @@ def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:
 
 def pinned(desk: Desk, name: str, match: Match, seat: int, salt: str) -> Player:
     """A player as the transcript of a match pins one: by keys, or by the mailbox."""
-    keys = [
-        {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
-        for key in desk.players.keys(name)
-    ]
     row = desk.players.by_name(name)
-    if row is None or row.level != "mailbox":
-        return Player(name, tuple(keys))
+    assert row is not None
+    keys = tuple(key.document() for key in row.keys)
+    if row.level != "mailbox":
+        return Player(name, keys)
     named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
-    return Player(name, tuple(keys), mailbox=sha256_hex(named.text().encode()), named=named)
+    return Player(name, keys, mailbox=sha256_hex(named.text().encode()), named=named)

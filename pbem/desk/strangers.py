@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from pbem.desk.daily_limits import DailyLimit
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.commands import AnyCommand
@@ -60,18 +61,19 @@ class Strangers:
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
-        if left_today(self._database, ANSWER_TO_STRANGER, now, one_mailbox(address)) < 0:
-            return False  # and what is not answered uses up nobody else's
-        return left_today(self._database, ANSWER_TO_STRANGERS, now, most=self._in_all) >= 0
+        return self._are_left(ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, address, now)
 
     def may_be_named(self, address: str, now: datetime) -> bool:
         """Whether one more letter that a player wants sent there may go to somebody else's address today; counts it.
 
         Accounts cost nothing: such letters are counted by the mailbox that gets them, and in all.
         """
-        if left_today(self._database, NAMED, now, one_mailbox(address)) < 0:
-            return False
-        return left_today(self._database, NAMED_BY_PLAYERS, now, most=self._in_all) >= 0
+        return self._are_left(NAMED, NAMED_BY_PLAYERS, address, now)
+
+    def _are_left(self, each: DailyLimit, together: DailyLimit, address: str, now: datetime) -> bool:
+        """True if neither limit is used up today; a letter beyond the first does not count for the second."""
+        left = left_today(self._database, each, now, one_mailbox(address))
+        return left >= 0 and left_today(self._database, together, now, most=self._in_all) >= 0
 
 
 def enough(commands: Sequence[AnyCommand]) -> list[AnyCommand]:

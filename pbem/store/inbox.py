@@ -346,10 +346,9 @@ class Inbox(SealedRows):
 
     def raw(self, row_id: int) -> bytes:
         """The received bytes of a letter in any state; raises KeyError and `Sealed`."""
-        row = self._database.row("SELECT fingerprint, raw FROM inbox WHERE id = ?", (row_id,))
-        if row is None:
+        if (raw := self._secret("inbox", "raw", id=row_id)) is None:
             raise KeyError(row_id)
-        return bytes(self._opened("inbox", row)["raw"])
+        return raw
 
     def heard_until(self) -> datetime | None:
         """When the oldest unhandled letter was received that may have an effect in a match; None if there is none.

@@ -41,8 +41,7 @@ class KeyChanges(SealedRows):
 
     def ask(self, waiting: WaitingKey) -> None:
         """Keep a change, in place of an earlier one of the same key by the same proof."""
-        key = waiting.key
-        row = asdict(waiting) | {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
+        row = asdict(waiting) | waiting.key.document()
         del row["key"]
         self._database.put("key_changes", "player, proof, fingerprint", **self._sealed("key_changes", **row))
 

@@ -89,8 +89,7 @@ class Matches(SealedRows):
 
     def created(self, number: int) -> str:
         """When a match was proposed."""
-        ((time,),) = self._database.execute("SELECT created FROM matches WHERE number = ?", (number,))
-        return str(time)
+        return str(self._database.scalar("SELECT created FROM matches WHERE number = ?", (number,)))
 
     def create(
         self, terms: JsonObject, seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
@@ -159,11 +158,6 @@ class Matches(SealedRows):
     def numbers(self) -> list[int]:
         """The numbers of all matches, oldest first."""
         return [row[0] for row in self._database.execute("SELECT number FROM matches ORDER BY number")]
-
-    def under_way(self) -> list[int]:
-        """The numbers of the matches that are being played, oldest first."""
-        query = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number"
-        return [row[0] for row in self._database.execute(query)]
 
     def due(self, now: str, limit: int) -> list[int]:
         """The matches in which the clock has something to do by now, the longest due first."""
@@ -235,7 +229,7 @@ class Matches(SealedRows):
 
     def note(self, number: int, game: int, seat: int) -> str | None:
         """A seat's last note to itself in a game."""
-        note = self._secret("notes_to_self", match=number, game=game, seat=seat)
+        note = self._secret("notes_to_self", "sealed", match=number, game=game, seat=seat)
         return None if note is None else note.decode()
 
     def keep_text(self, number: int, mail: str, text: str) -> None:
@@ -245,7 +239,7 @@ class Matches(SealedRows):
 
     def text(self, number: int, mail: str) -> str | None:
         """What was signed in a letter, with its signature."""
-        text = self._secret("signed_texts", match=number, mail=mail)
+        text = self._secret("signed_texts", "sealed", match=number, mail=mail)
         return None if text is None else text.decode()
 
     def note_press(self, number: int, player: str, time: str) -> None:
@@ -279,13 +273,7 @@ class Matches(SealedRows):
 
     def paper(self, number: int, path: str) -> bytes | None:
         """One paper of the match."""
-        return self._secret("papers", match=number, path=path)
-
-    def _secret(self, table: str, **place: object) -> bytes | None:
-        """The one secret that a table has at a place."""
-        where = " AND ".join(f"{column} = ?" for column in place)
-        rows = self._opened_rows(table, f"SELECT * FROM {table} WHERE {where}", tuple(place.values()))
-        return rows[0]["sealed"] if rows else None
+        return self._secret("papers", "sealed", match=number, path=path)
 
     def papers(self, number: int, games: int, game: int, seat: int | None) -> dict[str, bytes]:
         """All papers of the first `games` games, and those of the game `game` that belong to the seat."""

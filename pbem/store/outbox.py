@@ -8,6 +8,7 @@ Implements reliability.md, promise 3 and cases 28 and 29.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -262,21 +263,17 @@ class Outbox(SealedRows):
         row = {"kind": kind, "status": status, "received": to_db(received)}
         self._database.put("bounces", inbox=inbox_id, outbox=row_id, **row)
 
-    def bounces(self, row_id: int | None = None) -> dict[str, int]:
-        """How many bounces came of each kind, for one letter or for all."""
-        rows = self._database.rows(
-            "SELECT kind, count(*) AS number FROM bounces WHERE outbox = coalesce(?, outbox)"
-            " GROUP BY kind ORDER BY kind",
-            (row_id,),
+    def bounces(self, row_id: int) -> Counter[str]:
+        """The bounces of a letter, counted by their kinds."""
+        return Counter(
+            row[0] for row in self._database.execute("SELECT kind FROM bounces WHERE outbox = ?", (row_id,))
         )
-        return {row["kind"]: row["number"] for row in rows}
 
     def raw(self, row_id: int) -> bytes:
         """The bytes of a letter in any state; raises KeyError and `Sealed`."""
-        row = self._database.row("SELECT message_id, recipient, raw FROM outbox WHERE id = ?", (row_id,))
-        if row is None:
+        if (raw := self._secret("outbox", "raw", id=row_id)) is None:
             raise KeyError(row_id)
-        return bytes(self._opened("outbox", row)["raw"])
+        return raw
 
     def _settle(self, sent: Sent) -> None:
         settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)

@@ -6,16 +6,20 @@ Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pbem.identity import Format
     from pbem.store.database import Database
 
 __all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
+
+T = TypeVar("T")
 
 
 class KeyRow(msgspec.Struct, frozen=True):
@@ -26,6 +30,10 @@ class KeyRow(msgspec.Struct, frozen=True):
     public: str
     added: str = ""
     revoked: str | None = None
+
+    def document(self) -> dict[str, str]:
+        """The key as transcripts list it."""
+        return {"format": self.format, "fingerprint": self.fingerprint, "public": self.public}
 
 
 class PlayerRow(msgspec.Struct, frozen=True):
@@ -112,14 +120,12 @@ class Players:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._found: dict[tuple[str, str], PlayerRow | None] = {}
-        self._chosen: dict[str, dict[str, str]] = {}
-        self._found_in = 0
+        self._cache: dict[tuple[str, str], Any] = {}
+        self._cached_in = 0
 
     def forget(self) -> None:
         """Empty the cache: something was changed, or a change was undone."""
-        self._found.clear()
-        self._chosen.clear()
+        self._cache.clear()
 
     def by_address(self, address: str) -> PlayerRow | None:
         """The player whose mailbox this is, the first or another; case does not matter."""
@@ -130,19 +136,20 @@ class Players:
         return self._player(_BY_NAME, name)
 
     def _player(self, query: str, value: str) -> PlayerRow | None:
-        self._look_anew()
-        asked = (query, value)
-        if asked not in self._found:
-            self._found[asked] = row = self._read(query, value)
-            if row is not None:
-                self._found[_BY_NAME, row.name] = row
-        return self._found[asked]
+        row = self._cached(query, value, self._read)
+        if row is not None:
+            self._cache[_BY_NAME, row.name] = row
+        return row
 
-    def _look_anew(self) -> None:
-        """Empty the cache of earlier transactions."""
-        if self._found_in != self._database.begun or not self._database.in_transaction:
-            self._found_in = self._database.begun
+    def _cached(self, query: str, value: str, read: Callable[[str, str], T]) -> T:
+        """The result of reading, which is cached until the transaction is over."""
+        if self._cached_in != self._database.begun or not self._database.in_transaction:
+            self._cached_in = self._database.begun
             self.forget()
+        if (query, value) not in self._cache:
+            self._cache[query, value] = read(query, value)
+        found: T = self._cache[query, value]
+        return found
 
     def _read(self, query: str, value: str) -> PlayerRow | None:
         rows = self._database.execute(query, {"value": value}).fetchall()
@@ -175,10 +182,11 @@ class Players:
 
     def setting(self, player: str, name: str, default: str) -> str:
         """The player's choice for a setting; without one, what was assumed, or the default."""
-        self._look_anew()
-        if (chosen := self._chosen.get(player)) is None:
-            chosen = self._chosen[player] = dict(self._database.execute(_SETTINGS, (player,)).fetchall())
+        chosen = self._cached(_SETTINGS, player, self._settings)
         return chosen.get(name, chosen.get(_SUPPOSED.format(name), default))
+
+    def _settings(self, query: str, player: str) -> dict[str, str]:
+        return dict(self._database.execute(query, (player,)).fetchall())
 
     def has_chosen(self, player: str, name: str) -> bool:
         """Whether the player ever chose this setting."""
@@ -268,19 +276,9 @@ class Players:
     def await_answer(self, waiting: Challenge, time: str, too_old: str) -> None:
         """Keep a challenge, or renew one that is kept; forget all from before `too_old`."""
         self._database.execute("DELETE FROM challenges WHERE created < ?", (too_old,))
-        self._database.execute(
-            "INSERT INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (address COLLATE NOCASE, name, fingerprint) DO UPDATE SET created = excluded.created",
-            (
-                waiting.address,
-                waiting.name,
-                waiting.key.format,
-                waiting.key.fingerprint,
-                waiting.key.public,
-                waiting.challenge,
-                time,
-            ),
-        )
+        row = {"address": waiting.address, "name": waiting.name, "challenge": waiting.challenge, "created": time}
+        key = "address COLLATE NOCASE, name, fingerprint"
+        self._database.put("challenges", key, **row, **waiting.key.document())
 
     def answered(self, address: str) -> None:
         """Forget the challenges of this address."""

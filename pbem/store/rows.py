@@ -66,3 +66,9 @@ class SealedRows(Rows):
     def _opened_rows(self, table: str, query: str, parameters: Parameters) -> list[Row]:
         """The rows of a query, opened one by one."""
         return [self._opened(table, row) for row in self._database.each(query, parameters)]
+
+    def _secret(self, table: str, column: str, **place: object) -> bytes | None:
+        """A sealed column of the row at a place, in clear; None if there is no such row."""
+        where = " AND ".join(f"{name} = ?" for name in place)
+        rows = self._opened_rows(table, f"SELECT * FROM {table} WHERE {where}", tuple(place.values()))
+        return rows[0][column] if rows else None

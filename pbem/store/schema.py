@@ -16,9 +16,7 @@ __all__ = ["migrations"]
 
 
 @cache
-def migrations(before: str = "") -> tuple[str, ...]:
-    """The scripts in their order; those before the one of this name, if it is given."""
+def migrations() -> tuple[str, ...]:
+    """The scripts in their order."""
     found = sorted(files("pbem.store").joinpath("migrations").iterdir(), key=lambda file: file.name)
-    names = [file.name.partition("-")[2].removesuffix(".sql") for file in found]
-    until = names.index(before) if before else len(found)
-    return tuple(file.read_text("utf-8") for file in found[:until])
+    return tuple(file.read_text("utf-8") for file in found)

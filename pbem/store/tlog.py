@@ -119,21 +119,21 @@ class TransparencyLog(Rows):
 
     def checkpoint(self, size: int) -> CheckpointRow | None:
         """The checkpoint of the tree at a size."""
-        query = "SELECT size, time, note FROM checkpoints WHERE size = ?"
-        return self._database.read_one(CheckpointRow, query, (size,))
+        return self._checkpoint("WHERE size = ?", size)
 
     def latest(self) -> CheckpointRow | None:
         """The last checkpoint."""
-        query = "SELECT size, time, note FROM checkpoints ORDER BY size DESC LIMIT 1"
-        return self._database.read_one(CheckpointRow, query)
+        return self._checkpoint("ORDER BY size DESC")
 
     def witnessed(self, number: int | None = None) -> CheckpointRow | None:
         """The last checkpoint that a witness cosigned; or the first such one that has the leaf of this number."""
         if number is None:
-            query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 1"
-            return self._database.read_one(CheckpointRow, query)
-        query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 AND size > ? ORDER BY size LIMIT 1"
-        return self._database.read_one(CheckpointRow, query, (number,))
+            return self._checkpoint("WHERE cosigned = 1 ORDER BY size DESC")
+        return self._checkpoint("WHERE cosigned = 1 AND size > ? ORDER BY size", number)
+
+    def _checkpoint(self, which: str, *values: int) -> CheckpointRow | None:
+        query = f"SELECT size, time, note FROM checkpoints {which} LIMIT 1"
+        return self._database.read_one(CheckpointRow, query, values)
 
     def cosigned(self) -> list[CheckpointRow]:
         """The last checkpoints that witnesses cosigned, the latest first."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from stores import of_sqlite, place
+from stores import migrations_before, of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
 from pbem.store.errors import BusyError, FullError, LockedError, TooNewError
@@ -111,7 +111,7 @@ def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
 
 def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
     """Their reply tokens are forgotten: they grant nothing any more."""
-    before = migrations("seats")
+    before = migrations_before("seats")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
         database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
@@ -122,7 +122,7 @@ def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
 
 
 def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
-    before = migrations("purposes")
+    before = migrations_before("purposes")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute(
             "INSERT INTO reply_tokens VALUES ('aa', 'a@b.example', 'ann', 'reply', NULL, 0, 0, '', 'u', 'l')"
@@ -139,7 +139,7 @@ def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
 
 def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> None:
     """They are those of matches among people."""
-    before = migrations("pools")
+    before = migrations_before("pools")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
         database.execute("INSERT INTO standings VALUES ('spaceships', 'ann', 3, 2, 1, 0, 27.5, 2.5, 20.0)")
@@ -153,7 +153,7 @@ def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> No
 
 def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> None:
     """They were made from transcripts, and are no longer read."""
-    before = migrations("no-snapshots")
+    before = migrations_before("no-snapshots")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
         for insert in ("snapshots VALUES (1, '', '', ?)", "snapshot_turns VALUES (1, 0, ?)"):

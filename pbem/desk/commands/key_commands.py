@@ -221,11 +221,8 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
     if waiting.proof == "recovery-code":
         change, code = account_keys.replace_all(desk, player, waiting, caller.letter.raw, caller.now)
     else:
-        letters = {"old": waiting.letter, "new": caller.letter.raw}
-        change, code = (
-            KeyChange("added", HOW[waiting.proof], (account_keys.document(waiting.key),), (), letters),
-            None,
-        )
+        letters, code = {"old": waiting.letter, "new": caller.letter.raw}, None
+        change = KeyChange("added", HOW[waiting.proof], (waiting.key.document(),), (), letters)
         desk.players.add_key(player.name, waiting.key, to_db(caller.now))
         desk.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
         account_keys.enter(desk, player, change, caller.now)

@@ -14,7 +14,7 @@ from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, pinned, seat_at, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seat_at, seated_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
@@ -240,8 +240,7 @@ def _is_blocked(desk: Desk, match: Match, player: str) -> bool:
 
 def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
     """`join`: a seat in a match of the open list is taken."""
-    name = command.match or ""
-    number = int(name.removeprefix("m") or 0)
+    name, number = command.match, number_of(command)
     free = desk.people.free(number)
     seat = next((seat for seat, kept in free.items() if kept is None), None)
     loaded = desk.archive.load(number)

@@ -13,7 +13,7 @@ from pbem.desk import unasked
 from pbem.desk.places import placed
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, pinned, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seated_at, without_keys
 from pbem.games import Refused
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
@@ -39,8 +39,7 @@ _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 
 def substitute(desk: Desk, caller: Caller, command: Command[Substitute]) -> Reply:
     """`substitute`: a seat is to change hands, or somebody takes it."""
-    number = int((command.match or "").removeprefix("m") or 0)
-    loaded = desk.archive.load(number)
+    loaded = desk.archive.load(number_of(command))
     name = caller.known_player.name
     if loaded and not loaded[0].seat_of(name):
         match, row = loaded
