@@ -1,4 +1,4 @@
-"""The life of a player's keys: which may sign, what changes them, and who is told.
+"""The life of a player's keys: signing, changes, and the notices about them.
 
 A change is entered in the transcript of each running match, with the letters that prove it. A recovery by the
 mailbox alone takes effect after a delay in which every old key can stop it. The commands that ask for changes are in
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 PATIENCE = timedelta(days=7)
-"""How long a challenge may be answered."""
+"""The lifetime of a challenge."""
 
 
 # Who signs.
@@ -91,7 +91,7 @@ def _newcomers(desk: Desk, sender: str) -> list[PlayerRow]:
 
 
 def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
-    """Whether a letter holds what only the player was told: the recovery code, or a waiting challenge."""
+    """True if a letter holds a secret that only its player was mailed: the recovery code, or a challenge."""
     challenges = {waiting.challenge for waiting in desk.players.challenges(sender)}
     challenges |= {waiting.challenge for waiting in desk.players.waiting_addresses(address=sender)}
     if player is not None:
@@ -104,7 +104,7 @@ def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) ->
 
 
 def is_code(desk: Desk, player: PlayerRow, code: str) -> bool:
-    """Whether this is the player's recovery code."""
+    """True if this is the player's recovery code."""
     return hmac.compare_digest(desk.players.recovery_hash(player.name) or "", _hash(player.name, code))
 
 
@@ -119,7 +119,7 @@ def new_code(desk: Desk, name: str, now: datetime) -> str:
 
 
 def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
-    """What `whoami` shows."""
+    """The facts of an account, for `whoami`."""
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
     zone = desk.time.zone(player.name)
     return {
@@ -135,12 +135,12 @@ def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
 
 
 def delay(desk: Desk) -> Phrase:
-    """How long everybody is warned before a key counts that only the mailbox proves: in words."""
+    """The delay, in words, before a key counts that only the mailbox proves: everybody is warned meanwhile."""
     return duration(int(desk.config.recovery.delay.total_seconds()))
 
 
 def stop(desk: Desk, caller: Caller) -> bool:
-    """An old key signed a new letter: stop recoveries by the mailbox alone; returns whether there were any."""
+    """An old key signed a new letter: stop recoveries by the mailbox alone; returns True if there were any."""
     player = caller.player
     assert player is not None
     found = [waiting for waiting in desk.changes.of_player(player.name) if waiting.proof == "mailbox"]

@@ -32,7 +32,7 @@ def tell_operator(
     about: Sequence[str] = (),
     attached: Sequence[Enclosed] = (),
 ) -> bool:
-    """Write to the operator, if there is one and this is not too much today; returns whether it was written.
+    """Write to the operator, if there is one and this is not too much today; returns True if it was written.
 
     The letter's fact `last_today` says that no more such letters follow today.
     """

@@ -1,4 +1,4 @@
-"""Who wrote a letter, and by which right: by a key, or by the mailbox.
+"""The sender of a letter, and the right by which it counts: a key, or the mailbox.
 
 A letter with a bad signature has no effect, and its owner is told; answers to senders for whom nobody vouches are
 counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
@@ -48,7 +48,7 @@ class KeysChanged(Exception):
 def authenticate(
     desk: Desk, row: InboxRow, letter: Letter, understood: Understood, now: datetime
 ) -> tuple[Caller, Reading] | str:
-    """Who wrote a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
+    """The sender of a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
 
     Raises `KeysChanged`, and `NeedsDns`.
     """
@@ -72,7 +72,7 @@ def authenticate(
     player, by_key = account_keys.writer(desk, sender, player, verdict)
     # Step 6: the time of receipt, before the evidence is made, which must name the same one as the papers.
     if player is not None:
-        row = replace(row, received=_came(desk, player, to_answer(reading)[0], row.received, now))
+        row = replace(row, received=_receipt(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, found, player) if verdict.kind == "none" else None
     # Step 8: anybody can write a From. So letters that only came from there are answered a few times a day.
@@ -84,7 +84,7 @@ def authenticate(
     # Texts from before words were compared are recognised by their signed bytes.
     words, signed = understood.heard.words, sha256_hex(verdict.signed)
     seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
-    said = _said(proof) if seen is None else _said_again(desk, sender, tokens, vouched, now)
+    said = _novelty(proof) if seen is None else _novelty_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return f"said before; {UNVOUCHED}"
     caller = Caller(
@@ -116,7 +116,7 @@ def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
 def _prove(
     desk: Desk, letter: Letter, row: InboxRow, understood: Understood, tokens: list[Token], player: PlayerRow | None
 ) -> MailboxProof | None:
-    """What the letter of somebody without a key proves, if one of its commands needs that."""
+    """The proof that a letter without a signature brings, if one of its commands needs that."""
     reading = understood.reading
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
     if player is None:
@@ -140,8 +140,10 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
     return next(filter(None, mailed), None)
 
 
-def _came(desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: datetime, now: datetime) -> datetime:
-    """When a letter of this player counts as received, by the matches that its commands are about."""
+def _receipt(
+    desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: datetime, now: datetime
+) -> datetime:
+    """The time at which a letter of this player counts as received, by the matches that its commands are about."""
     for number in {number_of(command) for command in told if COMMANDS[command.name].signed}:
         if seated := find_seat(desk, number, player.name):
             received = missed.came(seated.match, seated.seat, received, now)
@@ -156,19 +158,21 @@ def _trust(proof: MailboxProof | None, *, by_key: bool, vouched: bool) -> Trust:
     return Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
 
 
-def _said(proof: MailboxProof | None) -> Said:
+def _novelty(proof: MailboxProof | None) -> Said:
     return Said.SEEN if proof is not None and proof.again is not None else Said.NEW
 
 
-def _said_again(desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime) -> Said:
-    """Whether somebody else may send these words again; counts the answer to that one."""
+def _novelty_again(
+    desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime
+) -> Said:
+    """True if somebody else may send these words again; counts the answer to that one."""
     if tokens or vouched():
         return Said.SEEN
     return Said.REPEATED if desk.strangers.may_be_answered(sender, now) else Said.SILENT
 
 
 def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
-    """Whether nothing in these words can be obeyed now.
+    """True if nothing in these words can be obeyed now.
 
     If they never were, another's copy may have been refused: by its date, or as it came before what it rests on.
     """

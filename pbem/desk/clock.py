@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 __all__ = ["beat", "tick"]
 
 _PER_TICK = 100
-"""How many matches the clock looks at in one go, so that letters need not wait for it."""
+"""The most matches that the clock looks at in one go, so that letters need not wait for it."""
 
 _UNHEARD = timedelta(seconds=30)
-"""When the clock looks again at a match whose deadline is over, while letters wait that may have come before it."""
+"""The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
 
 _TRY_AGAIN = timedelta(hours=1)
-"""When the clock looks again at a match over which it stumbled."""
+"""The delay before the clock looks again at a match on which it failed."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 

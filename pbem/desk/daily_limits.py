@@ -1,4 +1,4 @@
-"""The table of daily limits: who is told what, how often a day; and the one function that reads it.
+"""The table of daily limits of notices and answers, and the one function that reads it.
 
 Strangers can bring about most of these letters, so none of them is sent as often as it is asked for. A limit from the
 configuration, or from the row of a command, is handed to the function. Implements reliability.md, "Limits".
@@ -102,10 +102,10 @@ UNKNOWN_HEAD = DailyLimit("unknown heads {}", 3, "unknown_head")
 """The operator: that a player cites a head which a match's transcript never had."""
 
 WITNESS_REFUSED = DailyLimit("witness {} {}", 3, "witness_refused")
-"""The operator: that a witness does not cosign; apart where its letter proves a fork, which nobody can use up."""
+"""The operator: that a witness does not cosign; proofs of a fork have a count that nobody can use up."""
 
 LOG_REFUSED = DailyLimit("log {} {}", 3, "log_refused")
-"""The operator: that another server's log was refused; apart if it forked, for the same reason."""
+"""The operator: that another server's log was refused; forks are counted separately, for the same reason."""
 
 LITTLE_ROOM = DailyLimit("little room", 1, "room")
 """The operator: that the disk is filling up."""

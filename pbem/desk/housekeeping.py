@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["look"]
 
 _AT_ONCE = 100
-"""How many rows of a kind go in one transaction: others want to write, too."""
+"""The most rows of a kind that one transaction deletes: others want to write, too."""
 
 _WARNED = 3
 """The operator is told when less than so many times the reserve is left."""

@@ -45,7 +45,7 @@ HEAD = re.compile(r"[0-9a-f]{64}")
 PROPOSED = frozenset({"proposed", "open"})
 
 REASON = 200
-"""How many characters of a reason are kept: it stands in the transcript for ever."""
+"""The most characters of a reason that are kept: it stands in the transcript for ever."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("operator")
 
@@ -72,7 +72,7 @@ def _obey(desk: Desk, instruction: Instruction, now: datetime) -> bool:
     """Carry out an instruction, unless another desk was first."""
     if desk.instructions.outcome(instruction.id)[0] != "waiting":
         return False
-    desk.instructions.settle(instruction.id, "done", _do(desk, instruction, now))
+    desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, now))
     return True
 
 
@@ -96,7 +96,7 @@ def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
         desk.instructions.settle(instruction.id, "refused", answer)
 
 
-def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
+def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
     if instruction.what == "restored":
         return _restored(desk, now)
     number = instruction.match or 0

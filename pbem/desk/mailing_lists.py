@@ -31,7 +31,7 @@ def observers_of(match: str) -> MailingList:
 
 
 def may_leave(tokens: Iterable[Token], command: AnyCommand) -> bool:
-    """Whether a command leaves a list, in a letter to an address with one of these tokens."""
+    """True if a command leaves a list, in a letter to an address with one of these tokens."""
     return any(token.purpose == "write" for token in tokens) and _leaves(command)
 
 

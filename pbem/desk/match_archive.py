@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 __all__ = ["MatchRepository"]
 
 WARM = 1500
-"""How many matches are kept in memory as they stand; the others are replayed when a letter comes.
+"""The size of the cache of matches; the others are replayed when a letter comes.
 
 One of a hundred turns takes some 90 KiB there, and one of a thousand 600, without the letters that wait in it.
 """
 
 LETTERS = 128 * 1024 * 1024
-"""How many octets the letters that wait in these matches have together: their players decide how long they are."""
+"""The most octets of the letters that wait in cached matches: their players decide how long they are."""
 
 
 def _nothing_is_signed(_statement: bytes) -> bytes:
@@ -75,11 +75,11 @@ class MatchRepository:
     _warm: OrderedDict[int, tuple[int, Match]] = field(default_factory=OrderedDict)
     """Matches with the versions of their rows."""
     _octets: dict[int, int] = field(default_factory=dict)
-    """How long the letters are that wait in each of them."""
+    """The octets of the letters that wait in each of them."""
     _last: dict[int, EntryRow] = field(default_factory=dict)
     """Their last entries, as they were signed: each letter about a match shows one."""
     _before: dict[int, tuple[int, Match] | None] = field(default_factory=dict)
-    """What of them changed since the present decision began, as it was then: the decision may be undone."""
+    """Those that changed since the present decision began, as they were then: the decision may be undone."""
 
     def begin(self) -> None:
         """Note that a decision begins: what was decided before is committed."""
@@ -193,7 +193,7 @@ class MatchRepository:
         """The match after its transcript."""
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)]
         if entries[0].body.get("bundle") not in BUNDLES:
-            return _as_told(entries)
+            return _from_entries(entries)
         return replay_transcript(entries, _Rows(number, self.matches))
 
     def save(self, number: int, before: Match, step: Step) -> None:
@@ -338,7 +338,7 @@ class _Rows:
         """Our own entries were judged when the letters came."""
 
 
-def _as_told(entries: Sequence[Entry]) -> Match:
+def _from_entries(entries: Sequence[Entry]) -> Match:
     """A match that began as version 1, as its entries tell it: nothing reads its letters any more, so it is over."""
     agreed, last = entries[0].body, entries[-1]
     seated = agreed["players"] | {str(e.body["seat"]): e.body["player"] for e in entries if e.type == "substituted"}
@@ -360,7 +360,7 @@ def _as_told(entries: Sequence[Entry]) -> Match:
 
 
 _VERSION_1 = "operator: this server's new version cannot continue it"
-"""Why a match is over that began as version 1 and was under way when the store was migrated: `schema.VERSION_1`."""
+"""The reason why a match ended that began as version 1 and was under way when the store was migrated."""
 
 _OF_DEFAULTS = -1
 """The turn in the rows of default orders, where 0 is that of setups."""
@@ -371,7 +371,7 @@ def _turn(row: SubmissionRow) -> int:
 
 
 def _ahead(row: SubmissionRow, match: Match) -> bool:
-    """Whether the row holds orders sent before their turn, by the player who has the seat now."""
+    """True if the row holds orders sent before their turn, by the player who has the seat now."""
     early = row.turn == _OF_DEFAULTS or row.turn > match.turn
     return early and Receipt.read(row.content["paper"]).player == match.name(row.seat)
 

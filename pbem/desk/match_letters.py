@@ -1,4 +1,4 @@
-"""The letters of a match: what each reader is told of what happened, as the facts of a template.
+"""The letters of a match: each event as the facts of a template, for each reader.
 
 It was decided before who is told what. Views and reports come only through `Match.view` and `Match.show`, so a letter
 cannot say more than the game lets its reader know. Implements protocol.md, "Addresses and threads" and "Secrets".
@@ -169,7 +169,7 @@ class MatchLetters:
         return self._writer.write(replace(text, facts={**text.facts, **own}), language)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
-        """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
+        """The facts of a match that a letter may tell anybody: the `m` of the templates, without a seat."""
         last = latest or match
         return {
             "id": match.id,
@@ -224,7 +224,7 @@ class MatchLetters:
         return out
 
     def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter, now: datetime) -> Facts:
-        """What a letter of this kind says beside the facts of its notice; what it brings is attached."""
+        """The facts of a letter of this kind, beside those of its notice; the files that it brings are attached."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
             return self._of_sealed(notice, row, out)
@@ -311,7 +311,7 @@ class MatchLetters:
         return entry.signature.hex() if entry else ""
 
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> Facts:
-        """What every letter of a match may say to this seat: the `m` of the templates."""
+        """The facts of a match that a letter may tell this seat: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
         keys = self._players.keys(match.name(seat))
         return self.public_facts(match, row, latest) | {
@@ -347,7 +347,7 @@ class MatchLetters:
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
-        """How a game begins for a seat: its view, which is attached, too, and how the setups came."""
+        """The beginning of a game for a seat: its view, which is attached, too, and how the setups came."""
         view = self._files.position(match, row, seat, out)
         return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
 
@@ -411,7 +411,7 @@ class MatchLetters:
         return facts | {"view": self._files.position(match, row, seat, out, reports)}
 
     def steps(self, match: Match, seat: int, told: Entered) -> tuple[Facts, list[Attachment]]:
-        """The result of a letter with steps, as a seat is told; with the reports of each turn that it finished."""
+        """The result of a letter with steps, for a seat; with the reports of each turn that it finished."""
         turns: list[dict[str, object]] = []
         files: list[Attachment] = []
         for turn, reports in told.reports.items():
@@ -472,7 +472,7 @@ class MatchLetters:
     def _bring_bundle(
         self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime
     ) -> bool:
-        """Attach the bundle, or post a large one in a letter of its own; returns whether it did that."""
+        """Attach the bundle, or post a large one in a letter of its own; returns True if it did that."""
         content = self.bundle(notice.match, row, None)
         apart = self.proof(notice.match, row, notice.seat, latest, (name, content))
         if apart is None:

@@ -1,4 +1,4 @@
-"""The place of a signed sentence: whether the sentence names it, and the whole sentence if it does not.
+"""The place of a signed sentence, and the whole sentence for one that leaves it out.
 
 The table in `mail/commands/` says what each command needs. Nobody has to type a place: a sentence that leaves
 some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox`, the

@@ -1,4 +1,4 @@
-"""What anybody may know of a server: standings, open invitations and public matches, for pages that all can read.
+"""The public side of a server: standings, open invitations and public matches, for pages that all can read.
 
 Deny by default: what may be told is put together here piece by piece, from the matches whose players agreed on
 `privacy: public`. Of a running match, that is how it stands; of a closed match, its bundle without the players'
@@ -120,7 +120,7 @@ class Public:
         return loaded[0]
 
     def _summary(self, match: Match) -> dict[str, object]:
-        """What everybody may know about a match in any phase."""
+        """The facts of a match that everybody may know, in any phase."""
         return {
             "id": match.id,
             "title": match.rules.title,

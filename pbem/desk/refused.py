@@ -1,4 +1,4 @@
-"""What is raised where a command has one fault, which is nearly always."""
+"""The error of a command that has one fault, as nearly all refused ones have."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["pass_on"]
 
 _MOST = 1024 * 1024
-"""How many octets of a letter are attached; of a longer one the operator is told where it is."""
+"""The most octets of a letter that are attached; of a longer one the operator is told where it is."""
 
 
 def pass_on(desk: Desk, row: InboxRow, subject: str, now: datetime) -> str | None:

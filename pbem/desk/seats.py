@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     Event = Callable[[Step, int, SignedForm[Requested], Signed], T]
-    """What a seat says, by a signed form."""
+    """An event in a match: a seat's signed form takes effect in a step."""
 
 __all__ = [
     "SeatContext",
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 _PLAYED = 100
-"""How many matches a player plays at a time; the server's house plays as many as are proposed to it."""
+"""The most matches that a player plays at a time; the server's house plays as many as are proposed to it."""
 
 _ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
 """The match in the subject of a letter of ours, which mail programs keep in that of an answer."""

@@ -62,6 +62,6 @@ def _unreadable(desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, now: 
 
 
 def _automatic(desk: Desk, row: InboxRow, letter: Letter) -> Sequence[str]:
-    """Why a letter is one that no person wrote, or one of our own that came round."""
+    """The signs that no person wrote a letter, or that it is one of our own that came round."""
     config, sender = desk.config, row.envelope.sender
     return automatic(letter, sender, address=config.mail_address, server=config.server, hops=config.limits.received)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["EACH", "Strangers", "enough", "one_mailbox"]
 
 EACH = ANSWER_TO_STRANGER.most
-"""How many such answers an address gets in a day."""
+"""The most such answers that an address gets in a day."""
 
 _UNDOTTED = ("gmail.com", "googlemail.com")
 """One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
@@ -48,7 +48,7 @@ class Strangers:
     _in_all: int
 
     def vouched_for(self, letter: Letter, row: InboxRow, found: Voucher) -> bool:
-        """Whether the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""
+        """True if the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
         demand_dns(found, sent=True)
@@ -60,11 +60,11 @@ class Strangers:
         return note_marks(self._database, found.marks, to_db(row.received)) or found.sent
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
-        """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
+        """True if one more such answer may go to this address today, and to anybody at all; counts it."""
         return self._are_left(ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, address, now)
 
     def may_be_named(self, address: str, now: datetime) -> bool:
-        """Whether one more letter that a player wants sent there may go to somebody else's address today; counts it.
+        """True if one more letter that a player wants sent there may go to somebody else's address today; counts it.
 
         Accounts cost nothing: such letters are counted by the mailbox that gets them, and in all.
         """
@@ -77,7 +77,7 @@ class Strangers:
 
 
 def enough(commands: Sequence[AnyCommand]) -> list[AnyCommand]:
-    """Of these commands, the one that is answered: with it the sender can register."""
+    """The one command to answer if nobody vouches for the sender: one with which the sender can register."""
     ranked = [(rank, one) for one in commands if (rank := COMMANDS[one.name].unvouched) is not None]
     return [one for _, one in sorted(ranked, key=itemgetter(0))[:1]]
 

@@ -1,4 +1,4 @@
-"""The timekeeper: whether the server was up all the time, and the players' zones and vacations.
+"""The timekeeper: the server's outages, and the players' zones and vacations.
 
 It tells matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while the
 daemon runs; if it is missing for long, the server was down, or its clock was set. Implements protocol.md, "A match",
@@ -27,7 +27,7 @@ TIMEZONE = "timezone"
 
 _BEAT = timedelta(minutes=1)
 _STEP_BACK = timedelta(minutes=5)
-"""So far the system's clock may be set back without a word."""
+"""Smaller backward steps of the clock are ignored."""
 
 
 @dataclass(eq=False, repr=False)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["may_be_written", "send"]
 
 _LISTED = 50
-"""How many matches the letter names."""
+"""The most matches that the letter names."""
 
 
 def may_be_written(desk: Desk, player: str, by: Sequence[str], match: int, now: datetime) -> bool:
-    """Whether a player is told at once of a match in which these want to play; otherwise it waits for the letter."""
+    """True if a player may be written to at once about a match with these; otherwise the daily letter names it."""
     known = any(desk.people.played_together(player, other) for other in by)
     if known or desk.people.is_program(player) or left_today(desk.database, UNASKED, now, player) >= 0:
         return True

@@ -70,9 +70,9 @@ class Desk:
     reader: Reader
     points: Failpoints = passing
     software: str = field(default_factory=_software)
-    """What runs here, as transcripts name it."""
+    """The software and its version, as transcripts name it."""
     in_doubt: bool = False
-    """Whether letters may be leased, known here or not: those of a call that broke off are given back by the next."""
+    """True if letters may be leased, known here or not: those of a call that broke off are given back by the next."""
     offered: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
     pruned_on: str = ""
@@ -80,7 +80,7 @@ class Desk:
     warned_on: str = ""
     """The day on which the operator was last told that the disk is filling up."""
     logged_all: bool = False
-    """Whether the heads of times when no log was kept are in its queue."""
+    """True if the heads of times when no log was kept are in its queue."""
 
     def __post_init__(self) -> None:
         config, database, vault = self.config, self.database, self.vault
@@ -97,13 +97,13 @@ class Desk:
         self.changes = KeyChanges(database, vault)
         """Keys that wait for their first signature, or for a delay."""
         self.lookups = Lookups(database)
-        """What the DNS said."""
+        """The answers of the DNS."""
         self.instructions = Instructions(database)
-        """What the operator ordered."""
+        """The operator's instructions."""
         self.log = TransparencyLog(database)
         """The log of all heads."""
         self.witness_requests = WitnessRequests(database)
-        """What witnesses are asked by HTTP."""
+        """The requests to witnesses by HTTP."""
 
         # What is made of them.
         log = self.log if config.witness.cosigners else None
@@ -113,7 +113,7 @@ class Desk:
         self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
         """Reply addresses, and letters judged by them."""
         self.strangers = Strangers(database, self.mailboxes, config.limits.answers_to_strangers)
-        """How letters are answered for whose sender nobody vouches."""
+        """The answers to letters whose sender nobody vouches for."""
         self.letters = LetterWriter(
             config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held
         )

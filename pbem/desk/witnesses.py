@@ -47,19 +47,19 @@ if TYPE_CHECKING:
 __all__ = ["look", "take"]
 
 _AT_ONCE = 200
-"""How many heads are put into the tree in one transaction."""
+"""The most heads that one transaction puts into the tree."""
 
 _AGAIN = timedelta(hours=1)
 """After how long a witness that did not answer is asked again."""
 
 _MOST = 16 * 1024
-"""How much of a letter is read: a request with the longest proof is shorter."""
+"""The most characters of a letter that are read: a request with the longest proof is shorter."""
 
 _ANSWER = re.compile(r"(cosigned|behind|forked|unproved) (\S{1,253}) ([0-9]{1,18})")
 
 _OK, _CONFLICT, _UNPROVED = 200, 409, 422
 _NOTES = re.compile(r"^This .{1,40}:$", re.MULTILINE)
-"""What stands before each note in a letter that says `forked`."""
+"""The line before each note in a letter that says `forked`."""
 _KNOWN_SIZE = re.compile(r"[0-9]{1,18}\n?")
 
 _LOG: FilteringBoundLogger = structlog.get_logger("witnesses")
@@ -103,7 +103,7 @@ def take(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None
 
 
 def _put_in(desk: Desk) -> bool:
-    """Put the next heads into the tree; whether there were any."""
+    """Put the next heads into the tree; returns True if there were any."""
     heads = desk.log.queued(_AT_ONCE)
     size = desk.log.size
     fresh: dict[tuple[int, int], bytes] = {}
@@ -194,7 +194,7 @@ def _refused(desk: Desk, witness: Correspondent, why: str, text: str, now: datet
 
 
 def _convicts(desk: Desk, text: str) -> bool:
-    """Whether a letter has two notes that are signed with our key, of one size and with two roots."""
+    """True if a letter has two notes that are signed with our key, of one size and with two roots."""
     own = VerifierKey(desk.config.server, LOG, bytes.fromhex(desk.server_key))
     sizes: dict[int, bytes] = {}
     for written in _NOTES.split(text)[1:]:
@@ -259,7 +259,7 @@ def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: dateti
 
 
 def _take_answer(desk: Desk, now: datetime) -> bool:
-    """Take in a witness's answer to an HTTP request; returns whether there was one."""
+    """Take in a witness's answer to an HTTP request; returns True if there was one."""
     answered = desk.witness_requests.answered()
     if answered is None:
         return False

@@ -31,7 +31,7 @@ class WorkingDesk:
         self._desk = desk
 
     def may_decide(self) -> bool:
-        """Return whether this server is the one that decides, or has just become it."""
+        """True if this server is the one that decides, or has just become it."""
         desk = self._desk
         if desk.database.engine.decides:
             return True

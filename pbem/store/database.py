@@ -39,7 +39,7 @@ __all__ = ["Database", "Row", "from_db", "is_there", "standby_of", "to_db"]
 
 T = TypeVar("T")
 Row = dict[str, Any]
-"""A row by its columns' names. What is in a column, is said by the schema; of its tables each is STRICT."""
+"""A row by its columns' names. The schema gives the columns' types: all tables are STRICT."""
 
 
 def to_db(time: datetime) -> str:
@@ -106,11 +106,11 @@ class Database:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open on this connection."""
+        """True if a transaction is open on this connection."""
         return self.engine.in_transaction
 
     def try_to_decide(self) -> bool:
-        """Become the connection that decides, unless another server's is; return whether this one is it now.
+        """Become the connection that decides, unless another server's is; return True if this one is it now.
 
         It decides until it breaks; transactions on its replacement raise `BusyError` until this is asked again.
         """
@@ -170,7 +170,7 @@ class Database:
         return self.write(sql, tuple(columns.values()))
 
     def add(self, table: str, /, **columns: object) -> bool:
-        """Insert a row, as `write` does, unless there is one with one of its keys; whether there was none."""
+        """Insert a row, as `write` does, unless there is one with one of its keys; returns True if there was none."""
         sql = f"{_insertion(table, columns)} ON CONFLICT DO NOTHING"
         return self.write(sql, tuple(columns.values())).rowcount == 1
 
@@ -256,7 +256,7 @@ def _named(names: Sequence[str], rows: Iterable[Values]) -> Iterator[Row]:
 
 
 def is_there(place: Place) -> bool:
-    """Whether there is, or may be, a store at a place; raises `StoreError` if that cannot be found out."""
+    """True if there is, or may be, a store at a place; raises `StoreError` if it cannot be reached."""
     if isinstance(place, Path):
         return place.exists()
     with closing(_connected(place, THIS_DISK, make=False)) as engine:
@@ -264,7 +264,7 @@ def is_there(place: Place) -> bool:
 
 
 def standby_of(place: Place) -> bool | None:
-    """Whether commits of a store wait for a standby; None if none is seen. Raises `StoreError`."""
+    """True if commits of a store wait for a standby; None if none is seen. Raises `StoreError`."""
     with closing(_connected(place, THIS_DISK, make=False)) as engine:
         return engine.standby()
 

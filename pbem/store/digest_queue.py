@@ -49,7 +49,7 @@ class DigestQueue(SealedRows):
         return [row["player"] for row in self._database.rows(query, (to_db(now),))]
 
     def next_due(self) -> datetime | None:
-        """When the next digest is due."""
+        """The time at which the next digest is due."""
         return self._database.moment("SELECT min(due) FROM held")
 
     def hurry(self, player: str, now: datetime) -> None:

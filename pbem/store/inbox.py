@@ -37,7 +37,7 @@ __all__ = ["ATTEMPTS", "ROLES", "Envelope", "Inbox", "InboxRow", "Stranded"]
 
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 REST = timedelta(minutes=1)
-"""How long a letter rests after the process that held it died."""
+"""The time for which a letter rests after the process that held it died."""
 
 APART = 4
 """If more letters than this wait from unknown networks, or rounds of one sender's, a letter from a known network no
@@ -126,7 +126,7 @@ class Envelope:
 
     @property
     def for_operator(self) -> bool:
-        """Whether it is only for the operator."""
+        """True if it is only for the operator."""
         return {to.partition("@")[0].lower() for to in self.recipients} <= ROLES and bool(self.recipients)
 
 
@@ -139,13 +139,13 @@ class InboxRow:
     raw: bytes
     received: datetime
     attempts: int = 0
-    """How often work on it failed before, by its own doing."""
+    """The number of earlier attempts that failed because of it."""
     suspect: bool = False
-    """Whether the process died while it was leased."""
+    """True if the process died while it was leased."""
 
     @property
     def alone(self) -> bool:
-        """Whether it is worked on alone, because it may take others down with it."""
+        """True if it is worked on alone, because it may take others down with it."""
         return self.suspect or self.attempts > 0
 
 
@@ -223,7 +223,7 @@ class Inbox(SealedRows):
         return bool(self._database.scalar(query, (tally, day, f"{day}U", most)) >= most)
 
     def _round_of(self, envelope: Envelope) -> tuple[int, int | None]:
-        """Whether the letter comes with those from where their players wrote before, and its round; none if nobody's.
+        """1 if the letter's network is known for its player, else 0; and its round, None if it is no player's.
 
         One sender's letters stay in order, unless many come from elsewhere, in whichever names.
         """
@@ -351,7 +351,7 @@ class Inbox(SealedRows):
         return raw
 
     def heard_until(self) -> datetime | None:
-        """When the oldest unhandled letter was received that may have an effect in a match; None if there is none.
+        """The time of receipt of the oldest unhandled letter that may have an effect in a match.
 
         No letter is being kept beside this transaction, nor is any until it ends.
         """
@@ -369,7 +369,7 @@ class Inbox(SealedRows):
 
 
 def _tally(envelope: Envelope) -> str:
-    """The key under which a letter is counted: its network, with the null sender apart."""
+    """The key under which a letter is counted: its network, with the null sender separately."""
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 

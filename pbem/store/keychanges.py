@@ -33,7 +33,7 @@ class WaitingKey:
     letter: bytes = field(default=b"", repr=False)
     """Signed by the old key that asked; once a delay runs, signed by the new one."""
     due: str | None = None
-    """When the delay is over; None while the challenge has not come back."""
+    """The end of the delay; None while the challenge has not come back."""
 
 
 class KeyChanges(SealedRows):

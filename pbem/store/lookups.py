@@ -28,9 +28,9 @@ class Lookup(msgspec.Struct, frozen=True):
     name: str
     tries: int
     sender: str
-    """Who sent the letter, by its envelope."""
+    """The sender of the letter, by its envelope."""
     of_player: bool
-    """Whether that is a player's address."""
+    """True if that is a player's address."""
 
 
 class Lookups(Rows):
@@ -45,7 +45,7 @@ class Lookups(Rows):
             self._database.put("lookups", inbox=inbox, name=name, tries=tries, due=to_db(now), counts=int(counts))
 
     def found(self, letters: Sequence[int]) -> dict[int, dict[str, str | None]]:
-        """What is known for letters, by letter and name: the record, "" if there is none, None if nobody answered."""
+        """The records for letters, by letter and name: "" if there is none, None if nobody answered."""
         places = ", ".join("?" * len(letters))
         query = f"SELECT inbox, name, record FROM lookups WHERE inbox IN ({places}) ORDER BY inbox, name"
         found: dict[int, dict[str, str | None]] = {}
@@ -68,7 +68,7 @@ class Lookups(Rows):
         return self._database.read(Lookup, query, (of_players, to_db(now), most))
 
     def next_due(self, now: datetime) -> datetime | None:
-        """When the next lookup is due after this time."""
+        """The time at which the next lookup is due, after this one."""
         return self._database.moment("SELECT min(due) FROM lookups WHERE settled IS NULL AND due > ?", (to_db(now),))
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:

@@ -47,7 +47,7 @@ class MatchRow(msgspec.Struct, frozen=True):
     """Another one whenever what is written of the match has changed, its submissions too."""
     resolve_at: str | None
     clock: JsonObject | None
-    """How its clocks stand, as a JSON object."""
+    """The state of its clocks, as a JSON object."""
     seats: tuple[SeatRow, ...]
     """Those that are taken."""
 
@@ -76,7 +76,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
 
 
 class PressRow(msgspec.Struct, frozen=True):
-    """What a player wrote to everybody, in a game while a turn was due (0: before the first)."""
+    """A player's message to everybody, in a game while a turn was due (0: before the first)."""
 
     game: int
     turn: int
@@ -88,7 +88,7 @@ class Matches(SealedRows):
     """The matches of a store."""
 
     def created(self, number: int) -> str:
-        """When a match was proposed."""
+        """The time at which a match was proposed."""
         return str(self._database.scalar("SELECT created FROM matches WHERE number = ?", (number,)))
 
     def create(
@@ -119,7 +119,7 @@ class Matches(SealedRows):
         self._database.execute(query, (number, game, seat, turn))
 
     def pending(self, player: str) -> int:
-        """How many proposals by this player (who has the first seat) wait for an answer."""
+        """The number of proposals by this player (who has the first seat) that wait for an answer."""
         query = (
             "SELECT count(*) FROM seats JOIN matches ON number = match"
             " WHERE player = ? AND seat = 1 AND phase IN ('open', 'proposed')"
@@ -238,7 +238,7 @@ class Matches(SealedRows):
         self._database.add("signed_texts", **row)
 
     def text(self, number: int, mail: str) -> str | None:
-        """What was signed in a letter, with its signature."""
+        """The signed text of a letter, with its signature."""
         text = self._secret("signed_texts", "sealed", match=number, mail=mail)
         return None if text is None else text.decode()
 
@@ -247,7 +247,7 @@ class Matches(SealedRows):
         self._database.execute("INSERT INTO press_times VALUES (?, ?, ?)", (number, player, time))
 
     def press_times(self, number: int) -> list[tuple[str, str]]:
-        """Who wrote to the others, and when, oldest first."""
+        """The writers of messages to the others, and the times, oldest first."""
         query = "SELECT player, time FROM press_times WHERE match = ? ORDER BY time"
         return [(row[0], row[1]) for row in self._database.execute(query, (number,))]
 
@@ -292,7 +292,7 @@ class Matches(SealedRows):
         self._database.put("press", match=number, time=time, **asdict(row))
 
     def press(self, number: int) -> list[PressRow]:
-        """What was written to all in a match, oldest first."""
+        """The messages to everybody in a match, oldest first."""
         query = "SELECT game, turn, player, text FROM press WHERE match = ? ORDER BY id"
         return self._database.read(PressRow, query, (number,))
 

@@ -19,7 +19,7 @@ FIRST = ("players", "matches", "inbox", "outbox")
 """The tables that rows of others refer to, in the order in which they refer to each other."""
 
 LEFT = frozenset({"owners"})
-"""What is not moved: who works on the old store does not work on the new one."""
+"""The tables that are not moved: servers at work on the old store are not at work on the new one."""
 
 
 def move(old: Database, new: Database) -> int:

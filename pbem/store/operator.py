@@ -1,4 +1,4 @@
-"""What the operator sees of the store, and does to it: figures, lists of letters, and instructions to the desk.
+"""The operator's view of the store: figures, lists of letters, and instructions to the desk.
 
 Letters can be put back or dropped here at once, each in one transaction, even while the daemon runs. Anything that
 concerns a match is an instruction, which the desk obeys like a letter that nobody wrote. Nothing sealed is opened
@@ -37,7 +37,7 @@ __all__ = [
 DROPPED = "dropped by the operator"
 
 LEAP = 1000
-"""How far numbers jump at a restore: what was given out after the backup must not be given out again."""
+"""The jump of numbers at a restore: what was given out after the backup must not be given out again."""
 
 
 class Busy(Exception):
@@ -124,8 +124,8 @@ class Box:
         return _row(row)
 
     def retry(self, number: int, now: datetime) -> None:
-        """Let a letter that was set aside or given up be tried again; raises `Busy`."""
-        self._change(number, self._sql.tried_again, now)
+        """Have a letter retried that was set aside or given up; raises `Busy`."""
+        self._change(number, self._sql.retried, now)
 
     def drop(self, number: int, now: datetime) -> None:
         """Let a letter have no effect, or not be sent; its bytes are kept. Raises `Busy`."""
@@ -144,7 +144,7 @@ class _Letters(NamedTuple):
 
     select: str
     unfinished: str
-    tried_again: str
+    retried: str
     dropped: str
 
 

@@ -25,7 +25,7 @@ class Outages(Rows):
     """The outages of a server, as recorded in its store."""
 
     def heartbeat(self) -> datetime | None:
-        """When the server was last known to work."""
+        """The last time at which the server was known to work."""
         return self._database.moment("SELECT value FROM meta WHERE name = ?", (_BEAT,))
 
     def beat(self, now: datetime) -> None:

@@ -29,7 +29,7 @@ __all__ = ["LATE", "Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"
 
 TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for any local part
 LATE = timedelta(hours=1)
-"""How long a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
+"""The time that a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
 
 _FAILURE = """
     SELECT id, recipient, message_id, created, coalesce(settled, created) AS settled, attempts,
@@ -78,9 +78,9 @@ class Watched(msgspec.Struct, frozen=True):
     asked: datetime
     created: datetime
     settled: datetime | None
-    """When it was delivered or given up; None while it waits."""
+    """The time at which it was delivered or given up; None while it waits."""
     late: bool
-    """Whether its delay was noted."""
+    """True if its delay was noted."""
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -100,7 +100,7 @@ class Leased(msgspec.Struct, frozen=True):
     sealed: list[int]
     """Letters that could not be opened; they stay leased, out of the others' way."""
     due: datetime | None
-    """When the next waiting letter is due, or was due; None if none waits."""
+    """The time at which the next waiting letter is due, or was due; None if none waits."""
 
 
 class Outbox(SealedRows):
@@ -193,21 +193,21 @@ class Outbox(SealedRows):
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
 
     def delivered_between(self, time: datetime, now: datetime) -> int:
-        """How many letters the smarthost took since then; not those that a clock took that was ahead."""
+        """The number of letters that the smarthost took since then; not those of a clock that was ahead."""
         query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ? AND settled <= ?"
         return int(self._database.scalar(query, (to_db(time), to_db(now))))
 
     def next_due(self) -> datetime | None:
-        """When the next waiting letter is due; None if none waits."""
+        """The time at which the next waiting letter is due; None if none waits."""
         return self._database.moment("SELECT min(due) FROM outbox WHERE state = 'waiting'")
 
     def failures(self) -> list[Failure]:
-        """The letters given up that nobody was told about yet, oldest first."""
+        """The letters given up that were not reported yet, oldest first."""
         query = f"{_FAILURE} WHERE state = 'failed' AND told = 0 ORDER BY id"
         return self._database.read(Failure, query)
 
     def told(self, row_id: int) -> None:
-        """Note, in the caller's transaction, that those concerned were told of a failure."""
+        """Note, in the caller's transaction, that a failure was reported."""
         self._database.write("UPDATE outbox SET told = 1 WHERE id = ?", (row_id,))
 
     def watch(self, message_id: str, match: int, seat: int, asked: datetime) -> None:
@@ -243,7 +243,7 @@ class Outbox(SealedRows):
         return self._database.read_one(Failure, f"{_FAILURE} WHERE token = ?", (token,))
 
     def arrived_since(self, row_id: int, by: datetime) -> bool:
-        """Whether a later letter to the same address was accepted, by then, and did not bounce."""
+        """True if a later letter to the same address was accepted, by then, and did not bounce."""
         query = (
             "SELECT 1 FROM outbox AS lost JOIN outbox AS later ON later.recipient = lost.recipient"
             f" WHERE lost.id = ? AND {_ARRIVED} LIMIT 1"

@@ -28,27 +28,27 @@ POOLS: tuple[Pool, ...] = ("people", "programs")
 
 
 class Turns(msgspec.Struct, frozen=True):
-    """How reliable a player is: how many setups and turns were requested in all games, and how many came in time."""
+    """A player's reliability: the setups and turns that were requested in all games, and those that came in time."""
 
     asked: int = 0
     in_time: int = 0
 
 
 class PlayerStanding(msgspec.Struct, frozen=True):
-    """What a player has done in one game and pool: matches, and the rating's mean and deviation."""
+    """A player's standing in one game and pool: matches, and the rating's mean and deviation."""
 
     player: str
     played: int = 0
     won: int = 0
     drawn: int = 0
     abandoned: int = 0
-    """Matches that did not end on the board: counted apart, and not rated."""
+    """Matches that did not end on the board: counted separately, and not rated."""
     mean: float | None = None
     deviation: float | None = None
     turns: Turns = Turns()
     pool: Pool = "people"
     program: bool = False
-    """Whether the player is a program."""
+    """True if the player is a program."""
 
 
 class People:
@@ -93,7 +93,7 @@ class People:
         self._database.write("INSERT INTO invited VALUES (?, ?)", (mailbox, time))
 
     def is_invited(self, mailbox: str) -> bool:
-        """Whether it was invited before: nobody is invited twice."""
+        """True if it was invited before: nobody is invited twice."""
         return self._database.scalar("SELECT 1 FROM invited WHERE address = ?", (mailbox,)) is not None
 
     # Those who want no more mail.
@@ -103,18 +103,18 @@ class People:
         self._database.add("silent", address=address, since=time)
 
     def opted_out(self, address: str) -> bool:
-        """Whether the address wants no more mail."""
+        """True if the address wants no more mail."""
         return self._database.scalar("SELECT 1 FROM silent WHERE address = ? COLLATE NOCASE", (address,)) is not None
 
     def opt_in(self, address: str) -> bool:
-        """Note that the address wants mail again; returns whether it had wanted none."""
+        """Note that the address wants mail again; returns True if it had wanted none."""
         sql = "DELETE FROM silent WHERE address = ? COLLATE NOCASE"
         return self._database.execute(sql, (address,)).rowcount == 1
 
     # Letters that nobody asked for.
 
     def played_together(self, player: str, other: str) -> bool:
-        """Whether these two have, or had, seats in a match that began."""
+        """True if these two have, or had, seats in a match that began."""
         query = (
             "SELECT 1 FROM seats AS own JOIN seats AS theirs ON theirs.match = own.match"
             " JOIN matches ON number = own.match WHERE own.player = ? AND theirs.player = ?"
@@ -161,7 +161,7 @@ class People:
         return [row[0] for row in self._database.execute(query, (player,))]
 
     def blocks(self, player: str, other: str) -> bool:
-        """Whether the player wants nothing from the other."""
+        """True if the player wants nothing from the other."""
         query = "SELECT 1 FROM blocks WHERE player = ? AND blocked = ?"
         return self._database.execute(query, (player, other)).fetchone() is not None
 
@@ -177,18 +177,18 @@ class People:
         return self._database.execute(sql, (match, player)).rowcount == 1
 
     def observers(self, match: int) -> list[str]:
-        """Who watches the match, in the order in which they came."""
+        """The observers of the match, in the order in which they came."""
         query = "SELECT player FROM observers WHERE match = ? ORDER BY since, player"
         return [row[0] for row in self._database.execute(query, (match,))]
 
     # Standings.
 
     def is_program(self, player: str) -> bool:
-        """Whether the player has said to be a program."""
+        """True if the player has said to be a program."""
         return self._players.setting(player, "program", "no") == "yes"
 
     def pool(self, players: Iterable[str]) -> Pool:
-        """Where a match of these players is rated."""
+        """The pool in which a match of these players is rated."""
         return "programs" if any(map(self.is_program, players)) else "people"
 
     def standing(self, game: str, player: str, pool: Pool | None = None) -> PlayerStanding:
@@ -205,7 +205,7 @@ class People:
         return replace(found, turns=self.turns(player), program=program)
 
     def turns(self, player: str) -> Turns:
-        """How many turns were requested from the player, and how many came in time."""
+        """The number of turns that were requested from the player, and of those that came in time."""
         query = "SELECT asked, in_time FROM turns WHERE player = ?"
         return self._database.read_one(Turns, query, (player,)) or Turns()
 

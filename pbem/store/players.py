@@ -102,7 +102,7 @@ _BY_ADDRESS = _PLAYER.format(
 
 
 _EFFECT, _CHANGED = 1, 2
-"""What came of a signed text, as the store adds it up."""
+"""The bits by which the store adds up the effects of a signed text."""
 
 
 class HandledRow(msgspec.Struct, frozen=True):
@@ -110,9 +110,9 @@ class HandledRow(msgspec.Struct, frozen=True):
 
     time: str
     effect: bool
-    """Whether something in it was obeyed that is obeyed only once."""
+    """True if something in it was obeyed that is obeyed only once."""
     changed: bool
-    """Whether anything in it was obeyed that changes something."""
+    """True if anything in it was obeyed that changes something."""
 
 
 class Players:
@@ -189,7 +189,7 @@ class Players:
         return dict(self._database.execute(query, (player,)).fetchall())
 
     def has_chosen(self, player: str, name: str) -> bool:
-        """Whether the player ever chose this setting."""
+        """True if the player ever chose this setting."""
         query = "SELECT 1 FROM settings WHERE player = ? AND name = ?"
         return self._database.scalar(query, (player, name)) is not None
 
@@ -294,7 +294,7 @@ class Players:
         return {row["player"]: row["since"] for row in self._database.rows(query)}
 
     def lose(self, player: str, since: str, letter: int) -> bool:
-        """Note that a letter, by its number in the outbox, did not arrive; returns whether that is new."""
+        """Note that a letter, by its number in the outbox, did not arrive; returns True if that is new."""
         return self._database.add("unreachable", player=player, since=since, letter=letter)
 
     def find(self, player: str) -> None:
@@ -302,14 +302,14 @@ class Players:
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
     def handled(self, player: str, signed: str, otherwise: str = "") -> HandledRow | None:
-        """When the player's signed text with this hash, or else the other, was handled; None if it is new."""
+        """The row of the player's signed text with this hash, or else the other; None if it is new."""
         query = "SELECT signed, received, effect FROM handled WHERE player = ? AND signed IN (?, ?)"
         found = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
         row = found.get(signed) or found.get(otherwise)
         return HandledRow(row[1], bool(row[2] & _EFFECT), bool(row[2])) if row else None
 
     def said(self, player: str) -> int:
-        """How many signed texts of the player were handled."""
+        """The number of the player's signed texts that were handled."""
         return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 
     def handle(self, player: str, signed: str, time: str, *, effect: bool, changed: bool) -> None:

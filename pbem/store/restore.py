@@ -83,14 +83,14 @@ def _highest(store: Path, disk: Disk) -> int:
     """The highest generation that this server ever had, as far as anything here remembers."""
     known = [1]
     with suppress(OSError, ValueError):
-        known.append(int(_memory(store).read_text("ascii")))
+        known.append(int(_generation_file(store).read_text("ascii")))
     if store.exists():
         with suppress(sqlite3.Error, ValueError, TypeError), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
             known.append(int(old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]))
     return max(known)
 
 
-def _memory(store: Path) -> Path:
+def _generation_file(store: Path) -> Path:
     """The file that remembers the generation even when the store cannot be read any more."""
     return store.with_name(f"{store.name}.generation")
 
@@ -100,7 +100,7 @@ def _note(store: Path, generation: int, disk: Disk) -> None:
     draft.write_text(f"{generation}\n", "ascii")
     _like_its_folder(draft)
     disk.sync(draft)
-    draft.replace(_memory(store))
+    draft.replace(_generation_file(store))
 
 
 def _like_its_folder(path: Path) -> None:

@@ -49,7 +49,7 @@ class Sqlite:
     """One connection to a store in a file."""
 
     decides = False
-    """Whether this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
+    """True if this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
 
     def __init__(self, path: Path | str, disk: Disk, *, make: bool) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
@@ -63,7 +63,7 @@ class Sqlite:
         with self.translated():
             self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
         self._files: dict[Path, tuple[int, int] | None] = {self.place: _file(self.place)}
-        """What is open: SQLite goes on with a file and its log when others have their names, or nobody."""
+        """The open files: SQLite goes on with a file and its log when others have their names, or nobody."""
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -78,22 +78,22 @@ class Sqlite:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open on this connection."""
+        """True if a transaction is open on this connection."""
         return self.connection.in_transaction
 
     @property
     def changes(self) -> int:
-        """How many rows this connection has written since it was opened."""
+        """The number of rows that this connection has written since it was opened."""
         return self.connection.total_changes
 
     @property
     def version(self) -> int:
         """The number of migrations that this store has seen; 0 for one that is empty."""
-        return self._asked("PRAGMA user_version")
+        return self._number("PRAGMA user_version")
 
     def recognise(self, *, empty: bool) -> None:
         """Check that this is a store of ours, or that it is empty if that is allowed."""
-        tables = self._asked("SELECT count(*) FROM sqlite_master")
+        tables = self._number("SELECT count(*) FROM sqlite_master")
         if not (tables or empty):
             raise DamagedError(f"{self.place} is empty: {HELP}")
         if tables and not (self.version and "meta" in self.tables()):
@@ -108,7 +108,7 @@ class Sqlite:
             raise StoreError(f"{self.place}: this file system does not allow write-ahead logging")
         # SQLite silently ignores a pragma that it does not accept, so the value is read back.
         for name, value in wanted.items():
-            if self._asked(f"PRAGMA {name}") != value:
+            if self._number(f"PRAGMA {name}") != value:
                 raise StoreError(f"{self.place}: PRAGMA {name} could not be set")
 
     def leave_log(self) -> None:
@@ -172,7 +172,7 @@ class Sqlite:
         except sqlite3.DatabaseError as error:
             _raise_translated(error)
 
-    def _asked(self, sql: str) -> int:
+    def _number(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])
 
     def tables(self) -> list[str]:
@@ -199,11 +199,11 @@ class Sqlite:
         return here
 
     def room(self) -> int:
-        """How many octets are free on the disk under the store."""
+        """The free space on the disk under the store, in octets."""
         return self._disk.room(self.place.parent)
 
     def in_place(self) -> bool:
-        """Whether the names of the store and its log still name what is open."""
+        """True if the names of the store and its log still name what is open."""
         log = self.place.with_name(f"{self.place.name}-wal")
         try:
             if found := _file(log):  # made at the first commit, and there until the last connection is closed
@@ -221,8 +221,8 @@ class Sqlite:
         high_water.check(self.place, self)
 
     def size(self) -> int:
-        """How many octets the store has."""
-        return self._asked("PRAGMA page_count") * self._asked("PRAGMA page_size")
+        """The size of the store in octets."""
+        return self._number("PRAGMA page_count") * self._number("PRAGMA page_size")
 
     def backup(self, path: Path) -> None:
         """Copy the store as it is at this moment into a new file of mode 0600, on disk when this returns.
@@ -247,7 +247,7 @@ class Sqlite:
         return None
 
     def damage(self) -> list[str]:
-        """What SQLite finds wrong with the file and with references between tables; empty when it is sound."""
+        """The faults that SQLite finds in the file and in references between tables; empty when it is sound."""
         try:
             with self.translated():
                 found = [row[0] for row in self.run("PRAGMA integrity_check(20)")]
@@ -389,7 +389,7 @@ def _refusal(store: Path, server: int, holders: Sequence[int]) -> LockedError:
 
 
 def _lives(process: int) -> bool:
-    """Return whether a process lives, as far as can be seen from here."""
+    """True if a process lives, as far as can be seen from here."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -430,7 +430,7 @@ def _look_at(path: Path) -> None:
 
 
 def _file(path: Path) -> tuple[int, int] | None:
-    """Which file has this name, if any has."""
+    """The device and inode of the file that has this name, if any has."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -47,7 +47,7 @@ class AskedRow(msgspec.Struct, frozen=True):
 
 
 class CosignedRow(msgspec.Struct, frozen=True):
-    """What is remembered of another server's log: its name, the last note that was cosigned here, and when."""
+    """The memory of another server's log: its name, the last note that was cosigned here, and the time."""
 
     origin: str
     note: str
@@ -72,7 +72,7 @@ class TransparencyLog(Rows):
         return int(self._database.scalar("SELECT count(*) FROM log_queue")) - before
 
     def waits(self) -> bool | None:
-        """Whether a waiting head is in a hurry; None if none waits."""
+        """True if a waiting head is in a hurry; None if none waits."""
         found = self._database.scalar("SELECT max(hurry) FROM log_queue")
         return None if found is None else bool(found)
 
@@ -87,7 +87,7 @@ class TransparencyLog(Rows):
 
     @property
     def size(self) -> int:
-        """How many leaves the tree has."""
+        """The number of leaves of the tree."""
         last = self._database.scalar("SELECT max(number) FROM log_leaves")
         return 0 if last is None else int(last) + 1
 
@@ -141,7 +141,7 @@ class TransparencyLog(Rows):
         return self._database.read(CheckpointRow, query)
 
     def asked(self, witness: str) -> AskedRow | None:
-        """What a witness is believed to know; None if it was never asked."""
+        """The sizes that a witness is believed to know; None if it was never asked."""
         query = "SELECT size, wanted, asked FROM witnesses WHERE name = ?"
         return self._database.read_one(AskedRow, query, (witness,))
 
@@ -158,7 +158,7 @@ class TransparencyLog(Rows):
         self._database.put("cosigned_notes", "origin", origin=origin, note=note, time=to_db(now))
 
     def all_remembered(self) -> list[CosignedRow]:
-        """What is remembered of each other server's log, by name."""
+        """The memory of each other server's log, by name."""
         return self._database.read(CosignedRow, "SELECT origin, note, time FROM cosigned_notes ORDER BY origin")
 
     def forget(self, origin: str) -> None:

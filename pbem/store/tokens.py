@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Place", "Token", "Tokens", "new"]
 
 Purpose = Literal["register", "reply", "stop", "write"]
-"""What an answer does: it registers, counts for its player, stops all mail, or is read however many others came."""
+"""An answer registers, counts for its player, stops all mail, or is read however many others came."""
 Place = tuple[int, int, int]
 """Match, game and turn (0: the setup, or before the agreement) at which a match stood when the token was mailed."""
 
@@ -47,11 +47,11 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Place | None:
-        """Where the match stood, if it is about one."""
+        """The place of the match, if it is about one."""
         return None if self.match is None else (self.match, self.game, self.turn)
 
     def came_back(self, address: str, player: str | None) -> bool:
-        """Whether it comes back for the first time, and from where it was mailed to, or from its player."""
+        """True if it comes back for the first time, and from where it was mailed to, or from its player."""
         own = self.purpose == "write" and self.name == player
         return self.used is None and (own or self.address.lower() == address.lower())
 
@@ -99,7 +99,7 @@ class Tokens(Rows):
             )
 
     def waiting(self, address: str, purpose: Purpose, since: str, until: str) -> int:
-        """How many unused tokens for this purpose were mailed to the address between these times."""
+        """The number of unused tokens for this purpose that were mailed to the address between these times."""
         query = (
             "SELECT count(*) FROM reply_tokens"
             " WHERE address = ? COLLATE NOCASE AND purpose = ? AND created BETWEEN ? AND ? AND used IS NULL"

@@ -55,7 +55,7 @@ class WitnessRequests(Rows):
             return self._database.read(WitnessRequest, sql, (to_db(again), to_db(now)))
 
     def next_due(self) -> datetime | None:
-        """When the next request is due."""
+        """The time at which the next request is due."""
         return self._database.moment("SELECT min(due) FROM witness_requests WHERE status IS NULL")
 
     def postpone(self, asked: WitnessRequest, due: datetime) -> None:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["choose", "confirm", "register", "whoami"]
 
 _WAITING = 5
-"""How many registrations of one address may wait that anybody can have asked for; a letter from there may go on."""
+"""The most waiting registrations of one address, which anybody can have asked for; a proved letter may go on."""
 
 _PATIENCE = timedelta(days=30)
-"""How long a registration waits for its answer."""
+"""The lifetime of a registration that waits for its answer."""
 
 _A_DAY = timedelta(days=1)
 
@@ -84,7 +84,7 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
 
 
 def _is_reserved(desk: Desk, caller: Caller, name: str) -> bool:
-    """Whether a name is not for players; the name of the server's house is only for its address."""
+    """True if a name is not for players; the name of the server's house is only for its address."""
     house = desk.config.house_name
     if name == house:
         return caller.address.lower() != desk.config.house.address.lower()

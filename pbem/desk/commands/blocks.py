@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["block", "unblock"]
 
 _MOST = 500
-"""How many names one player may block."""
+"""The most names that one player may block."""
 
 
 def block(desk: Desk, caller: Caller, command: Command[Block]) -> Reply:

@@ -1,4 +1,4 @@
-"""What anybody may ask: help from the table of commands, the games and their rules.
+"""Information for anybody: help from the table of commands, the games and their rules.
 
 Implements protocol.md, "Commands" (`help`, `games`, `rules`).
 """

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["READ", "diary", "report", "sheet", "status", "transcript"]
 
 READ = 50
-"""Of how many matches of a player one answer says how they stand."""
+"""The most matches of a player whose state one answer tells."""
 
 
 def status(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Reply:
@@ -64,12 +64,12 @@ def _one_match(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Repl
 
 
 def _is_awaited(seated: SeatContext, seat: int) -> bool:
-    """Whether a seat has a player, who has not accepted."""
+    """True if a seat has a player, who has not accepted."""
     return not seated.match.name(seat).startswith("?") and not seated.row.of(seat).accepted
 
 
 def _all_matches(desk: Desk, caller: Caller) -> Reply:
-    """What is due to the player, by when, and how matches stand: those under way first; the others are counted."""
+    """The state of all matches of the player and what is due: those under way first; the others are counted."""
     name, of_player = caller.known_player.name, desk.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.

@@ -55,7 +55,7 @@ make the other's letters larger than mail servers take.
 _MOST_ADDRESSES = 5
 
 _MOST_WAITING = 5
-"""How many new keys of a player may await confirmation that were asked for in the same way."""
+"""The most new keys of a player that may await confirmation, if they were asked for in the same way."""
 
 _THE_FORM_SAID = Phrase("the form said `{name} {value}`")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["observe", "standings", "unobserve"]
 
 _RANKED = 50
-"""How many players of a game the standings show."""
+"""The most players of a game that the standings show."""
 
 
 def observe(desk: Desk, caller: Caller, command: Command[Observe]) -> Reply:

@@ -53,7 +53,7 @@ def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
 
 
 def _is_passed_on(desk: Desk, seated: SeatContext, row: SeatRow, by: str) -> bool:
-    """Whether a message goes to a seat: to people who were only asked to play, it does from players they know."""
+    """True if a message goes to a seat: to people who were only asked to play, it does from players they know."""
     begun = seated.match.phase not in {"open", "proposed"}
     return begun or row.accepted or desk.people.played_together(row.player, by)
 

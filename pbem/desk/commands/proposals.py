@@ -1,4 +1,4 @@
-"""How players find each other: proposals, the open list, invitations by address, agreeing and declining.
+"""Ways to an opponent: proposals, the open list, invitations by address, agreeing and declining.
 
 If not all players of a match are known, seats are kept free. When the last one is taken, the match becomes a
 proposal like any other, and its hash can be accepted. Implements protocol.md, "Commands" (`new`, `list`, `join`,
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 __all__ = ["accept", "give_up", "join", "list_matches", "new", "welcome"]
 
 _LISTED = 50
-"""How many matches the open list shows."""
+"""The most matches that the open list shows."""
 
 _NAMED = 200
-"""How many of a player's own matches the list names, beside those under way."""
+"""The most of a player's own matches that the list names, beside those under way."""
 
 _PENDING = 20
-"""How many proposals of one player may wait for an answer at a time."""
+"""The most proposals of one player that may wait for an answer at a time."""
 
 
 def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
@@ -149,7 +149,7 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
 
 
 def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
-    """One polite invitation, never a second to the same mailbox; whether it was sent."""
+    """One polite invitation, never a second to the same mailbox; returns True if it was sent."""
     mailbox, people = one_mailbox(address), desk.people
     for one in (address, mailbox):
         # Whose registered address it is wants no proposal of this player: see `_listening`.
@@ -234,7 +234,7 @@ def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object
 
 
 def _is_blocked(desk: Desk, match: Match, player: str) -> bool:
-    """Whether somebody in this match wants nothing from the player."""
+    """True if somebody in this match wants nothing from the player."""
     return any(desk.people.blocks(name, player) for name in match.names)
 
 

@@ -73,7 +73,7 @@ def reveal(desk: Desk, caller: Caller, command: Command[Reveal]) -> Reply:
 
 
 def _say(desk: Desk, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[SeatContext, Step, T]:
-    """What a caller's seat in a sealed match says, in a letter that the others can check; raises `Refused`.
+    """The statement of a caller's seat in a sealed match, in a letter that the others can check; raises `Refused`.
 
     What was signed is kept for the others, and so is the note that its player sends along.
     """

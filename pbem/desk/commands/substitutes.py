@@ -110,7 +110,7 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
 
 
 def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
-    """What the newcomer may know about the match before taking the seat: the `m` of the templates."""
+    """The facts that the newcomer may know before taking the seat: the `m` of the templates."""
     keys = desk.players.keys(name)
     return desk.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
