@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import WaitingKey
-    from pbem.store.players import PlayerRow
+    from pbem.store.players import PlayerRow, Players
 
 __all__ = [
     "PATIENCE",
@@ -67,7 +67,7 @@ def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
     """
     if player is None:
         rows = [waiting.key for waiting in desk.players.challenges(sender)]
-        rows += [key for owner in _newcomers(desk, sender) for key in owner.keys]
+        rows += [key for owner in _newcomers(desk.players, sender) for key in owner.keys]
         return [Key(row.format, row.fingerprint, row.public) for row in rows]
     rows = [*player.keys, *(waiting.key for waiting in desk.changes.of_player(player.name))]
     keys = [Key(row.format, row.fingerprint, row.public) for row in rows]
@@ -80,14 +80,14 @@ def writer(desk: Desk, sender: str, player: PlayerRow | None, verdict: Verdict) 
         return player, False
     if player is not None:
         return player, any(key.fingerprint == verdict.key for key in player.keys)
-    owners = (o for o in _newcomers(desk, sender) for key in o.keys if key.fingerprint == verdict.key)
+    owners = (o for o in _newcomers(desk.players, sender) for key in o.keys if key.fingerprint == verdict.key)
     return next(owners, None), False
 
 
-def _newcomers(desk: Desk, sender: str) -> list[PlayerRow]:
+def _newcomers(players: Players, sender: str) -> list[PlayerRow]:
     """The players who said that this address is theirs."""
-    names = [waiting.player for waiting in desk.players.waiting_addresses(address=sender)]
-    return [player for player in map(desk.players.by_name, names) if player is not None]
+    names = [waiting.player for waiting in players.waiting_addresses(address=sender)]
+    return [player for player in map(players.by_name, names) if player is not None]
 
 
 def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
@@ -98,14 +98,14 @@ def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) ->
         challenges |= {waiting.challenge for waiting in desk.changes.of_player(player.name)}
         asked = (command.request for command in reading.commands)
         codes = (one.code for one in asked if isinstance(one, Recover))
-        if any(code is not None and is_code(desk, player, code) for code in codes):
+        if any(code is not None and is_code(desk.players, player, code) for code in codes):
             return True
     return any(command.fields.get("challenge") in challenges for command in reading.commands)
 
 
-def is_code(desk: Desk, player: PlayerRow, code: str) -> bool:
+def is_code(players: Players, player: PlayerRow, code: str) -> bool:
     """True if this is the player's recovery code."""
-    return hmac.compare_digest(desk.players.recovery_hash(player.name) or "", _hash(player.name, code))
+    return hmac.compare_digest(players.recovery_hash(player.name) or "", _hash(player.name, code))
 
 
 # What a player has.

@@ -6,7 +6,6 @@ called. Implements protocol.md, "Commands" and "Identity".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -78,8 +77,7 @@ class _UnplacedError(Exception):
         self.reply = reply
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
+class _Effect(msgspec.Struct, frozen=True):
     """The effect of a letter, by the replies to its commands."""
 
     caller: Caller

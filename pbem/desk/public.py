@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.store.database import Database
-    from pbem.store.people import PlayerStanding, Pool
     from pbem.store.vault import Vault
 
 __all__ = ["Public", "key_formats", "signed_form"]
@@ -56,15 +55,11 @@ class Public:
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
         return {
-            "standings": self.standings(),
+            "standings": tables(self._people, _RANKED),
             "provisional": PROVISIONAL,
             "invitations": list(self.invitations()),
             "running": list(self.running()),
         }
-
-    def standings(self) -> list[tuple[str, Pool, list[PlayerStanding]]]:
-        """The best rated players of each game that was played, by its title and the pool."""
-        return tables(self._people, _RANKED)
 
     def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
     from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
+    from pbem.store.players import Players
     from pbem.store.tokens import Place
 
     T = TypeVar("T")
@@ -207,19 +208,19 @@ def demand_leisure(desk: Desk, player: str) -> None:
         raise refused("matches", None, reason)
 
 
-def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:
+def without_keys(players: Players, terms: Terms, *names: str) -> list[Fault]:
     """The players who cannot take part if the terms demand keys."""
     demanded = terms.keys == "demanded"
     return [
         Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
         for name in names
-        if demanded and desk.players.level(name) == "mailbox"
+        if demanded and players.level(name) == "mailbox"
     ]
 
 
-def pinned(desk: Desk, name: str, match: Match, seat: int, salt: str) -> Player:
+def pinned(players: Players, name: str, match: Match, seat: int, salt: str) -> Player:
     """A player as the transcript of a match pins one: by keys, or by the mailbox."""
-    row = desk.players.by_name(name)
+    row = players.by_name(name)
     assert row is not None
     keys = tuple(key.document() for key in row.keys)
     if row.level != "mailbox":

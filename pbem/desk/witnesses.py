@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.tlog import QueuedHead
-    from pbem.store.witness_requests import Answered
+    from pbem.store.witness_requests import WitnessRequest
 
 __all__ = ["look", "take"]
 
@@ -271,19 +271,19 @@ def _take_answer(desk: Desk, now: datetime) -> bool:
     return True
 
 
-def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datetime) -> str:
+def _answered(desk: Desk, witness: Correspondent, answered: WitnessRequest, now: datetime) -> str:
     """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
-    asked, latest = CosignRequest.read(answered.request), desk.log.latest()
+    asked, latest, said = CosignRequest.read(answered.request), desk.log.latest(), answered.said or ""
     if answered.status == _OK:
-        return _cosigned(desk, Checkpoint.read(asked.note.text).size, answered.text, now)
-    why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status, "")
-    if answered.status == _CONFLICT and _KNOWN_SIZE.fullmatch(answered.text):
-        size = int(answered.text)
+        return _cosigned(desk, Checkpoint.read(asked.note.text).size, said, now)
+    why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status or 0, "")
+    if answered.status == _CONFLICT and _KNOWN_SIZE.fullmatch(said):
+        size = int(said)
         if size != asked.old and latest is not None and size <= latest.size:
             return _behind(desk, witness, size, now)
         why = "forked" if size == asked.old else "behind"
-    said = f"HTTP {answered.status}\n{answered.text}".rstrip()
-    return _refused(desk, witness, why, f"{said}\n\n{asked.note}", now, status=answered.status)
+    text = f"HTTP {answered.status}\n{said}".rstrip()
+    return _refused(desk, witness, why, f"{text}\n\n{asked.note}", now, status=answered.status or 0)
 
 
 # The logs of others.

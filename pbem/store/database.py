@@ -9,7 +9,7 @@ file, or a PostgreSQL database. Here live `Database` and the order of migrations
 from __future__ import annotations
 
 import threading
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -54,7 +54,7 @@ def from_db(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-class Database:
+class Database(AbstractContextManager["Database"]):
     """One connection to the store, for one thread at a time; each working thread opens its own.
 
     Raises `TooNewError` on a store from a later version, `DamagedError` if it is not a store, and `StoreError` if
@@ -93,9 +93,6 @@ class Database:
         except BaseException:
             self.engine.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -16,11 +16,12 @@ Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.store.database import from_db, to_db
 from pbem.store.rows import SealedRows
@@ -115,8 +116,7 @@ ROLES = frozenset({"postmaster", "abuse"})
 """The local parts of addresses that are the operator's (RFC 2142)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(msgspec.Struct, frozen=True):
     """The SMTP envelope: who sent ("" for the null sender), and the recipients as they were given."""
 
     sender: str
@@ -130,8 +130,7 @@ class Envelope:
         return {to.partition("@")[0].lower() for to in self.recipients} <= ROLES and bool(self.recipients)
 
 
-@dataclass(frozen=True, slots=True)
-class InboxRow:
+class InboxRow(msgspec.Struct, frozen=True):
     """A letter that is being worked on."""
 
     id: int
@@ -149,8 +148,7 @@ class InboxRow:
         return self.suspect or self.attempts > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stranded:
+class Stranded(msgspec.Struct, frozen=True):
     """A letter whose attempts are all used up; its bytes are not touched, because they may be the cause."""
 
     id: int

@@ -8,7 +8,7 @@ here. Implements reliability.md, cases 9 and 30.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import msgspec
 
@@ -109,27 +109,27 @@ class Box:
     def __init__(self, database: Database, table: Literal["inbox", "outbox"]) -> None:
         self._database = database
         self._table = table
-        self._sql = _LETTERS[table]
+        self._select, self._unfinished, self._retried, self._dropped = _LETTERS[table]
 
     def list(self, *, everything: bool = False) -> list[Row]:
         """The unfinished letters, oldest first; all letters if `everything`."""
-        query = f"{self._sql.select} WHERE :all OR {self._sql.unfinished} ORDER BY id"
+        query = f"{self._select} WHERE :all OR {self._unfinished} ORDER BY id"
         return [_row(row) for row in self._database.rows(query, {"all": everything, "dropped": DROPPED})]
 
     def show(self, number: int) -> Row:
         """One letter's row; raises `Busy` when there is none."""
-        row = self._database.row(f"{self._sql.select} WHERE id = ?", (number,))
+        row = self._database.row(f"{self._select} WHERE id = ?", (number,))
         if row is None:
             raise Busy(f"there is no letter {number} in the {self._table}")
         return _row(row)
 
     def retry(self, number: int, now: datetime) -> None:
         """Have a letter retried that was set aside or given up; raises `Busy`."""
-        self._change(number, self._sql.retried, now)
+        self._change(number, self._retried, now)
 
     def drop(self, number: int, now: datetime) -> None:
         """Let a letter have no effect, or not be sent; its bytes are kept. Raises `Busy`."""
-        self._change(number, self._sql.dropped, now)
+        self._change(number, self._dropped, now)
 
     def _change(self, number: int, changed: str, now: datetime) -> None:
         sql = f"UPDATE {self._table} SET {changed} WHERE id = :id AND state IN ('aside', 'failed', 'waiting')"
@@ -139,25 +139,18 @@ class Box:
                 raise Busy(f"letter {number} of the {self._table} is {STATES[state]}")
 
 
-class _Letters(NamedTuple):
-    """The statements about the letters of one box, in parts."""
-
-    select: str
-    unfinished: str
-    retried: str
-    dropped: str
-
-
-_LETTERS = {
-    "inbox": _Letters(
+_LETTERS = {  # what is read of a letter; which are unfinished; what changes when it is retried, or dropped
+    "inbox": (
         "SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox",
         "state IN ('waiting', 'leased', 'aside')",
         "state = 'waiting', attempts = 0, suspect = 0, tried = NULL",
         "state = 'done', outcome = :by",
     ),
-    "outbox": _Letters(
-        "SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,"
-        " (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces FROM outbox",
+    "outbox": (
+        (
+            "SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,"
+            " (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces FROM outbox"
+        ),
         "state IN ('waiting', 'leased') OR state = 'failed' AND reply <> :dropped",
         "state = 'waiting', due = :now, told = 0",
         "state = 'failed', told = 1, settled = :now, reply = :by",

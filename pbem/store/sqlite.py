@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import sqlite3
-from contextlib import closing, contextmanager, suppress
-from functools import cache, cached_property
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn
 
 from pbem.store import high_water
 from pbem.store.disk import THIS_DISK
@@ -27,7 +26,6 @@ from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, O
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
     from datetime import datetime
 
     import sqlite_utils
@@ -127,7 +125,7 @@ class Sqlite:
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
-        for statement in _statements(script):
+        for statement in script.split(";"):  # the sqlite3 module's own `executescript` would commit first
             self.connection.execute(statement)
         self.connection.execute(f"PRAGMA user_version = {version}")
 
@@ -266,7 +264,7 @@ class Sqlite:
             _raise_translated(error)
 
 
-class Lock:
+class Lock(AbstractContextManager["Lock"]):
     """The right to be the one daemon of a store, held until closed or until the process ends.
 
     Two files are locked: a note beside the store, which says who holds it, and the store's file itself, if it exists.
@@ -321,9 +319,6 @@ class Lock:
         """The processes that hold the lock of a store though its server has ended: its desks."""
         server, holders = _locked(path)
         return [] if server is None or server in (0, *holders) else holders
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -397,18 +392,6 @@ def _lives(process: int) -> bool:
     except PermissionError:
         pass
     return True
-
-
-@cache  # each store that is made sees the same scripts
-def _statements(script: str) -> list[str]:
-    """The statements of a script, one by one: the sqlite3 module's own `executescript` would commit first."""
-    found, begun = [], ""
-    for piece in re.findall("[^;]*;|[^;]+$", script):
-        begun += piece
-        if sqlite3.complete_statement(begun):  # not within a string, nor a trigger
-            found.append(begun)
-            begun = ""
-    return [*found, begun] if begun.strip() else found
 
 
 def _must_be_a_file(path: Path) -> None:

@@ -18,24 +18,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-__all__ = ["Answered", "WitnessRequest", "WitnessRequests"]
+__all__ = ["WitnessRequest", "WitnessRequests"]
 
 
 class WitnessRequest(msgspec.Struct, frozen=True):
-    """A request to a witness, by its name, and how often it was tried."""
+    """A request to a witness, by its name; the number of tries; the answer: HTTP status and beginning of the body."""
 
     witness: str
     request: str
     tries: int
-
-
-class Answered(msgspec.Struct, frozen=True):
-    """A request to a witness, and its answer: the HTTP status, and the beginning of the body."""
-
-    witness: str
-    request: str
-    status: int
-    text: str
+    status: int | None = None
+    said: str | None = None
 
 
 class WitnessRequests(Rows):
@@ -72,10 +65,10 @@ class WitnessRequests(Rows):
             (status, text, asked.witness, asked.request),
         )
 
-    def answered(self) -> Answered | None:
-        """An answer that was not taken yet."""
-        query = "SELECT *, said AS text FROM witness_requests WHERE status IS NOT NULL ORDER BY witness LIMIT 1"
-        return self._database.read_one(Answered, query)
+    def answered(self) -> WitnessRequest | None:
+        """A request whose answer was not taken yet."""
+        query = "SELECT * FROM witness_requests WHERE status IS NOT NULL ORDER BY witness LIMIT 1"
+        return self._database.read_one(WitnessRequest, query)
 
     def drop(self, witness: str) -> None:
         """Drop the request to this witness; part of a transaction."""

@@ -129,7 +129,7 @@ def recover(desk: Desk, caller: Caller, command: Command[Recover]) -> Reply:
     if code is None:
         return _recover_by_mailbox(desk, caller, command, player, key)
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
-    if not account_keys.is_code(desk, player, code):
+    if not account_keys.is_code(desk.players, player, code):
         most = desk.config.recovery.codes_per_day
         left = left_today(desk.database, WRONG_CODE, caller.now, player.name, most=most)
         log = _LOG.warning if left == -1 else _LOG.info

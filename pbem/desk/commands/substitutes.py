@@ -81,7 +81,7 @@ def _judge(desk: Desk, seated: SeatContext, name: str, by: str) -> None:
     player = desk.players.by_name(name)
     if player is None or desk.people.opted_out(player.address) or desk.people.blocks(name, by):
         raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
-    if keyless := without_keys(desk, seated.match.terms, name):
+    if keyless := without_keys(desk.players, seated.match.terms, name):
         raise Refused(*keyless)
 
 
@@ -146,7 +146,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command[
         raise refused("substitute", None, Phrase("answer the letter that asked you to take this seat"))
     willing = seat in match.nominated[seat].willing
     step = Step(match, desk.world(now))
-    newcomer = pinned(desk, name, match, seat, step.world.salt())
+    newcomer = pinned(desk.players, name, match, seat, step.world.salt())
     said = placed(caller, command, state.seated(match, seat, newcomer), seat)
     substituted.take_over(step, seat, newcomer, said, caller.signed)
     progress.advance(step)
