@@ -9,14 +9,14 @@ Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.mail.message import ADDRESSES, mailboxes
 from pbem.match.documents import Evidence
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.proof import mailbox_evidence
 from pbem.store import tokens
@@ -183,7 +183,7 @@ class ReplyTokens:
         else:
             return found.verdict.reason, None
         place = f"m{token.place[0]}" if token.place else "-"
-        received = row.received.astimezone(UTC).strftime(_TIME)
+        received = written(row.received)
         about = (self._config.server, place, token.name, sha256_hex(letter.raw), received, token.hash)
         where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
         return found.verdict.reason, Evidence(*about, *word, place=where)
@@ -235,8 +235,6 @@ def split(local: str, config: Config) -> tuple[str, str]:
 def _text_of(letter: Letter) -> str:
     return sha256_hex((letter.text or "").encode("utf-8", "replace"))
 
-
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 _NO_REPLY = Phrase(
     "without a key, this must be a reply to one of our letters, whose reply address is good for one letter. Answer"

@@ -99,13 +99,11 @@ class Sqlite:
 
     def prepare(self) -> None:
         """Set the connection up; raises `StoreError` if the promises of a store cannot be kept."""
-        self.run("PRAGMA synchronous = FULL")
-        self.run("PRAGMA foreign_keys = ON")
-        wanted = {"synchronous": FULL, "foreign_keys": 1}
         if self.run("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise StoreError(f"{self.place}: this file system does not allow write-ahead logging")
         # SQLite silently ignores a pragma that it does not accept, so the value is read back.
-        for name, value in wanted.items():
+        for name, value in (("synchronous", FULL), ("foreign_keys", 1)):
+            self.run(f"PRAGMA {name} = {value}")
             if self._number(f"PRAGMA {name}") != value:
                 raise StoreError(f"{self.place}: PRAGMA {name} could not be set")
 

@@ -115,16 +115,11 @@ def _happenings(desk: Desk, seated: SeatContext) -> Iterator[tuple[datetime, Fac
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
         if not events.TYPES[entry.type].silent:
-            yield _moment(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
+            yield from_db(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
     for player, time in desk.archive.matches.press_times(seated.row.number):
         yield from_db(time), {"kind": "press", "body": {"by": player}, "names": {}}
-
-
-def _moment(time: str) -> datetime:
-    """The time of an entry."""
-    return from_db(time.replace("Z", ".000000Z"))
 
 
 def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.players import PlayerRow
 
-__all__ = ["accept", "give_up", "join", "list_matches", "new", "welcome"]
+__all__ = ["accept", "give_up", "join", "list_matches", "listening", "new", "standings_of_others", "welcome"]
 
 _LISTED = 50
 """The most matches that the open list shows."""
@@ -114,11 +114,11 @@ def _wanted(
     for name in wanted:
         seat = len(names) + 1
         if "@" not in name:
-            if _listening(desk.people, desk.players.by_name(name), proposer) is None:
+            if listening(desk.people, desk.players.by_name(name), proposer) is None:
                 faults.append(Fault("new", name, NOT_TO_BE_ASKED.given(name=name)))
             names.append(name)
             continue
-        player = _listening(desk.people, desk.players.by_address(name), proposer)
+        player = listening(desk.people, desk.players.by_address(name), proposer)
         if player is not None:
             names.append(player.name)
             continue
@@ -130,7 +130,7 @@ def _wanted(
     return tuple(names), free, faults
 
 
-def _listening(people: People, player: PlayerRow | None, proposer: str) -> PlayerRow | None:
+def listening(people: People, player: PlayerRow | None, proposer: str) -> PlayerRow | None:
     """The player, unless there is none, or the player wants no mail (from this one): nobody can tell them apart."""
     if player is None or people.opted_out(player.address) or people.blocks(player.name, proposer):
         return None
@@ -153,7 +153,7 @@ def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: d
     """One polite invitation, never a second to the same mailbox; returns True if it was sent."""
     mailbox, people = one_mailbox(address), desk.people
     for one in (address, mailbox):
-        # Whose registered address it is wants no proposal of this player: see `_listening`.
+        # Whose registered address it is wants no proposal of this player: see `listening`.
         if desk.players.by_address(one) or people.opted_out(one) or people.is_invited(one):
             return False
     if not desk.strangers.may_be_named(mailbox, now):
@@ -179,11 +179,11 @@ def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = N
         if row.accepted or row.seat == but:
             continue
         if unasked.may_be_written(desk, row.player, [by], number, now):
-            facts = {"standings": _standings(desk.people, seated.match, row.seat)}
+            facts = {"standings": standings_of_others(desk.people, seated.match, row.seat)}
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
 
-def _standings(people: People, match: Match, seat: int) -> list[object]:
+def standings_of_others(people: People, match: Match, seat: int) -> list[object]:
     """The others' standings, to be seen before accepting."""
     return [people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
 
@@ -254,7 +254,7 @@ def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
     demand_leisure(desk, caller.known_player.name)
     desk.people.opt_in(caller.address)
     seated = _seat(desk, number, seat, caller.known_player.name, caller.now, tell=False)
-    facts = {"standings": _standings(desk.people, seated.match, seat)}
+    facts = {"standings": standings_of_others(desk.people, seated.match, seat)}
     return Reply("join", facts | seated.facts(), at=seated)
 
 

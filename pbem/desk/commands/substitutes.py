@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import unasked
+from pbem.desk.commands.proposals import listening, standings_of_others
 from pbem.desk.places import placed
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
@@ -78,8 +79,7 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Subs
 
 def _judge(desk: Desk, seated: SeatContext, name: str, by: str) -> None:
     """Refuse a name that could never take the seat."""
-    player = desk.players.by_name(name)
-    if player is None or desk.people.opted_out(player.address) or desk.people.blocks(name, by):
+    if listening(desk.people, desk.players.by_name(name), by) is None:
         raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
     if keyless := without_keys(desk.players, seated.match.terms, name):
         raise Refused(*keyless)
@@ -100,7 +100,7 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
         "leaver": match.name(seat),
         "hash": match.rules_hash,
         "m": _stranger(desk, seated, name),
-        "standings": [desk.people.standing(match.terms.game, match.name(one)) for one in match.seats if one != seat],
+        "standings": standings_of_others(desk.people, match, seat),
     }
     text = desk.letters.draft("letters/take_seat.txt", **facts)
     subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
