@@ -33,26 +33,6 @@ if TYPE_CHECKING:
     from pbem.store.keychanges import WaitingKey
     from pbem.store.players import PlayerRow, Players
 
-__all__ = [
-    "PATIENCE",
-    "account",
-    "carry_out",
-    "delay",
-    "enter",
-    "is_code",
-    "new_code",
-    "offered",
-    "replace_all",
-    "stop",
-    "tell_changed",
-    "tell_opponents",
-    "tell_player",
-    "told",
-    "what_waits",
-    "write",
-    "writer",
-]
-
 PATIENCE = timedelta(days=7)
 """The lifetime of a challenge."""
 

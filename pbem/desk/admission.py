@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pbem.store.inbox import Envelope
     from pbem.store.vault import Vault
 
-__all__ = ["DeskAdmission"]
-
 BOUNCES = 3
 """The most bounces to one return path that are taken in beyond the limit."""
 

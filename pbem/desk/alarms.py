@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed, Facts
     from pbem.phrase import Phrase
 
-__all__ = ["tell_operator"]
-
 
 def tell_operator(
     desk: Desk,

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Answered = tuple[AnyCommand, Reply]
 
-__all__ = ["SHORT", "write", "write_short"]
-
 SHORT = Phrase("[pbem] Your letter")
 """The subject of an answer that repeats nothing."""
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
 
-__all__ = ["UNVOUCHED", "KeysChanged", "authenticate"]
-
 UNVOUCHED = "nobody vouches for the sender, not answered"
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Failure
     from pbem.store.players import PlayerRow
 
-__all__ = ["bounce", "heard", "reach_again", "reached_again", "tell_failures"]
-
 _CAME_BACK = Phrase("it bounced, with status {status}")
 
 _SOON = timedelta(days=1)

@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.tlog.proof import InclusionProof
 
-__all__ = [
-    "SIGNED_TEXT",
-    "is_for_programs",
-    "of_account",
-    "of_answer",
-    "of_challenge",
-    "of_log",
-    "of_match",
-    "of_open",
-    "of_reply",
-    "unsigned",
-]
-
 SIGNED_TEXT = ".signed.txt"
 """The ending of a file's name, if it holds a text that another player signed, with the signature."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
 
-__all__ = ["Caller", "Said", "Trust"]
-
 
 class Trust(IntEnum):
     """The right by which a letter counts, from the least."""

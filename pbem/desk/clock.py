@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["beat", "tick"]
-
 _PER_TICK = 100
 """The most matches that the clock looks at in one go, so that letters need not wait for it."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.match.state import Match
 
-__all__ = ["completed", "proposing", "stands", "understood"]
-
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["DailyLimit", "left_today"]
-
 
 class DailyLimit(NamedTuple):
     """One row: the mark in the store, with gaps for whom or what it is about; the most a day; the letter."""

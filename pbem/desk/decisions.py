@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["decide", "forget", "part"]
-
 T = TypeVar("T")
 
 

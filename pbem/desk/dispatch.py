@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, CommandSpec, Reading
 
-__all__ = ["carry_out", "to_answer"]
-
 _COMMANDS = 20
 """The most commands of one letter that are answered."""
 

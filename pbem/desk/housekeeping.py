@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["look"]
-
 _AT_ONCE = 100
 """The most rows of a kind that one transaction deletes: others want to write, too."""
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.operator import Instruction
 
-__all__ = ["obey", "unknown_head"]
-
 HEAD = re.compile(r"[0-9a-f]{64}")
 
 PROPOSED = frozenset({"proposed", "open"})

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.store.outbox import Watched
 
-__all__ = ["due", "see_to"]
-
 _AT_ONCE = 1000
 """The most letters that are looked at in one go."""
 

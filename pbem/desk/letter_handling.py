@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     _Read = tuple[InboxRow, Findings | ReaderError]
     """The same with the answer."""
 
-__all__ = ["handle_next"]
-
 _BATCHES = 4
 """The number of batches that are handled in a row, each while the next one is read, before answers are sent."""
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["LetterWriter"]
-
 _THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
 """The templates of pages that say the same to everybody."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand
     from pbem.store.tokens import Token
 
-__all__ = ["DIGESTS", "REMINDERS", "asked_by_subject", "may_leave", "observers_of"]
-
 REMINDERS = MailingList("reminders", "set reminders off")
 DIGESTS = MailingList("digest", "set mail each")
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.tlog import CheckpointRow, TransparencyLog
 
-__all__ = ["MatchRepository"]
-
 WARM = 1500
 """The size of the cache of matches; the others are replayed when a letter comes.
 

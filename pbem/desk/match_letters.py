@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.players import Players
 
-__all__ = ["MatchLetters"]
-
 _ROOM = 6 * 1024 * 1024
 """Octets of the largest bundle that is mailed: mail servers take ten million, a third of them base64.
 

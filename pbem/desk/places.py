@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.requests import Requested, SignedForm
 
-__all__ = ["filled_in", "missing", "next_rev", "placed", "sentence"]
-
 
 def missing(command: AnyCommand, match: Match | None) -> dict[str, str]:
     """The parts of its place that a signed command leaves out, as they would be now, except server and player.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match, Submission
     from pbem.store.matches import Matches, MatchRow
 
-__all__ = ["PositionFiles"]
-
 
 @dataclass(eq=False, repr=False)
 class PositionFiles:

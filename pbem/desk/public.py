@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
-__all__ = ["Public", "key_formats", "signed_form"]
-
 _RANKED = 100
 _LISTED = 50
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")

@@ -31,8 +31,6 @@ from pbem.requests import AddKey, Recover, Register
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["BATCH", "Brought", "Findings", "InProcess", "Question", "Reader", "ReaderError", "Understood", "find"]
-
 BATCH = 8  # letters that are read together
 
 _READ_BY_OTHERS = frozenset({"seal", "step", "reveal", "resign"})

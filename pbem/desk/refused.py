@@ -9,8 +9,6 @@ from pbem.games import Fault, Refused
 if TYPE_CHECKING:
     from pbem.phrase import Phrase
 
-__all__ = ["refused"]
-
 
 def refused(rule: str, token: str | None, message: Phrase) -> Refused:
     """The refusal of a command for one fault."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Handlers = Mapping[str, Callable[[Desk, Caller, Command[Any]], "Reply"]]
     """The functions of commands, by the names of their rows."""
 
-__all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]
-
 Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
 """The outcome of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
 and the whole sentence goes back; it was refused; or the same was said before, and changes nothing."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
 
-__all__ = ["MailboxProof", "NeedsDns", "ReplyTokens", "demand_dns", "split", "token_in"]
-
 TRIES = 4
 """The number of queries to the DNS before a letter is answered without it."""
 

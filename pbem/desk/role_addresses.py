@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.store.inbox import InboxRow
 
-__all__ = ["pass_on"]
-
 _MOST = 1024 * 1024
 """The most octets of a letter that are attached; of a longer one the operator is told where it is."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import Matches
 
-__all__ = ["for_page", "keys_of", "of_seat", "signed_texts"]
-
 _FOR_AGENTS = frozenset({"seals", "resigned"})
 _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
 """The fields that a page does not read: it checks papers, not letters."""

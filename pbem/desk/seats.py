@@ -44,21 +44,6 @@ if TYPE_CHECKING:
     Event = Callable[[Step, int, SignedForm[Requested], Signed], T]
     """An event in a match: a seat's signed form takes effect in a step."""
 
-__all__ = [
-    "SeatContext",
-    "answered_at",
-    "commit",
-    "demand_leisure",
-    "find_seat",
-    "number_of",
-    "own_match",
-    "pinned",
-    "running",
-    "seat_at",
-    "seated_at",
-    "without_keys",
-]
-
 _PLAYED = 100
 """The most matches that a player plays at a time; the server's house plays as many as are proposed to it."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pbem.phrase import Phrase
     from pbem.store.inbox import InboxRow
 
-__all__ = ["sort"]
-
 
 def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[Letter, Understood] | str:
     """The letter and what it says, if a person wrote it; otherwise its outcome in a few words."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
 
-__all__ = ["EACH", "Strangers", "enough", "one_mailbox"]
-
 EACH = ANSWER_TO_STRANGER.most
 """The most such answers that an address gets in a day."""
 

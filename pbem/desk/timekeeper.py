@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.store.outages import Outages
     from pbem.store.players import Players
 
-__all__ = ["TIMEZONE", "Timekeeper"]
-
 TIMEZONE = "timezone"
 """The setting that names a player's zone."""
 

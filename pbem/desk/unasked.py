@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["may_be_written", "send"]
-
 _LISTED = 50
 """The most matches that the letter names."""
 

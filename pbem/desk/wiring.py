@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
-__all__ = ["Desk"]
-
 
 @cache  # to look it up is to search the folders of all that is installed
 def _software() -> str:

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from pbem.store.tlog import QueuedHead
     from pbem.store.witness_requests import WitnessRequest
 
-__all__ = ["look", "take"]
-
 _AT_ONCE = 200
 """The most heads that one transaction puts into the tree."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["WorkingDesk"]
-
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["count_today"]
-
 
 def count_today(database: Database, mark: str, now: datetime) -> int:
     """Count once more under a mark, in the caller's transaction; returns today's count, this time included."""

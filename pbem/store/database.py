@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Engine = Sqlite | Postgresql
     Cursor = sqlite3.Cursor | SentResult
 
-__all__ = ["Database", "Row", "from_db", "is_there", "standby_of", "to_db"]
-
 T = TypeVar("T")
 Row = dict[str, Any]
 """A row by its columns' names. The schema gives the columns' types: all tables are STRICT."""

@@ -17,8 +17,6 @@ from pbem.store.rows import SealedRows
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["DigestQueue", "WaitingLetter"]
-
 
 class WaitingLetter(msgspec.Struct, frozen=True):
     """A waiting letter: its number, the match that it is about, and its content as it was given."""

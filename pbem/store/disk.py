@@ -15,8 +15,6 @@ from pbem import durable
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["THIS_DISK", "Disk"]
-
 
 class Disk:
     """The disk of this machine."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["BUSY_SECONDS", "Parameters", "Values"]
-
 Parameters = Sequence[object] | Mapping[str, object]
 Values = tuple[Any, ...]
 """A row: each value has the type that its table gives the column."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.store.disk import Disk
     from pbem.store.sqlite import Sqlite
 
-__all__ = ["check", "forget", "note"]
-
 
 def note(store: Path, engine: Sqlite) -> None:
     """Note the highest numbers that the store ever gave out; they only grow."""

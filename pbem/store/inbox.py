@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["ATTEMPTS", "ROLES", "Envelope", "Inbox", "InboxRow", "Stranded"]
-
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 REST = timedelta(minutes=1)
 """The time for which a letter rests after the process that held it died."""

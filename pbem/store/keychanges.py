@@ -15,8 +15,6 @@ from pbem.store.rows import SealedRows
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["KeyChanges", "WaitingKey"]
-
 
 @dataclass(frozen=True, slots=True)
 class WaitingKey:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-__all__ = ["Lookup", "Lookups"]
-
-
 class Lookup(msgspec.Struct, frozen=True):
     """A name whose TXT record is needed for a letter, and how many queries are left, this one included."""
 

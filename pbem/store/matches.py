@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["EntryRow", "HeadMoved", "MatchRow", "Matches", "PressRow", "SeatRow", "SubmissionRow"]
-
 
 class HeadMoved(Exception):
     """Somebody else appended to this transcript first; nothing was written."""

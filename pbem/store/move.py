@@ -13,8 +13,6 @@ from pbem.store.errors import StoreError
 if TYPE_CHECKING:
     from pbem.store.database import Database
 
-__all__ = ["move"]
-
 FIRST = ("players", "matches", "inbox", "outbox")
 """The tables that rows of others refer to, in the order in which they refer to each other."""
 

@@ -21,19 +21,6 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database, Row
 
-__all__ = [
-    "Box",
-    "Busy",
-    "Instruction",
-    "Instructions",
-    "begin_generation",
-    "generation",
-    "growth",
-    "latest",
-    "matches",
-    "survey",
-]
-
 DROPPED = "dropped by the operator"
 
 LEAP = 1000

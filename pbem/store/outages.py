@@ -15,9 +15,6 @@ from pbem.store.rows import Rows
 if TYPE_CHECKING:
     from datetime import datetime
 
-
-__all__ = ["Outages"]
-
 _BEAT = "heartbeat"
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["LATE", "Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"]
-
 TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for any local part
 LATE = timedelta(hours=1)
 """The time that a letter may take before the clock stops for it: mail takes its time, and reminders are due."""

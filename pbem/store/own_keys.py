@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.disk import Disk
 
-__all__ = ["ForeignKeysError", "OwnKeys", "begun", "check", "check_name", "load", "make", "note"]
-
 _SEALED = "key check"
 _SIGNED = "signing key"
 _BACK = 'bring back the one it was made with (docs/operating.md, "A key is lost")'

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["LEASE", "Owners", "at_work", "left_behind", "roles_at_work"]
-
 LEASE = timedelta(seconds=7)
 """The time for which a silent server counts as alive, by the database's clock: see `Postgresql.time`."""
 

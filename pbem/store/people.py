@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["POOLS", "People", "PlayerStanding", "Pool", "Turns"]
-
 Pool = Literal["people", "programs"]
 """A table of ratings: that of matches among people, or that of matches with a program in a seat."""
 

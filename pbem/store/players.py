@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.identity import Format
     from pbem.store.database import Database
 
-__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
-
 T = TypeVar("T")
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pbem.store.engine import Parameters, Values
     from pbem.store_place import PostgresqlAddress
 
-__all__ = ["Postgresql", "SentResult"]
-
 OLDEST = 150000
 SILENCE = 3
 """Seconds after which either side gives up a connection if the other's machine does not acknowledge what it sends."""

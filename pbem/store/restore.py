@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pbem.store.disk import Disk
     from pbem.store.own_keys import OwnKeys
 
-__all__ = ["Restored", "restore"]
-
 
 class Restored(msgspec.Struct, frozen=True):
     """The generation that begins, and where the former store was put, if there was one."""

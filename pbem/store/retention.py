@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pbem.store.database import Database
 
-__all__ = ["prune"]
-
 _INBOX = "SELECT id FROM inbox WHERE state = 'done' AND received < ? LIMIT ?"
 _ASIDE = "SELECT id FROM inbox WHERE state = 'aside' AND received < ? LIMIT ?"
 _OUTBOX = (

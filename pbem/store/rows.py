@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pbem.store.engine import Parameters
     from pbem.store.vault import Vault
 
-__all__ = ["SEALS", "Rows", "SealedRows"]
-
 
 class Seals(NamedTuple):
     """The sealed columns of a table, and the context that they open under, filled from the row."""

@@ -13,8 +13,6 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["migrations"]
-
 
 @cache
 def migrations() -> tuple[str, ...]:

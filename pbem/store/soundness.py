@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["unsound"]
-
 _TIMES: Final = (
     *("added", "asked", "began", "confirmed", "created", "due", "ended", "given", "received"),
     *("revoked", "settled", "since", "time", "used"),

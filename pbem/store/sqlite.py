@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pbem.store.disk import Disk
     from pbem.store.engine import Parameters, Values
 
-__all__ = ["Lock", "Sqlite"]
-
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-__all__ = ["AskedRow", "CheckpointRow", "CosignedRow", "QueuedHead", "TransparencyLog"]
-
-
 class QueuedHead(msgspec.Struct, frozen=True):
     """A head that is not in the tree yet: its match and number, and what is signed."""
 

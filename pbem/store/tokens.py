@@ -18,9 +18,6 @@ from pbem.store.rows import Rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-
-__all__ = ["Place", "Token", "Tokens", "new"]
-
 Purpose = Literal["register", "reply", "stop", "write"]
 """An answer registers, counts for its player, stops all mail, or is read however many others came."""
 Place = tuple[int, int, int]

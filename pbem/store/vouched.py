@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["note_marks"]
-
 
 def note_marks(database: Database, marks: Collection[str], time: str) -> bool:
     """Note the marks of a letter; returns True if none of them was noted before."""

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-__all__ = ["WitnessRequest", "WitnessRequests"]
-
-
 class WitnessRequest(msgspec.Struct, frozen=True):
     """A request to a witness, by its name; the number of tries; the answer: HTTP status and beginning of the body."""
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pbem.requests import Choose, Confirm, Register, WhoAmI
     from pbem.store.players import PlayerRow
 
-__all__ = ["choose", "confirm", "register", "whoami"]
-
 _WAITING = 5
 """The most waiting registrations of one address, which anybody can have asked for; a proved letter may go on."""
 

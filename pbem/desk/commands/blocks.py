@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Block, Unblock
 
-__all__ = ["block", "unblock"]
-
 _MOST = 500
 """The most names that one player may block."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import AskHelp, ListGames, MailRules
 
-__all__ = ["explain", "games", "mail_rules", "no_such_game"]
-
 _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
 
-__all__ = ["READ", "diary", "report", "sheet", "status", "transcript"]
-
 READ = 50
 """The most matches of a player whose state one answer tells."""
 

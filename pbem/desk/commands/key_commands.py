@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
     from pbem.store.players import PlayerRow
 
-__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke", "unlike"]
-
 _MOST_KEYS = 10
 
 _SHORT_KEY, _ALL_KEYS = 1000, 256 << 10

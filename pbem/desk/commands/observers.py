@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Observe, ShowStandings, Unobserve
 
-__all__ = ["observe", "standings", "unobserve"]
-
 _RANKED = 50
 """The most players of a game that the standings show."""
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Submission
     from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
 
-__all__ = ["clear", "orders", "preview", "setup"]
-
 
 def _open_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
     """The caller's seat in a match whose setups and orders the server sees; raises `Refused`."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.requests import Clear, SubmitOrders
 
-__all__ = ["demand_room", "store", "stored", "withdraw"]
-
 _ROOM = 1024 * 1024
 """The most octets of a seat's letters that wait: they are in memory, and written with each change."""
 

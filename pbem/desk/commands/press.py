@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pbem.requests import Resign, SendPress
     from pbem.store.matches import SeatRow
 
-__all__ = ["press", "resign"]
-
 
 def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.players import PlayerRow
 
-__all__ = ["accept", "give_up", "join", "list_matches", "listening", "new", "standings_of_others", "welcome"]
-
 _LISTED = 50
 """The most matches that the open list shows."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.requests import Reveal, Seal, TakeSteps
 
-__all__ = ["demand_text", "reveal", "seal", "take"]
-
 T = TypeVar("T")
 Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
 
-__all__ = ["stop"]
-
 _A_WEEK = timedelta(days=7)
 
 

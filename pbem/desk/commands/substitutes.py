@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Substitute
 
-__all__ = ["substitute"]
-
 _WILL_YOU = Phrase("[pbem {match}] {title}: will you take {leaver}'s seat?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 

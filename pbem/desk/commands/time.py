@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Claim, Extend, TakeVacation
 
-__all__ = ["claim", "extend", "vacation"]
-
 _AHEAD = 366
 """The most days ahead that a vacation may be announced."""
 
