@@ -240,9 +240,9 @@ def tell_player(
 def _by_the_clock_of(desk: Desk, player: str, facts: Facts) -> Facts:
     """The facts, with the time from which keys count, in a player's local time."""
     due = facts.get("due")
-    return (
-        {**facts, "due": seat_clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}
-    )
+    if isinstance(due, datetime):
+        return {**facts, "due": seat_clock.written(due, desk.time.zone(player))}
+    return facts
 
 
 def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:

@@ -107,11 +107,8 @@ def _section(desk: Desk, echo: str, template: str, facts: Mapping[str, object], 
 
 def _answered_letter(caller: Caller, at: SeatContext | None) -> dict[str, object]:
     """The letter that is answered: its subject, the time of receipt, and its match."""
-    return {
-        "subject": masked(caller.letter.subject)[:_SUBJECT],
-        "received": caller.received,
-        "match": at.match.id if at else None,
-    }
+    subject, match = masked(caller.letter.subject)[:_SUBJECT], at.match.id if at else None
+    return {"subject": subject, "received": caller.received, "match": match}
 
 
 def _items(desk: Desk, message_id: str | None, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:

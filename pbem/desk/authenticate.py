@@ -85,24 +85,10 @@ def authenticate(
     said = _novelty(proof) if seen is None else _novelty_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return f"said before; {UNVOUCHED}"
-    caller = Caller(
-        sender,
-        player,
-        verdict,
-        letter,
-        now,
-        row.received,
-        desk.letters.language_of(player, letter),
-        trust,
-        said,
-        proof,
-        understood,
-        tokens,
-        _place_answered(found, player),
-        seen,
-        misdated(letter, row.received),
-    )
-    return caller, reading
+    language = desk.letters.language_of(player, letter)
+    answers, fault = _place_answered(found, player), misdated(letter, row.received)
+    rights = (trust, said, proof, understood, tokens, answers, seen, fault)
+    return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
 
 
 def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
@@ -199,14 +185,9 @@ def _refuse_signature(
     last = left == 0 and not tokens
     rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
     subject = masked(letter.subject)[:60] if vouched else ""
-    text = desk.letters.draft(
-        "letters/warning.txt",
-        reason=verdict.reason,
-        fingerprints=[key.fingerprint for key in rows],
-        subject=subject,
-        received=now,
-        last=last,
-    )
+    facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last}
+    keys = [key.fingerprint for key in rows]
+    text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
     out.language = desk.letters.language_of(player, None if player else letter)
     home = player.address if player else sender

@@ -131,11 +131,8 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Repl
     # A yes to an older letter may be one to anything.
     after = None if older else _after_consent(short)
     if after is not None and (reply := _consented(at)) is not None:
-        return (
-            Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept())),
-            reply,
-            after.split("\n"),
-        )
+        consent = Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept()))
+        return consent, reply, after.split("\n")
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
     found, wrong = _complete(match, seat, _NAMED.sub("", short)), _nearly(match, seat, short)

@@ -104,15 +104,9 @@ def _lease_next(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Leas
 def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Question:
     """The question about a letter, with the keys of its envelope's sender; none for what no person wrote."""
     sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
-    return Question(
-        row.raw,
-        row.received,
-        config.server,
-        _keys(desk, sender) if sender and not row.envelope.for_operator else None,
-        config.identity.authserv_id,
-        records,
-        not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None,
-    )
+    keys = _keys(desk, sender) if sender and not row.envelope.for_operator else None
+    returned = not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None
+    return Question(row.raw, row.received, config.server, keys, config.identity.authserv_id, records, returned)
 
 
 def _keys(desk: Desk, sender: str) -> list[Key]:

@@ -207,13 +207,8 @@ class MatchRepository:
             "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
             "banks": {str(seat): left for seat, left in match.banks.items()},
         }
-        self.matches.update(
-            number,
-            match.phase,
-            to_db(match.resolve_at) if match.resolve_at else None,
-            clock if any(clock.values()) else None,
-            to_db(match.wakes) if match.wakes else None,
-        )
+        resolve_at, due = (to_db(time) if time else None for time in (match.resolve_at, match.wakes))
+        self.matches.update(number, match.phase, resolve_at, clock if any(clock.values()) else None, due)
         if (cached := self._warm.get(number)) is not None:
             self._keep(number, match, cached[0] + 1)
         for seat, in_time in reliability(before, step.entries):
@@ -273,17 +268,11 @@ class MatchRepository:
         self._write(number, match.game, place, seat, submission)
 
     def _write(self, number: int, game: int, turn: int, seat: int, submission: Submission) -> None:
-        content = {
-            "rev": submission.rev,
-            "text": submission.text,
-            "paper": submission.paper,
-            "final": submission.final,
-            "standing": submission.standing,
-            "evidence": submission.evidence.decode(),
-            "aside": [
-                [one.paper, base64.b64encode(one.letter).decode(), one.evidence.decode()] for one in submission.aside
-            ],
-        }
+        content = {name: getattr(submission, name) for name in _PLAIN}
+        content["evidence"] = submission.evidence.decode()
+        content["aside"] = [
+            [one.paper, base64.b64encode(one.letter).decode(), one.evidence.decode()] for one in submission.aside
+        ]
         self.matches.submit(number, SubmissionRow(game, turn, seat, content, submission.letter))
 
     def publish(self, number: int, match: Match, by: str, text: str, time: str) -> None:
@@ -360,6 +349,9 @@ def _from_entries(entries: Sequence[Entry]) -> Match:
 _VERSION_1 = "operator: this server's new version cannot continue it"
 """The reason why a match ended that began as version 1 and was under way when the store was migrated."""
 
+_PLAIN = ("rev", "text", "paper", "final", "standing")
+"""The fields of a submission that are written as they are."""
+
 _OF_DEFAULTS = -1
 """The turn in the rows of default orders, where 0 is that of setups."""
 
@@ -376,16 +368,10 @@ def _ahead(row: SubmissionRow, match: Match) -> bool:
 
 def _submission(row: SubmissionRow) -> Submission:
     content = row.content
+    aside = [SetAside(it[0], base64.b64decode(it[1]), it[2].encode()) for it in content.get("aside", ())]
     return Submission(
-        content["rev"],
-        content["text"],
-        content["paper"],
-        row.letter,
-        content["final"],
-        content["standing"],
-        content.get("evidence", "").encode(),
-        tuple(
-            SetAside(paper, base64.b64decode(letter), evidence.encode())
-            for paper, letter, evidence in content.get("aside", ())
-        ),
+        **{name: content[name] for name in _PLAIN},
+        letter=row.letter,
+        evidence=content.get("evidence", "").encode(),
+        aside=tuple(aside),
     )

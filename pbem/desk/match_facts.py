@@ -36,14 +36,7 @@ def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
     told = notice.facts.get("told", notice)
     who = match.name(notice.facts.get("seat", told.seat))
     turn = told.turn if notice.kind == "step" else match.turn
-    facts = {
-        "who": who,
-        "game": match.game,
-        "turn": turn,
-        "what": asked_for(match),
-        "matter": matter,
-        **notice.facts,
-    }
+    facts = {"who": who, "game": match.game, "turn": turn, "what": asked_for(match), "matter": matter, **notice.facts}
     if notice.kind == "ended":
         facts["result"] = _result(match, notice.facts["ended"], 0 if observed else notice.seat)
     return subject.given(**facts)
@@ -194,11 +187,8 @@ def _own_time(clock: Clock) -> Facts:
 
 def outcome_of_game(match: Match, ended: Ended) -> Facts:
     """The outcome of a game: the winner, the reason, and the number of turns."""
-    return {
-        "winner": match.name(ended.winner) if ended.winner else None,
-        "reason": ended.reason,
-        "turns": ended.turns,
-    }
+    winner = match.name(ended.winner) if ended.winner else None
+    return {"winner": winner, "reason": ended.reason, "turns": ended.turns}
 
 
 def outcome_of_match(match: Match) -> Facts:

@@ -109,9 +109,8 @@ class MatchLetters:
                     out.watch = (row.number, notice.seat, clock.since)
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
-                self._to_observers(
-                    notice.match, row, subject_of(notice, observed=True), now, partial(self._observed, notice, row)
-                )
+                subject = subject_of(notice, observed=True)
+                self._to_observers(notice.match, row, subject, now, partial(self._observed, notice, row))
         for seat, outs in letters.items():
             outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
             ends = any(NOTICES[kind].leads for kind, _ in outs)
@@ -154,9 +153,8 @@ class MatchLetters:
         for name in observers:
             player = self._players.by_name(name)
             if in_words and player is not None and not self._people.opted_out(player.address):
-                out = OutgoingLetter(
-                    subject, in_words(self._writer.setting(name, "format"), self._writer.language_of(player))
-                )
+                wanted, language = self._writer.setting(name, "format"), self._writer.language_of(player)
+                out = OutgoingLetter(subject, in_words(wanted, language))
                 out.references = [self._composer.message_id(f"{match.id}.thread")]
                 out.mailing = mailing_lists.observers_of(match.id)
                 self._writer.send(player.address, out, now)
@@ -207,11 +205,8 @@ class MatchLetters:
         """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         out = self.thread(match, row, seat, subject_of(notice), latest)
-        facts = {
-            **notice.facts,
-            **self._facts_of(notice, row, latest, out, now),
-            "m": self.facts(match, row, seat, latest),
-        }
+        facts = {**notice.facts, **self._facts_of(notice, row, latest, out, now)}
+        facts["m"] = self.facts(match, row, seat, latest)
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         game = drawn(match.terms.game)
@@ -338,10 +333,8 @@ class MatchLetters:
         address = self._composer.sub_address(match.id)
         uid = f"{name}-seat-{seat}@{match.server}"
         language = self._writer.language_of(self._players.by_name(match.name(seat)))
-        texts = (
-            self._writer.write(summary, language),
-            self._writer.write(Phrase("To be sent to {address}", address=address), language),
-        )
+        say = partial(self._writer.write, language=language)
+        texts = say(summary), say(Phrase("To be sent to {address}", address=address))
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
@@ -515,9 +508,8 @@ class MatchLetters:
                 continue  # what the secrets of a sealed game show, nobody was told
             name = f"{match.id}-game-{game}-turn-{turn}.json"
             out.attachments.append((name, "application/json", file))
-            again.append(
-                {"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": sha256_hex(file)}
-            )
+            reports = json.loads(file)["reports"]
+            again.append({"turn": turn, "reports": reports, "file": name, "hash": sha256_hex(file)})
         m = self.facts(match, row, seat, match)
         out.text = self._writer.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None

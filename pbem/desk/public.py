@@ -97,10 +97,8 @@ class Public:
         bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
         readable = bare and entries[0].body.get("bundle") in BUNDLES
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
-        press = [
-            {"game": row.game, "turn": row.turn, "by": row.player, "text": row.text}
-            for row in self._matches.press(number)
-        ]
+        sent = self._matches.press(number)
+        press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]
         seen = self._archive.first_seen(number)
         logged = [(seen[0], str(seen[1]))] if seen else []
         return Finished(summary, bundle, dict(_forms(match, entries, papers)), press, logged)

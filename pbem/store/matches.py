@@ -133,17 +133,10 @@ class Matches(SealedRows):
         rows = self._database.execute(query, (number,)).fetchall()
         if not rows:
             return None
-        phase, terms, head, version, resolve_at, clock, *_ = rows[0]
-        return MatchRow(
-            number,
-            phase,
-            json.loads(terms),
-            head,
-            version,
-            resolve_at,
-            json.loads(clock) if clock else None,
-            tuple(SeatRow(seat, player, bool(accepted)) for *_, seat, player, accepted in rows if seat is not None),
-        )
+        phase, terms, head, version, resolve_at, clocks, *_ = rows[0]
+        clock = json.loads(clocks) if clocks else None
+        seats = [SeatRow(seat, player, bool(accepted)) for *_, seat, player, accepted in rows if seat is not None]
+        return MatchRow(number, phase, json.loads(terms), head, version, resolve_at, clock, tuple(seats))
 
     def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:
         """The numbers of the player's matches, of all phases or of these, oldest first."""
@@ -313,12 +306,11 @@ class Matches(SealedRows):
 
     def waiting(self, number: int, game: int, turn: int) -> list[SubmissionRow]:
         """A game's setups and, while a turn is due (0: none is), orders for it, for later ones, and by default."""
-        due = "turn = 0" if not turn else "(turn <= 0 OR turn >= ?)"
+        due = "(turn = 0 OR (? > 0 AND (turn < 0 OR turn >= ?)))"
         query = f"SELECT * FROM submissions WHERE match = ? AND game = ? AND {due} ORDER BY turn, seat"
-        rows = self._opened_rows("submissions", query, (number, game, turn) if turn else (number, game))
+        rows = self._opened_rows("submissions", query, (number, game, turn, turn))
         return [
-            SubmissionRow(row["game"], row["turn"], row["seat"], json.loads(row["sealed"]), row["letter"])
-            for row in rows
+            SubmissionRow(game, row["turn"], row["seat"], json.loads(row["sealed"]), row["letter"]) for row in rows
         ]
 
 

@@ -156,13 +156,10 @@ class Players:
         name, address, *_ = rows[0]
         keys = [KeyRow(*row[2:]) for row in rows if row[0] == name and row[2] is not None]
         more = "SELECT address FROM addresses WHERE player = ? AND confirmed IS NOT NULL ORDER BY confirmed, address"
-        return PlayerRow(
-            name,
-            address,
-            tuple(key for key in keys if key.revoked is None),
-            tuple(key for key in keys if key.revoked is not None),
-            tuple(found[0] for found in self._database.execute(more, (name,))),
-        )
+        valid = tuple(key for key in keys if key.revoked is None)
+        former = tuple(key for key in keys if key.revoked is not None)
+        addresses = tuple(found[0] for found in self._database.execute(more, (name,)))
+        return PlayerRow(name, address, valid, former, addresses)
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
         """The player's valid keys, oldest first."""

@@ -173,13 +173,8 @@ def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply 
     if not found:
         return None
     waiting = next((one for one in found if one.proof == given.get("proof")), found[0])
-    wanted = {
-        "name": player.name,
-        "server": desk.config.server,
-        "challenge": waiting.challenge,
-        "fingerprint": waiting.key.fingerprint,
-        "proof": waiting.proof,
-    }
+    wanted = {"name": player.name, "server": desk.config.server, "challenge": waiting.challenge}
+    wanted |= {"fingerprint": waiting.key.fingerprint, "proof": waiting.proof}
     if faults := unlike(wanted, given):
         raise Refused(*faults)
     if from_db(waiting.created) < desk.time.ago(caller.now, account_keys.PATIENCE):

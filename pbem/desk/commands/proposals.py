@@ -157,14 +157,9 @@ def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: d
     if not desk.strangers.may_be_named(mailbox, now):
         return False
     desk.people.invite(mailbox, to_db(now))
-    text = desk.letters.draft(
-        "letters/invitation.txt",
-        by=by,
-        terms=terms,
-        title=rules(terms.game).title,
-        match=f"m{number}",
-        found=desk.people.standing(terms.game, by),
-    )
+    found, title = desk.people.standing(terms.game, by), rules(terms.game).title
+    facts = {"by": by, "terms": terms, "title": title, "match": f"m{number}", "found": found}
+    text = desk.letters.draft("letters/invitation.txt", **facts)
     desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
     return True
 
