@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused, Result, Told
-from pbem.games.dueling_masters import knowledge, notation, transit
+from pbem.games.dueling_masters import RULES
 from pbem.games.dueling_masters.board import (
     ASTEROID,
     ASTEROIDS,
@@ -24,10 +24,10 @@ from pbem.games.dueling_masters.board import (
     PATHS,
     SQUARES,
 )
-from pbem.games.dueling_masters.notation import PASS, Options, Orders, Setup
+from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, Side, State, check, collision, depart, moves
 from pbem.games.masks import mask_of
-from pbem.games.sealed import Answering, Paper, misplaced, orders_of
+from pbem.games.sealed import Answering, Own, Paper, misplaced
 from pbem.grown import Grown
 from pbem.phrase import Phrase
 
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pbem.games import Report
-    from pbem.games.dueling_masters.view import View
     from pbem.games.sealed import SealedStep
 
-__all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
+__all__ = ["SEALED", "SealedDuelingMasters", "Table"]
 
 _UNTOLD: Final = -1
 
@@ -149,6 +148,20 @@ class Table(NamedTuple):
     def scores(self) -> tuple[int, int]:
         """Home planets left: none can be lost secretly."""
         return self.pieces[0].homes, self.pieces[1].homes
+
+    @property
+    def position(self) -> State:
+        """The position with stand-ins for both sides."""
+        one, two = map(_stand_in, self.pieces)
+        return State(self.options, self.turn, (one, two), self.result)
+
+
+def _stand_in(pieces: Pieces) -> Side:
+    """A stand-in for a side whose secrets are unknown: as many home planets, and nothing else."""
+    homes = len(pieces.squares) - FIRST_HOME
+    left = tuple(-1 if pieces.destroyed >> FIRST_HOME + home & 1 else 0 for home in range(homes))
+    where = (-1,) * FIRST_HOME + left
+    return Side(Setup("", 0, where), 0, where, (-1,) * len(where))
 
 
 def _due(table: Table) -> int:
@@ -360,75 +373,34 @@ def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Resul
 # The owner's side
 
 
-class Own(NamedTuple):
-    """The player's own side at the start of a turn, and the player's orders of the turns up to it."""
-
-    options: Options
-    seat: int
-    turn: int
-    side: Side
-    given: Mapping[int, Orders] = {}
-
-    def ordered(self, orders: Mapping[int, str]) -> Own:
-        """The same with the turn's order, if it is the player's and known, or a forced pass; raises `Refused`."""
-        if moves(self.turn) != self.seat:
-            return self
-        if self.turn in orders:
-            judged = notation.read_orders(self.options, self.side, orders[self.turn])
-        elif self.side.can_move(self.options):
-            return self
-        else:
-            judged = PASS
-        return self._replace(given={**self.given, self.turn: judged})
-
-    @property
-    def orders(self) -> Orders:
-        """The order of the turn; raises `Refused` if it is not known."""
-        return orders_of(self.given, self.turn, "8")
-
-    @property
-    def departure(self) -> str:
-        """The announced part of the order."""
-        slot = self.orders.slot
-        return f"{self.options.pieces[slot]} {NAMES[self.side.squares[slot]]}" if slot >= 0 else "pass"
-
-    def met(self, checked: Transit) -> Met:
-        """What the player has on a path, in the path's order."""
-        side = self.side
-        found: list[tuple[int, int]] = []
-        for square in checked.path(self.options.pieces):
-            if side.asteroids >> square & 1:
-                found.append((square, AN_ASTEROID))
-            found += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
-        return tuple(found)
-
-    def after(self, reports: list[Report], *, over: bool) -> Own:
-        """The player's side after a turn with these reports."""
-        named, seat = self.options.pieces, str(self.seat)
-        field = Field(self.seat, self.side)
-        for report in reports:
-            if report["kind"] == "collision" and report["destroyed"][seat]:
-                piece = report["pieces"][seat]
-                slot = AN_ASTEROID if piece == ASTEROID else named.index(piece)
-                field.destroy(slot, SQUARES[report["square"]])
-            elif report.get("seat") == self.seat and report["kind"] == "check":
-                field.starts[named.index(report["piece"])] = -1
-            elif report.get("seat") == self.seat and report["kind"] == "departure":
-                depart(report["piece"], field, self.orders, [])
-        return self._replace(turn=self.turn if over else self.turn + 1, side=field.side())
+OwnSide = Own[State, Orders]
 
 
-def _nobody(pieces: Pieces) -> Side:
-    """A stand-in for a side whose secrets are unknown: as many home planets, and nothing else."""
-    homes = len(pieces.squares) - FIRST_HOME
-    left = tuple(-1 if pieces.destroyed >> FIRST_HOME + home & 1 else 0 for home in range(homes))
-    where = (-1,) * FIRST_HOME + left
-    return Side(Setup("", 0, where), 0, where, (-1,) * len(where))
+def _side(own: OwnSide) -> Side:
+    return own.state.sides[own.seat - 1]
 
 
-class SealedDuelingMasters(Answering[Options, Table, Own]):
+def _departure_text(own: OwnSide) -> str:
+    """The announced part of the order."""
+    slot = own.orders("8").slot
+    return f"{own.state.options.pieces[slot]} {NAMES[_side(own).squares[slot]]}" if slot >= 0 else "pass"
+
+
+def _met_by(own: OwnSide, checked: Transit) -> Met:
+    """The pieces that the player has on a path, in the path's order."""
+    side = _side(own)
+    met: list[tuple[int, int]] = []
+    for square in checked.path(own.state.options.pieces):
+        if side.asteroids >> square & 1:
+            met.append((square, AN_ASTEROID))
+        met += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
+    return tuple(met)
+
+
+class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
     """The rules of Dueling Masters as played sealed; stateless."""
 
+    game = RULES
     papers: Mapping[str, Paper] = {
         "departs": Paper("departs", ("after", "orders")),
         "answers": Paper("answers", ("to",), to=("departs", "answers")),
@@ -439,11 +411,6 @@ class SealedDuelingMasters(Answering[Options, Table, Own]):
         """The table before turn 1."""
         untold = Pieces((_UNTOLD,) * len(options.pieces))
         return Table(options, (untold, untold))
-
-    def begun(self, options: Options, seat: int, setup: str) -> Own:
-        """The player's own side as the game begins; raises `Refused`."""
-        judged = notation.read_setup(options, seat, setup)
-        return Own(options, seat, 1, transit.begin(options, (judged, judged)).sides[0])
 
     def ruling(self, step: SealedStep, _honest: tuple[str, ...]) -> str:
         """What stands on a path was told falsely, or what departs."""
@@ -472,27 +439,26 @@ class SealedDuelingMasters(Answering[Options, Table, Own]):
         table = _looked(table, seat, lines) if step == "answers" else _announced(table, seat, *lines)
         return table if table.asked else _finished(table)
 
-    def view(self, table: Table, seat: int | None) -> View:
-        """What everybody knows of both sides."""
-        del seat
-        one, two = (_nobody(pieces) for pieces in table.pieces)
-        return knowledge.view(State(table.options, table.turn, (one, two), table.result), None, table.played)
-
-    def order(self, own: Own, text: str) -> str:
-        """The canonical text of an order for the turn; raises `Refused` with all faults."""
-        return notation.read_orders(own.options, own.side, text).text
-
-    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
+    def lines(self, own: OwnSide, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
         if step == "departs":
-            return (own.departure,)
-        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in table.asked)
+            return (_departure_text(own),)
+        return tuple(_met_text(table.options, checked, _met_by(own, checked)) for checked in table.asked)
 
-    def own_view(self, own: Own, table: Table) -> View:
-        """Everything that this player knows, as in the refereed game."""
-        other = _nobody(table.pieces[2 - own.seat])
-        sides = (own.side, other) if own.seat == 1 else (other, own.side)
-        return knowledge.view(State(own.options, own.turn, sides, table.result), own.seat, table.played)
+    def side_after(self, own: OwnSide, reports: list[Report]) -> Side:
+        """The player's side after a turn with these reports."""
+        named, seat = own.state.options.pieces, str(own.seat)
+        field = Field(own.seat, _side(own))
+        for report in reports:
+            if report["kind"] == "collision" and report["destroyed"][seat]:
+                piece = report["pieces"][seat]
+                slot = AN_ASTEROID if piece == ASTEROID else named.index(piece)
+                field.destroy(slot, SQUARES[report["square"]])
+            elif report.get("seat") == own.seat and report["kind"] == "check":
+                field.starts[named.index(report["piece"])] = -1
+            elif report.get("seat") == own.seat and report["kind"] == "departure":
+                depart(report["piece"], field, own.orders("8"), [])
+        return field.side()
 
 
 def _announced(table: Table, seat: int, line: str) -> Table:

@@ -6,18 +6,18 @@ players. Implements rulings 12-32 of Dueling Masters, rules/dueling-masters.md "
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Result
 from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, destinations, reach
-from pbem.games.dueling_masters.notation import PASS
+from pbem.games.dueling_masters.notation import PASS, Options
+from pbem.games.two_sides import TwoSides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.games import Report
-    from pbem.games.dueling_masters.notation import Options, Orders, Setup
+    from pbem.games.dueling_masters.notation import Orders, Setup
 
 _RESTING = -1
 _DESTROYED = -1
@@ -62,14 +62,8 @@ class Side(NamedTuple):
         return any(self.destinations(options, slot) for slot in range(len(self.squares)))
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(TwoSides[Options, Side]):
     """A position at the start of the turn that is due."""
-
-    options: Options
-    turn: int
-    sides: tuple[Side, Side]
-    result: Result | None = None
 
     @property
     def seat(self) -> int:
@@ -83,16 +77,6 @@ class State:
             return {}
         seat = self.seat
         return {seat: None if self.sides[seat - 1].can_move(self.options) else PASS}
-
-    @property
-    def remaining(self) -> tuple[int, int]:
-        """Both seats: the game is over when one has nothing left."""
-        return 1, 2
-
-    @property
-    def scores(self) -> tuple[int, int]:
-        """Home planets left of seats 1 and 2."""
-        return self.sides[0].score, self.sides[1].score
 
 
 def moves(turn: int) -> int:
