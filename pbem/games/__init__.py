@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = [
     "GAMES",
@@ -30,8 +30,9 @@ __all__ = [
     "State",
     "Told",
     "beyond",
-    "facts_of",
     "faults",
+    "part_of",
+    "refuse",
     "rules",
     "titles",
 ]
@@ -58,6 +59,12 @@ class Refused(Exception):
     def __init__(self, *faults: Fault) -> None:
         super().__init__("; ".join(fault.message for fault in faults))
         self.faults = faults
+
+
+def refuse(faults: Iterable[Fault]) -> None:
+    """Raise `Refused` with these faults, if there are any."""
+    if found := tuple(faults):
+        raise Refused(*found)
 
 
 class Result(NamedTuple):
@@ -246,10 +253,20 @@ def rules(game: str) -> Rules:
     return found
 
 
-def facts_of(game: str) -> Mapping[str, object]:
-    """What a page tells of a game's rules, for JSON; raises KeyError for an unknown game."""
-    found: Mapping[str, object] = import_module(f"{GAMES[game]}.facts").FACTS
-    return found
+@cache
+def part_of(game: str, part: str) -> Any:
+    """A module of a game by its name, None if the game has none; raises KeyError for an unknown game.
+
+    `sealed` has the rules of the game as played sealed, `boards` its boards and `words` the words beside them
+    (see `pbem.games.squares`), `facts` the facts of its rules that pages need.
+    """
+    module = f"{GAMES[game]}.{part}"
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != module:
+            raise
+        return None
 
 
 def titles() -> dict[str, str]:

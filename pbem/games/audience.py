@@ -86,11 +86,9 @@ def _only(value: Report, fields: Fields, reader: Audience) -> Report:
     left: Report = {}
     for name, inner in value.items():
         allowed = fields[name] if name in fields else fields.get(ANY, _NOBODY)
-        if allowed is EVERYBODY:
-            if type(inner) in _LEAVES or _is_plain(inner):
-                left[name] = inner
-        elif isinstance(allowed, frozenset):
-            if reader in allowed and (type(inner) in _LEAVES or _is_plain(inner)):
+        if isinstance(allowed, frozenset):
+            readable = allowed is EVERYBODY or reader in allowed
+            if readable and (type(inner) in _LEAVES or _is_plain(inner)):
                 left[name] = inner
         elif _reads(allowed, reader):
             several = isinstance(inner, list)

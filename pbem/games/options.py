@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pbem.games import Fault
 from pbem.phrase import Phrase
 
-__all__ = ["Readers", "read_options"]
+__all__ = ["Readers", "one_of", "read_options"]
 
 Readers = Mapping[str, Callable[[object], object]]
 """By option what makes its value of what is written; it raises ValueError with a phrase that says what may be."""
+
+T = TypeVar("T")
+
+
+def one_of(values: Sequence[T], says: Phrase) -> Callable[[object], T]:
+    """A reader of an option with these values, all of one type: to Python, true is a 1, but not to players."""
+
+    def read(value: object) -> T:
+        if type(value) is not type(values[0]) or value not in values:
+            raise ValueError(says)
+        return value
+
+    return read
 
 
 def read_options(

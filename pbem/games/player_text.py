@@ -7,7 +7,7 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +51,7 @@ class Text:
 
     def refuse_faults(self) -> None:
         """Raise `Refused` with all faults, the first written first, if there are any."""
-        if self._faults:
-            raise Refused(*(fault for _, fault in sorted(self._faults, key=lambda placed: placed[0])))
+        refuse(fault for _, fault in sorted(self._faults, key=lambda placed: placed[0]))
 
     @cached_property
     def _line_ends(self) -> list[int]:

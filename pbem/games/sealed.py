@@ -9,12 +9,10 @@ clocks here: text in, new table out. Implements docs/sealed.md.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from pbem.games import GAMES, Fault, Game, Options, Refused, Setup, State, TheOrders, TheState
+from pbem.games import Fault, Game, Options, Refused, Setup, State, TheOrders, TheState, part_of
 from pbem.games.two_sides import TwoSides
 from pbem.phrase import Phrase
 
@@ -318,17 +316,10 @@ def misplaced(lines: Sequence[str], wanted: Sequence[str], end: str, is_answer: 
     return faults
 
 
-@cache
 def sealed_rules(game: str) -> SealedRules | None:
     """The sealed rules of a game by its name, None if it has none; raises KeyError for an unknown game."""
-    module = f"{GAMES[game]}.sealed"
-    try:
-        found: SealedRules = import_module(module).SEALED
-    except ModuleNotFoundError as missing:
-        if missing.name != module:
-            raise
-        return None
-    return found
+    module = part_of(game, "sealed")
+    return cast("SealedRules", module.SEALED) if module else None
 
 
 def settled(

@@ -52,11 +52,6 @@ class Line(NamedTuple):
     label: str
     parts: Sequence[str]
 
-    @property
-    def labels(self) -> tuple[str]:
-        """What it is about, as a tuple, because events have several labels."""
-        return (self.label,)
-
 
 @dataclass(frozen=True, slots=True)
 class Board:

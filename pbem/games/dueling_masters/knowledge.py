@@ -18,7 +18,7 @@ from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, 
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
 from pbem.games.masks import mask_of
-from pbem.games.turn_cache import Picture, copies, followed
+from pbem.games.turn_cache import Pictures, followed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def show(report: Report, seat: int | None) -> Report | None:
     return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
 
 
-class _Picture(Picture):
+class _Picture:
     """What reports have told of one seat's pieces."""
 
     def __init__(self) -> None:
@@ -80,8 +80,8 @@ def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
     return {square: turns[square] for square in sorted(turns, key=SQUARES.__getitem__)}
 
 
-def _begun() -> dict[int, _Picture]:
-    return {1: _Picture(), 2: _Picture()}
+def _begun() -> Pictures[_Picture]:
+    return Pictures({1: _Picture(), 2: _Picture()})
 
 
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], turn: int) -> None:
@@ -153,7 +153,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
     `entitled` (null for the public, and when it is not one's move): `{piece, square, to, rams}` for each piece
     that can move, `to` and `rams` being its legal destinations.
     """
-    pictures = followed(turns, _begun, copies, _follow)
+    pictures = followed(turns, _begun, _follow)
     side = None if seat is None else state.sides[seat - 1]
     over = state.result is not None
     options = state.options

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused, Result, Told
+from pbem.games import Fault, Refused, Result, Told, refuse
 from pbem.games.dueling_masters import RULES
 from pbem.games.dueling_masters.board import (
     ASTEROID,
@@ -267,8 +267,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     if not faults:
         found = [(line, checked, _met(table.options, line)) for line, checked in zip(lines, asked, strict=True)]
         faults = list(_contradictions(table, seat, found))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
 
 
 def _is_answer(options: Options, line: str) -> bool:

@@ -177,44 +177,32 @@ NOTHING: Final = Phrase("nothing")
 class Event(NamedTuple):
     """A report: its label, the words beside that, and the same as a separate sentence."""
 
-    kind: str
     label: Phrase
-    words: Phrase
+    parts: Sequence[Phrase]
     sentence: Phrase
-
-    @property
-    def labels(self) -> tuple[Phrase]:
-        """What happened."""
-        return (self.label,)
-
-    @property
-    def parts(self) -> tuple[Phrase]:
-        """To what, and where."""
-        return (self.words,)
 
 
 def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Event]:
     """What happened in a turn."""
     for report in reports:
-        kind = report["kind"]
-        if kind == "check":
-            words = _check(report, seat, names)
-            yield Event(kind, Phrase("check"), words, Phrase("check of {words}", words=words))
-        elif kind == "collision":
-            words = _collision(report, seat, names)
-            label = Phrase("collision")
-            yield Event(kind, label, words, Phrase("{label} {words}", label=label, words=words))
-        elif kind == "departure":
-            piece = _piece(report["seat"], report["piece"], seat, names)
-            words = Phrase("{piece} departs from {square}", piece=piece, square=report["square"])
-            yield Event(kind, Phrase("departure"), words, words)
-        elif report["seat"] == seat:
-            told = Phrase("you have no legal move, so you pass")
-            yield Event(kind, Phrase("pass"), Phrase("you have no legal move"), told)
-        else:
-            name = names[report["seat"]]
-            told = Phrase("{name} has no legal move, so {name} passes", name=name)
-            yield Event(kind, Phrase("pass"), Phrase("{name} has no legal move", name=name), told)
+        match report["kind"]:
+            case "check":
+                words = _check(report, seat, names)
+                yield Event(Phrase("check"), (words,), Phrase("check of {words}", words=words))
+            case "collision":
+                label, words = Phrase("collision"), _collision(report, seat, names)
+                yield Event(label, (words,), Phrase("{label} {words}", label=label, words=words))
+            case "departure":
+                piece = _piece(report["seat"], report["piece"], seat, names)
+                words = Phrase("{piece} departs from {square}", piece=piece, square=report["square"])
+                yield Event(Phrase("departure"), (words,), words)
+            case _ if report["seat"] == seat:
+                told = Phrase("you have no legal move, so you pass")
+                yield Event(Phrase("pass"), (Phrase("you have no legal move"),), told)
+            case _:
+                name = names[report["seat"]]
+                told = Phrase("{name} has no legal move, so {name} passes", name=name)
+                yield Event(Phrase("pass"), (Phrase("{name} has no legal move", name=name),), told)
 
 
 def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
@@ -291,11 +279,6 @@ class Move(NamedTuple):
     square: str
     to: str
     rams: str
-
-    @property
-    def labels(self) -> tuple[str, str]:
-        """The piece, and where it is."""
-        return self.piece, self.square
 
     @property
     def parts(self) -> list[str]:

@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Refused
+from pbem.games import refuse
 from pbem.games.options import Readers, read_options
 from pbem.phrase import Phrase
 
@@ -121,8 +121,7 @@ def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     otherwise = Phrase("Shoot 'em up Spaceships is a game for two, three or four")
     agreed, faults = read_options(raw, _READERS, seats, SEATS, otherwise)
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     return Options(seats, agreed.get("board", SIZE), agreed.get("max_turns", MOST_TURNS))
 
 

@@ -69,7 +69,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
             }
             for ship in state.ships
         ],
-        "destroyed": followed(turns, list, list.copy, _add_ends),
+        "destroyed": followed(turns, list, _add_ends),
         "last": {"turn": len(turns), "orders": orders} if orders else None,
         "entitled": None if seat is None or state.result else own,
     }

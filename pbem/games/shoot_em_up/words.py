@@ -140,18 +140,8 @@ class Hit(NamedTuple):
     """A hit: where, and whose ship was hit by whose."""
 
     where: str
-    words: Phrase
+    parts: tuple[Phrase]
     destroyed: bool
-
-    @property
-    def labels(self) -> tuple[str]:
-        """Where it was."""
-        return (self.where,)
-
-    @property
-    def parts(self) -> tuple[Phrase]:
-        """What is said about it."""
-        return (self.words,)
 
 
 class Action(NamedTuple):
@@ -208,7 +198,7 @@ def _hit(report: Report, seat: int | None, names: Mapping[int, str]) -> Hit:
     fate = Phrase("destroyed") if report["destroyed"] else left
     by = _and(_named(letter, seat, names) for letter in report["by"])
     words = Phrase("{ship}, hit by {by}: {fate}", ship=_named(report["ship"], seat, names), by=by, fate=fate)
-    return Hit(report["where"], words, report["destroyed"])
+    return Hit(report["where"], (words,), report["destroyed"])
 
 
 def _and(words: Iterable[str]) -> str:

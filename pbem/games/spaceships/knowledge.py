@@ -14,7 +14,7 @@ from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
 from pbem.games.spaceships.turn import NOBODY, Side, State, entitle, first_to_report
-from pbem.games.turn_cache import Picture, copies, followed
+from pbem.games.turn_cache import Pictures, followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ def show(report: Report, seat: int | None) -> Report | None:
 _SEATS: Final = range(1, SEATS + 1)
 
 
-class _Picture(Picture):
+class _Picture:
     """What reports have told of one seat's space."""
 
     def __init__(self) -> None:
@@ -121,8 +121,8 @@ def _sorted(wanted: Iterable[str]) -> list[str]:
     return sorted(wanted, key=CELLS.__getitem__)
 
 
-def _begun() -> dict[int, _Picture]:
-    return {1: _Picture(), 2: _Picture()}
+def _begun() -> Pictures[_Picture]:
+    return Pictures({1: _Picture(), 2: _Picture()})
 
 
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int) -> None:
@@ -145,7 +145,7 @@ def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
-    pictures = followed(turns, _begun, copies, _follow)
+    pictures = followed(turns, _begun, _follow)
     side = None if seat is None else state.sides[seat - 1]
     return {
         "turn": state.turn,

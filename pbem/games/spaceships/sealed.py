@@ -11,7 +11,7 @@ from collections import Counter
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused, Result, Told
+from pbem.games import Fault, Result, Told, refuse
 from pbem.games.sealed import COMMIT, Answering, Own, Paper, misplaced
 from pbem.games.spaceships import RULES, turn
 from pbem.games.spaceships.fleet import Options
@@ -50,13 +50,18 @@ def _visible(orders: Orders) -> tuple[str, ...]:
 
 def _opened(lines: Iterable[str]) -> Orders:
     """Opened orders, without their secrets."""
-    found: dict[str, list[list[int]]] = {word: [] for word in _OPENED}
-    for line in lines:
-        word, *named = line.split()
-        found[word].append([CELLS[name] for name in named])
-    strikes, scans, launches = (tuple(cell for (cell,) in found[word]) for word in _OPENED[1:])
-    beams = tuple(((first, middle, last), 0) for first, middle, last in found["beam"])
-    return Orders("", beams, strikes, scans, launches, 0)
+    return _visible_orders((line.split()[0], name) for line in lines for name in line.split()[1:])
+
+
+def _visible_orders(targets: Iterable[tuple[str, str]]) -> Orders:
+    """The visible part of orders, from the first word of its line and the name of each cell."""
+    found: dict[str, list[int]] = {word: [] for word in _OPENED}
+    for word, name in targets:
+        found[word].append(CELLS[name])
+    beams, strikes, scans, launches = found.values()
+    ends = iter(beams)
+    lines = tuple((line, 0) for line in zip(ends, ends, ends, strict=True))
+    return Orders("", lines, tuple(strikes), tuple(scans), tuple(launches), 0)
 
 
 def _aspects(own: Orders, other: Orders, *, own_first: bool) -> list[tuple[str, int]]:
@@ -178,8 +183,7 @@ def _judge_open(table: Table, seat: int, lines: list[str]) -> None:
         faults.append(Fault("21", None, Phrase("beams come first, then strikes, scans and kamikaze deaths")))
     if not faults:
         faults = list(_impossible(table, seat, _opened(lines)))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
 
 
 def _opens(line: str) -> bool:
@@ -244,8 +248,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     if not faults:
         answered = table if started else table._replace(answered={**table.answered, seat: tuple(lines)})
         faults = _entered(answered, seat, _answers(lines).flashes).faults
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
 
 
 def _is_answer(line: str, *, started: bool) -> bool:
@@ -342,16 +345,6 @@ def _resolved(own: OwnSide, other: Orders) -> tuple[list[Report], Side]:
     state, reports = turn.resolve(own.state, orders)
     about = [report for report in reports if report["seat"] != seat or report["kind"] == "kamikaze death"]
     return about, state.sides[seat - 1]
-
-
-def _reported(reports: Iterable[Report]) -> Orders:
-    """What a seat opened in a turn, from the reports of its actions."""
-    found: dict[str, list[int]] = {"beam": [], "strike": [], "scan": [], "kamikaze death": []}
-    for report in reports:
-        found[report["kind"]].append(CELLS[report["cell"]])
-    targets = iter(found["beam"])
-    beams = tuple((line, 0) for line in zip(targets, targets, targets, strict=True))
-    return Orders("", beams, tuple(found["strike"]), tuple(found["scan"]), tuple(found["kamikaze death"]), 0)
 
 
 def _answered(own: OwnSide, table: Table) -> tuple[str, ...]:
@@ -469,7 +462,8 @@ class SealedSpaceships(Answering[Options, Table, State, Orders]):
 
     def side_after(self, own: OwnSide, reports: list[Report]) -> Side:
         """The player's side after a turn with these reports."""
-        _, side = _resolved(own, _reported(report for report in reports if report["seat"] != own.seat))
+        told = ((report["kind"].split()[-1], report["cell"]) for report in reports if report["seat"] != own.seat)
+        _, side = _resolved(own, _visible_orders(told))
         beams = [report["result"] for report in reports if (report["seat"], report["kind"]) == (own.seat, "beam")]
         burnt_out = side.burnt_out
         for place, (_, ship) in enumerate(own.orders("39").beams):

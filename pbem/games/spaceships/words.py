@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games.spaceships.boards import LETTERS
 from pbem.games.spaceships.boards import boards as boards_of
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.games.spaceships.fleet import Agreed
     from pbem.games.spaceships.view import Known, OwnCells, OwnSpace, ShipCells, View
     from pbem.games.squares import Board
 
@@ -290,11 +289,6 @@ class Shot(NamedTuple):
     flashcube: Line | None
 
     @property
-    def labels(self) -> tuple[str, str]:
-        """What was done, and where."""
-        return self.label, self.cell
-
-    @property
     def outcomes(self) -> Iterator[Sequence[str] | Line]:
         """Its outcomes, one by one."""
         yield self.result, self.exploded
@@ -408,11 +402,6 @@ class Due(NamedTuple):
     parts: Sequence[str]
     example: str
 
-    @property
-    def labels(self) -> tuple[int, Phrase]:
-        """How many of what."""
-        return self.number, self.what
-
 
 class Entitled(NamedTuple):
     """What may be ordered, and whether the game ends with this turn: `unless` a kamikaze strike is ordered."""
@@ -467,22 +456,17 @@ def said(text: str) -> list[Phrase]:
     strikes: list[str] = []
     scans: list[str] = []
     others: list[Phrase] = []
-    launched: str | None = None
-    for word in text.split():
-        if launched is not None:
-            what = (
-                Phrase("missile {part} at {cell}", part=launched[1:], cell=word)
-                if launched[0] == "m"
-                else Phrase("kamikaze from {start} at {cell}", start=launched[1:], cell=word)
-            )
-            others.append(what)
-            launched = None
-        elif word[0] in "mk":
-            launched = word
-        elif word[0] == "b":
-            others.append(Phrase("beam along {line}", line=word[1:]))
-        elif word[0] == "s":
-            scans.append(word[1:])
+    words = iter(text.split())
+    for word in words:
+        verb, rest = word[0], word[1:]
+        if verb == "m":
+            others.append(Phrase("missile {part} at {cell}", part=rest, cell=next(words)))
+        elif verb == "k":
+            others.append(Phrase("kamikaze from {start} at {cell}", start=rest, cell=next(words)))
+        elif verb == "b":
+            others.append(Phrase("beam along {line}", line=rest))
+        elif verb == "s":
+            scans.append(rest)
         else:
             strikes.append(word)
     found = [Phrase("conventional strikes at {cells}", cells=", ".join(strikes))] if strikes else []
@@ -533,7 +517,7 @@ LG2 Gv5"""
 """What letters show after it where other ships may be chosen: how each is written, in no legal fleet."""
 
 
-def example(_options: Agreed, _seat: int) -> str:
+def example(_options: Mapping[str, object], _seat: int) -> str:
     """The example in the request for a setup."""
     return EXAMPLE
 
@@ -553,7 +537,7 @@ class Fleet(NamedTuple):
     types: Sequence[tuple[object, ...]]
 
 
-def fleet(options: Agreed, seat: int) -> Fleet:
+def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
     """What these options (those that differ from the default) demand of a seat's setup."""
     kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
     base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
