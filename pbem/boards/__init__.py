@@ -1,4 +1,4 @@
-"""How boards are drawn: the colours of their tints, rows of HTML tables, pictures, record sheets.
+"""The drawing of boards: the colours of their tints, rows of HTML tables, pictures, record sheets.
 
 A game's own modules turn a view into boards and words (`games/squares.py`). `text` sets them as text, `table` as
 HTML; `picture` draws them as PNG, `sheet` as PDF. All input comes from `Rules.view`, so nothing here can tell more

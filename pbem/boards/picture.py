@@ -36,7 +36,7 @@ GAP: Final = 16
 TITLE: Final = 34
 BLACK: Final = "#000000"
 SHADES: Final = (0.25, 0.45)
-"""How dark the two sides of a block are."""
+"""The darkness of the two sides of a block."""
 PLANE: Final = "#f1efec"
 
 Point = tuple[float, float]
@@ -149,7 +149,7 @@ def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 # The cube: each layer a plane of tiles, the first on top; what stands in a cell is a block on its tile.
 
 STEP: Final = (26, 13)
-"""How far right and down the next square lies: two to one, as isometric drawings have it on screens."""
+"""The offset of the next square, right and down: two to one, as isometric drawings have it on screens."""
 STOREY: Final = 154
 BLOCK: Final = 20
 

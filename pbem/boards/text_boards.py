@@ -11,12 +11,10 @@ from string import Formatter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Protocol
 
-from pbem.games.squares import Line
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pbem.games.squares import Panel, Square
+    from pbem.games.squares import Line, Panel, Square
 
 __all__ = ["TextSetter", "columns", "numbered", "starting"]
 
@@ -30,15 +28,7 @@ class Listed(Protocol):
 
     @property
     def parts(self) -> Sequence[str]:
-        """What is said about them."""
-
-
-class Happening(Protocol):
-    """Something that happened: fields that a pattern names, and outcomes, each in pieces that make one sentence."""
-
-    @property
-    def outcomes(self) -> Iterable[Sequence[str] | Line]:
-        """Its outcomes."""
+        """The parts of the text."""
 
 
 def wrapped(text: str, width: int, indent: int, *, words: bool = True) -> str:
@@ -86,12 +76,12 @@ def numbered(text: str) -> str:
 
 
 def starting(text: str, starts: Sequence[str]) -> str:
-    """Those lines of a text that begin with one of these."""
+    """The lines of a text that begin with one of these."""
     return "\n".join(line for line in text.splitlines() if line.startswith(tuple(starts)))
 
 
 class TextSetter:
-    """What templates set words with, in one language: `say` gives a phrase's words."""
+    """The filters with which templates set words, in one language: `say` gives a phrase's words."""
 
     def __init__(self, say: Callable[[object], object]) -> None:
         self.say: Callable[[object], str] = lambda words: str(say(words))
@@ -141,25 +131,11 @@ class TextSetter:
     def _labels(self, one: object, pattern: str) -> str:
         return pattern.format_map({name: self.say(getattr(one, name)) for name in _fields(pattern)})
 
-    def _whole(self, parts: Iterable[str], width: int, indent: int, before: str = "") -> str:
-        words = before + ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])
+    def _whole(self, parts: Iterable[str], width: int, indent: int) -> str:
+        """The parts, between which a line may end, as it may after a colon."""
+        words = ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])
+        words = words.replace(f":{_NO_BREAK}", ": ")
         return wrapped(words, width, indent).replace(_NO_BREAK, " ")
-
-    def events(self, found: Iterable[Happening], pattern: str, nothing: str) -> str:
-        """What happened: labels by a pattern, then each outcome on separate lines."""
-        indent = _indent(pattern)
-        between, width = "\n" + " " * indent, WIDTH - indent
-        told = [
-            self._labels(event, pattern)
-            + between.join([self._outcome(outcome, width, indent) for outcome in event.outcomes])
-            for event in found
-        ]
-        return "\n".join(told) or "  " + self.say(nothing)
-
-    def _outcome(self, outcome: Sequence[str] | Line, width: int, indent: int) -> str:
-        if isinstance(outcome, Line):
-            return self._whole(outcome.parts, width, indent, self.say(outcome.label) + ": ")
-        return wrapped(self.joined(outcome, ""), width, indent, words=False)
 
     def table(self, rows: Iterable[Sequence[object]], pattern: str) -> str:
         """Rows by a pattern of `str.format`, a place for each of their cells."""

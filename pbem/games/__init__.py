@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 Report = dict[str, Any]
-"""What one step of a turn made known: a JSON object as record-format.md describes it for the game."""
+"""The outcome of one step of a turn: a JSON object as record-format.md describes it for the game."""
 
 
 class Fault(NamedTuple):
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
 
 
 class Refused(Exception):
-    """What a player wrote is illegal; carries all of its faults, in the order in which they were written."""
+    """A player's text is illegal; carries all faults, in the order in which they were written."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__("; ".join(fault.message for fault in faults))
@@ -68,7 +68,7 @@ def refuse(faults: Iterable[Fault]) -> None:
 
 
 class Result(NamedTuple):
-    """How a game ended: the winner's seat (0 for a draw) and the score of each seat in seat order."""
+    """The result of a game: the winner's seat (0 for a draw) and the score of each seat in seat order."""
 
     winner: int
     scores: tuple[int, ...]
@@ -146,7 +146,7 @@ class State(Protocol):
 
     @property
     def result(self) -> Result | None:
-        """How the rules ended the game, or None while it is not over."""
+        """The result by the rules, or None while the game is not over."""
 
 
 class Told(list[Report]):
@@ -158,7 +158,7 @@ class Told(list[Report]):
 
     memory: Any = None
     kept: bool = False
-    """Whether the memory stays: the turns before this one may be gone."""
+    """True if the memory stays, because the turns before this one may be gone."""
 
 
 TheOptions = TypeVar("TheOptions", bound=Options)
@@ -178,7 +178,7 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     seats: tuple[int, ...]
     """The numbers of seats that the game can have."""
     empty_orders: bool
-    """Whether a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
+    """True if a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
 
     def options(self, raw: Mapping[str, object], seats: int) -> TheOptions:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
@@ -193,13 +193,13 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
 
     def ahead(self, state: TheState, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
+        """The faults in one seat's orders for a later turn (0: any), whatever the position will be then."""
 
     def meant(self, text: str) -> str:
-        """What a setup or orders were probably meant to say, one slip away; that need not be legal either."""
+        """The probable meaning of a setup or orders, one slip away; it need not be legal either."""
 
     def unused(self, state: TheState, seat: int, orders: TheOrders) -> tuple[Phrase, ...]:
-        """What one seat's orders leave unused and the turn takes away, each kind with its number: mostly nothing."""
+        """The strikes and the like that orders leave unused and the turn takes away, each kind with its number."""
         del state, seat, orders
         return ()
 

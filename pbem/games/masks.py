@@ -21,10 +21,10 @@ def members(mask: int) -> Iterator[int]:
 
 
 def mask_of(places: Iterable[int]) -> int:
-    """The mask of some places."""
+    """The mask of these places."""
     return union(1 << place for place in places)
 
 
 def union(masks: Iterable[int]) -> int:
-    """What is in any of some masks."""
+    """The union of masks."""
     return reduce(or_, masks, 0)

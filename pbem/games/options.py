@@ -1,4 +1,4 @@
-"""Agreed options as a proposal writes them: a game has a table of what reads each, and here they are read by it."""
+"""The reading of agreed options, as a proposal writes them, by a game's table of readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pbem.phrase import Phrase
 __all__ = ["Readers", "one_of", "read_options"]
 
 Readers = Mapping[str, Callable[[object], object]]
-"""By option what makes its value of what is written; it raises ValueError with a phrase that says what may be."""
+"""The reader of each option: it turns a TOML value into the option's, or raises ValueError with a phrase."""
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""What a player wrote, with the faults that are found in it; each knows its line, and they are told as written."""
+"""A player's text, and its faults in the order in which they were written, each with its line."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Paper(NamedTuple):
     to: tuple[str, ...] = ()
     """The steps that `to` may cite: it is the other seat's latest paper of this turn among them."""
     empty: bool = False
-    """Whether it may have no lines: who orders nothing opens nothing, and is answered nothing."""
+    """True if it may have no lines: a seat that orders nothing opens nothing and gets no answers."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class Paper(NamedTuple):
 
     @property
     def ordered(self) -> bool:
-        """Whether it follows from its turn's orders."""
+        """True if it follows from its turn's orders."""
         return "orders" in {self.name, *self.heads}
 
 
@@ -90,10 +90,10 @@ class Falsehood(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """How a game really ended, which only the setups and orders of all seats can tell."""
+    """The true end of a game, which only the setups and orders of all seats can show."""
 
     orders: tuple[Mapping[int, str], ...]
-    """Of each turn that counts the orders by seat, canonical: fewer turns than were played where the rules had ended
+    """The canonical orders by seat of each turn that counts: fewer turns than were played where the rules had ended
     the game unseen, more where nobody could have chosen in those that were left."""
     result: Result | None
     """None where the rules had not ended it."""
@@ -122,7 +122,7 @@ class Table(State, Protocol):
 
 
 class Own(NamedTuple, Generic[TheState, TheOrders]):
-    """What the player knows of the own side at the start of the turn that is due, from the player's secrets."""
+    """A player's own side at the start of the turn that is due, from the player's secrets."""
 
     seat: int
     setup: Setup
@@ -154,9 +154,9 @@ class SealedGame(Protocol[Options_contra, TheTable, TheState, TheOrders]):
     game: Game[Any, Any, TheOrders, TheState, Any]
     """The rules by which setups and orders are judged."""
     papers: Mapping[str, Paper]
-    """By step, in the order of a turn, the paper that it makes; `commit` makes none."""
+    """The paper that a step makes, in the order of a turn; `commit` makes none."""
     reveals: bool
-    """Whether anything is secret until the end, so that a reveal is asked for when the game is over."""
+    """True if anything is secret until the end, so that a reveal is asked for when the game is over."""
 
     def begin(self, options: Options_contra) -> TheTable:
         """The table once every seat has committed to a setup."""
@@ -179,7 +179,7 @@ class SealedGame(Protocol[Options_contra, TheTable, TheState, TheOrders]):
         """The table after a step: total on judged lines. The last step of a turn adds its reports to `played`."""
 
     def view(self, table: TheTable, seat: int | None) -> Mapping[str, object]:
-        """What everybody knows, as the game's `view` has it for the public; every reader is told the same."""
+        """The game's `view` for the public, the same for every reader."""
         del seat
         return cast("Mapping[str, object]", self.game.view(table.position, None, table.played))
 
@@ -192,7 +192,7 @@ class SealedGame(Protocol[Options_contra, TheTable, TheState, TheOrders]):
         """
 
     def asks(self, own: Own[TheState, TheOrders], table: TheTable) -> bool:
-        """Whether the player has to decide on orders for the turn that is due before the next step can be made.
+        """True if the player has to decide on orders for the turn that is due before the next step can be made.
 
         Not if `own` knows them, if there is no choice, or while only answers are owed.
         """
@@ -325,7 +325,7 @@ def sealed_rules(game: str) -> SealedRules | None:
 def settled(
     rules: Rules, options: Options, setups: Mapping[int, str], orders: Mapping[int, Mapping[int, str]]
 ) -> Settled:
-    """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
+    """The end of a game of honest seats, from their setups and orders by turn, as a referee would have played it.
 
     Turns are played as long as all orders due in them are there; after two turns in which nobody could choose, even
     without orders, because nothing changes any more. Raises `Refused` if anything is illegal.

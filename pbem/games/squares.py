@@ -24,7 +24,7 @@ class Square(NamedTuple):
     tint: str = ""
     fresh: bool = False
     brief: str = ""
-    """What stands for all of that in a text, in two characters; empty: the symbol."""
+    """The square in a text, in two characters; empty: the symbol."""
 
     @property
     def text(self) -> str:
@@ -55,7 +55,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What is known about one seat's side (0: a board that all share), in one grid or, as layers, in several."""
+    """One seat's side as far as it is known (0: a board that all share), in one grid or, as layers, in several."""
 
     seat: int
     panels: Sequence[Panel]

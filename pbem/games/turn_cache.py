@@ -31,7 +31,7 @@ def followed(
     begun: Callable[[], Known],
     follow: Callable[[Known, Sequence[Report], int], None],
 ) -> Known:
-    """What all turns add up to: `follow` adds the reports of a turn, of this number, to what was known before."""
+    """The sum of all turns: `follow` adds the reports of a turn, of this number, to the knowledge before it."""
     done, known = next(_remembered(turns), (0, None))
     known = begun() if known is None else known.copy()
     for turn, reports in enumerate(turns[done:], start=done + 1):
@@ -46,7 +46,7 @@ APicture = TypeVar("APicture")
 
 
 class Pictures(dict[int, APicture]):
-    """What reports have told of each side: objects that have only containers, of things that do not change."""
+    """Knowledge from reports by seat: objects that have only containers, of things that do not change."""
 
     def copy(self) -> Self:
         """A copy of the pictures, to be changed."""

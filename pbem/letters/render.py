@@ -85,7 +85,7 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     text, table = TextSetter(in_words), BoardTable(in_words)
     setters = (
         *(columns, numbered, starting, text.wrap),
-        *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
+        *(text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
         *(table.bold, table.grids, table.key),
     )
     environment.filters |= {"say": in_words} | {setter.__name__: setter for setter in setters}

@@ -1,4 +1,4 @@
-"""What a page for composing tells of the rules: board, pieces and limits, so that no script repeats them."""
+"""Facts of the rules for the pages of composers: board, pieces and limits, so that no script repeats them."""
 
 from __future__ import annotations
 

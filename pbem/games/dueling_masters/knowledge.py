@@ -1,4 +1,4 @@
-"""What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
+"""The knowledge of a seat, or of the public: the reports that may be shown, and the picture that they add up to.
 
 Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
 nothing else; only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
@@ -38,16 +38,16 @@ SHOWN: Final[Shown] = {
     "departure": everybody("seat", "kind", "piece", "square"),
     "pass": everybody("seat", "kind"),
 }
-"""Who may read what of each kind of report (ruling 33). What is not in this table is not sent to anybody."""
+"""The readers of each field of a report (ruling 33). A field that is not in this table is not sent to anybody."""
 
 
 def show(report: Report, seat: int | None) -> Report | None:
-    """What a seat (None: the public) may read of a report; None for nothing."""
+    """The part of a report that a seat (None: the public) may read; None for nothing."""
     return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
 
 
 class _Picture:
-    """What reports have told of one seat's pieces."""
+    """One seat's pieces as far as reports have shown them."""
 
     def __init__(self) -> None:
         self.pieces: dict[str, Heard] = {}
@@ -112,7 +112,7 @@ def _meet(
 
 
 def _arrive(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
-    """Where a checked transit ended, if that can be known, and which squares it proved empty on its way."""
+    """Note the end of a checked transit, if it can be known, and the squares that it proved empty on its way."""
     seat, piece, start = check["seat"], check["piece"], check["from"]
     met = [
         report["square"]

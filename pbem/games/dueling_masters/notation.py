@@ -43,7 +43,7 @@ _MOST_TURNS: Final = 9999  # turns of two who can but pass are played at once: s
 
 
 class Options(NamedTuple):
-    """What the players agreed on for one game."""
+    """The agreed options of one game."""
 
     homes: int = 1
     mobile_home: bool = False
@@ -252,7 +252,7 @@ def read_orders(agreed: Options, side: Side, text: str) -> Orders:
 
 
 def meant(text: str) -> str:
-    """What a setup or an order was probably meant to say: capitals, and a plain dash between two squares."""
+    """The probable meaning of a setup or an order: capitals, and a plain dash between two squares."""
     written = plain(text).upper()
     found = _NEARLY.fullmatch(written)
     return f"{found[1]} {found[2]}-{found[3]}" if found else written

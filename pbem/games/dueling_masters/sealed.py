@@ -45,10 +45,10 @@ _UNTOLD: Final = -1
 
 
 class Pieces(NamedTuple):
-    """What everybody has been told about one seat's pieces, by slot except for the asteroids; sets are masks."""
+    """The public facts about one seat's pieces, by slot except for the asteroids; sets are masks."""
 
     squares: tuple[int, ...]
-    """Where a piece rests or, in transit, from where it departed; -1 while it never was met and never departed."""
+    """The square on which a piece rests or, in transit, from which it departed; -1 while that is not public."""
     transit: int = 0
     """The slots in transit."""
     destroyed: int = 0
@@ -60,29 +60,19 @@ class Pieces(NamedTuple):
 
     @property
     def homes(self) -> int:
-        """How many home planets are left."""
+        """The number of home planets left."""
         return len(self.squares) - FIRST_HOME - (self.destroyed >> FIRST_HOME).bit_count()
 
-    def resting(self, slot: int, square: int) -> Pieces:
-        """The same once a piece is known to rest on a square."""
-        return self._replace(squares=self._placed(slot, square), transit=self.transit & ~(1 << slot))
-
-    def leaving(self, slot: int, square: int) -> Pieces:
-        """The same once a piece has departed from a square."""
-        return self._replace(squares=self._placed(slot, square), transit=self.transit | 1 << slot)
+    def at(self, slot: int, square: int, *, transit: bool = False) -> Pieces:
+        """The same once a piece is known to rest on a square, or to be in transit from there."""
+        squares = (*self.squares[:slot], square, *self.squares[slot + 1 :])
+        return self._replace(squares=squares, transit=self.transit & ~(1 << slot) | transit << slot)
 
     def losing(self, slot: int, square: int) -> Pieces:
         """The same without a piece, or the asteroid of a square."""
         if slot == AN_ASTEROID:
             return self._replace(asteroids=self.asteroids | 1 << square)
         return self._replace(destroyed=self.destroyed | 1 << slot, transit=self.transit & ~(1 << slot))
-
-    def looked_along(self, path: Iterable[int]) -> Pieces:
-        """The same once these squares were checked."""
-        return self._replace(checked=self.checked | mask_of(path))
-
-    def _placed(self, slot: int, square: int) -> tuple[int, ...]:
-        return (*self.squares[:slot], square, *self.squares[slot + 1 :])
 
 
 class Transit(NamedTuple):
@@ -103,7 +93,7 @@ Met = tuple[tuple[int, int], ...]
 
 
 class Table(NamedTuple):
-    """What both players have been told in a sealed game of Dueling Masters."""
+    """The public facts of a sealed game of Dueling Masters."""
 
     options: Options
     pieces: tuple[Pieces, Pieces]
@@ -114,7 +104,7 @@ class Table(NamedTuple):
     queue: tuple[Transit, ...] = ()
     """The transits checked in this turn, first met first."""
     met: tuple[Met, ...] = ()
-    """Of each that the opponent has looked along what it meets; the others in the queue are all of one side."""
+    """The pieces met by each transit that the opponent has checked; the others in the queue are all of one side."""
     played: Grown[Told] = Grown()
     result: Result | None = None
 
@@ -169,7 +159,7 @@ def _due(table: Table) -> int:
 
 
 def _place(table: Table, seat: int, slot: int) -> int:
-    """Where a piece counts as standing in this turn, if everybody knows; otherwise -1."""
+    """The square on which a piece counts as standing in this turn, if it is public; otherwise -1."""
     pieces = table.pieces[seat - 1]
     for checked in table.queue:
         if (checked.seat, checked.slot) == (seat, slot):
@@ -180,7 +170,7 @@ def _place(table: Table, seat: int, slot: int) -> int:
 
 
 def _may_stand(table: Table, seat: int, slot: int, square: int) -> bool:
-    """Whether what everybody knows lets a piece, or an asteroid, count as standing on a square."""
+    """True if the public facts allow a piece, or an asteroid, to stand on a square."""
     pieces = table.pieces[seat - 1]
     unheard = (HALVES[seat - 1] & ~pieces.checked) >> square & 1
     if slot == AN_ASTEROID:
@@ -209,7 +199,7 @@ def _departure(options: Options, line: str) -> tuple[int, int] | None:
 
 
 def _met(options: Options, line: str) -> Met:
-    """What a line `check PIECE SQUARE PIECE ...` says that the piece meets; raises ValueError and KeyError."""
+    """The pieces met, from a line `check PIECE SQUARE PIECE ...`; raises ValueError and KeyError."""
     words = line.split()[2:]
     if words == ["none"]:
         return ()
@@ -271,7 +261,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
 
 
 def _is_answer(options: Options, line: str) -> bool:
-    """Whether a line can be read."""
+    """True if a line can be read."""
     try:
         _met(options, line)
     except (ValueError, LookupError):
@@ -309,7 +299,7 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
 
 
 def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
-    """What a seat told in this turn of the squares on the paths that it has looked along, in their order."""
+    """A seat's answers in this turn: the pieces on each square of the paths that it has checked, in their order."""
     return {
         square: [slot for place, slot in met if place == square]
         for checked, met in zip(table.queue, table.met, strict=False)
@@ -339,16 +329,16 @@ def _finished(table: Table) -> Table:
         reports.append(report)
         for side, (slot, lost) in enumerate(zip(slots, report["destroyed"].values(), strict=True)):
             # What stood still rests there (rulings 19-21); no asteroid survives.
-            told[side] = told[side].losing(slot, square) if lost else told[side].resting(slot, square)
+            told[side] = told[side].losing(slot, square) if lost else told[side].at(slot, square)
     for checked in table.queue:  # where it rests is its destination, whatever it met on the way
         own, other = checked.seat - 1, 2 - checked.seat
-        told[own] = told[own].resting(checked.slot, checked.end)
-        told[other] = told[other].looked_along(checked.path(options.pieces))
+        told[own] = told[own].at(checked.slot, checked.end)
+        told[other] = told[other]._replace(checked=told[other].checked | mask_of(checked.path(options.pieces)))
     if table.departing is None:
         reports.append({"seat": seat, "kind": "pass"})
     elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(pieces.homes for pieces in told):
         slot, square = table.departing
-        told[seat - 1] = told[seat - 1].leaving(slot, square)
+        told[seat - 1] = told[seat - 1].at(slot, square, transit=True)
         reports.append({"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]})
     one, two = told
     played = table.played.and_(reports)
@@ -412,7 +402,7 @@ class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
         return Table(options, (untold, untold))
 
     def ruling(self, step: SealedStep, _honest: tuple[str, ...]) -> str:
-        """What stands on a path was told falsely, or what departs."""
+        """The ruling on pieces in the path, or on the piece that departs."""
         return "15" if step.step == "answers" else "9"
 
     def owed(self, table: Table, seat: int) -> tuple[str, ...]:

@@ -31,9 +31,9 @@ class Side(NamedTuple):
     setup: Setup
     asteroids: int
     squares: tuple[int, ...]
-    """Where a piece rests or, in transit, its destination; -1 when it is destroyed."""
+    """The square on which a piece rests or, in transit, its destination; -1 when it is destroyed."""
     starts: tuple[int, ...]
-    """Where a piece in transit departed; -1 when it rests or is destroyed."""
+    """The square from which a piece in transit departed; -1 when it rests or is destroyed."""
 
     @property
     def homes(self) -> int:
@@ -58,7 +58,7 @@ class Side(NamedTuple):
         return destinations(options.pieces[slot][0], square, self.asteroids, self.homes)
 
     def can_move(self, options: Options) -> bool:
-        """Whether there is any legal move."""
+        """True if there is any legal move."""
         return any(self.destinations(options, slot) for slot in range(len(self.squares)))
 
 
@@ -109,7 +109,7 @@ class Field:
 
     @property
     def has_home(self) -> bool:
-        """Whether a home planet is left."""
+        """True if a home planet is left."""
         return any(square != _DESTROYED for square in self.squares[FIRST_HOME:])
 
     def destroy(self, slot: int, square: int) -> None:

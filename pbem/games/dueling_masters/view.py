@@ -35,15 +35,15 @@ class Heard(TypedDict):
 
 
 class Known(TypedDict):
-    """What is known of another's side."""
+    """Another's side as far as it is known."""
 
     pieces: list[Heard]
     asteroids: int
-    """How many may be left."""
+    """The number that may be left."""
     asteroids_destroyed: dict[str, int]
-    """By square the turn in which it was destroyed."""
+    """The turn in which it was destroyed, by square."""
     empty: dict[str, int]
-    """By square the last turn in which it was proved empty."""
+    """The last turn in which it was proved empty, by square."""
 
 
 class Able(TypedDict):

@@ -1,4 +1,4 @@
-"""What letters say about Dueling Masters beside its boards: the pieces, a turn's reports, what may be ordered.
+"""The words of letters beside the boards of Dueling Masters: the pieces, a turn's reports, what may be ordered.
 
 Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
 Implements ruling 33: nothing is told that the view does not hold.
@@ -53,7 +53,7 @@ class Pieces(NamedTuple):
     key: Sequence[tuple[Square, Phrase]]
     lines: Sequence[Line]
     empty: Line
-    """What a board shows beyond that: the squares that were found empty."""
+    """The squares that were found empty, which boards show, too."""
 
 
 class Position(NamedTuple):
@@ -183,7 +183,7 @@ class Event(NamedTuple):
 
 
 def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Event]:
-    """What happened in a turn."""
+    """The events of a turn."""
     for report in reports:
         match report["kind"]:
             case "check":
@@ -294,7 +294,7 @@ class Entitled(NamedTuple):
 
 
 def entitled(view: View) -> Entitled:
-    """What the reader may order in the coming turn."""
+    """The pieces that the reader may order in the coming turn."""
     able = view["entitled"] or []
     moves = [Move(one["piece"], one["square"], " ".join(one["to"]), " ".join(one["rams"])) for one in able]
     written = [f"{one['piece']} {one['square']}-{[*one['to'], *one['rams']][0]}" for one in able[:1]]

@@ -44,9 +44,9 @@ class Board(NamedTuple):
     names: tuple[str, ...]
     squares: dict[str, int]
     ahead: tuple[tuple[int, ...], ...]
-    """By facing, then by square: the next square, or -1 beyond the edge."""
+    """The next square by facing, then by square; -1 beyond the edge."""
     states: tuple[tuple[tuple[str, ...], ...], ...]
-    """By square, facing and shields: a ship's state as reports write it, such as `c4 N 1`."""
+    """A ship's state as reports write it, such as `c4 N 1`, by square, facing and shields."""
     homes: tuple[frozenset[int], ...]
     """The home zones in the order of seats."""
 
@@ -95,7 +95,7 @@ class Ship(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What the players agreed on for one game."""
+    """The agreed options of one game."""
 
     seats: int
     size: tuple[int, int] = SIZE

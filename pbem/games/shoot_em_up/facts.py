@@ -1,4 +1,4 @@
-"""What a page for composing tells of the rules: board, ships and limits, so that no script repeats them."""
+"""Facts of the rules for the pages of composers: board, ships and limits, so that no script repeats them."""
 
 from __future__ import annotations
 

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["SEALED", "SealedShootEmUp", "Table"]
 
 _WORDS: Final = {"setup": 3, "open": 2}
-"""How many words a line of a step has: `A c1 N`, `A: FMS`."""
+"""The number of words in a line of a step: `A c1 N`, `A: FMS`."""
 
 
 class Table(NamedTuple):
-    """What all players have been told in a sealed game of Shoot 'em up Spaceships."""
+    """The public facts of a sealed game of Shoot 'em up Spaceships."""
 
     options: Options
     setups: Mapping[int, Setup]
-    """By seat those that are opened."""
+    """The opened ones by seat."""
     state: State | None = None
     """The position, once all setups are opened."""
     committed: frozenset[int] = frozenset()
@@ -74,7 +74,7 @@ class Table(NamedTuple):
 
     @property
     def result(self) -> Result | None:
-        """How the game ended; all of it is told."""
+        """The result of the game, which is public."""
         return self.state.result if self.state else None
 
 
@@ -120,7 +120,7 @@ def _lines(step: str, text: str) -> str:
 
 
 def _read(table: Table, seat: int, step: str, text: str) -> Setup | Orders:
-    """What a step opens; raises `Refused`."""
+    """The setup or orders that a step opens; raises `Refused`."""
     if step == "setup":
         return RULES.setup(table.options, seat, text)
     return RULES.order(table.position, seat, text)
@@ -158,7 +158,7 @@ class SealedShootEmUp(SealedGame[Options, Table, State, Orders]):
         return _finished(table._replace(opened={**table.opened, seat: read}))
 
     def view(self, table: Table, seat: int | None) -> View:
-        """What everybody knows; for a seat also which of its ships need orders."""
+        """The view of everybody; for a seat also which of its ships need orders."""
         return RULES.view(table.position, seat, table.played)
 
     def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> OwnSide:

@@ -11,7 +11,7 @@ __all__ = ["Destroyed", "LastTurn", "Placed", "Size", "View"]
 
 
 class Size(TypedDict):
-    """How large the board is."""
+    """The size of the board."""
 
     columns: int
     rows: int

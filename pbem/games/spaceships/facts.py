@@ -1,4 +1,4 @@
-"""What a page for composing tells of the rules: cells, ships and fleets, so that no script repeats them."""
+"""Facts of the rules for the pages of composers: cells, ships and fleets, so that no script repeats them."""
 
 from __future__ import annotations
 

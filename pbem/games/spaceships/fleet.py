@@ -1,4 +1,4 @@
-"""Which ships a player has: the agreed options, whether a fleet is as agreed, and the fleet set up.
+"""A player's ships: the agreed options, the check of a fleet against them, and the fleet set up.
 
 Here live the options of a game, their checks, the search for a split of a fleet into base and additional
 ships, and `Setup`. No reading of text. Implements rulings 7-9 and 33 of Spaceships, rules/spaceships.md "Ships".
@@ -45,12 +45,12 @@ def cost_of(ships: Counter[str]) -> int:
 
 
 def most_of(allowed: Allowed | None, code: str, number: int) -> int:
-    """How many ships of one type a restriction allows, of a given number."""
+    """The ships of one type that a restriction allows, of a number of them."""
     return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
 class Options(NamedTuple):
-    """What the players agreed on for one game; each default is the rule book's."""
+    """The agreed options of one game; each default is the rule book's."""
 
     fleet: str = "standard"
     first: str = "alternate"
@@ -162,22 +162,22 @@ def _least_cells(most: int, allowed: Allowed | None) -> list[float]:
 
 
 def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:
-    """Whether the ships, a code each, can be split into an agreed base fleet and the additional ships."""
+    """True if the ships, a code each, can be split into an agreed base fleet and the additional ships."""
     ships = Counter(codes)
     extra = agreed.additional[seat - 1]
     if agreed.cost is None:
-        return any(_adds(ships - base, extra, agreed) for base in STANDARD_FLEETS if base <= ships)
+        additional = [ships - base for base in STANDARD_FLEETS if base <= ships]
+        return any(cost_of(more) == extra and allows(agreed.additional_allowed, more) for more in additional)
     return cost_of(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
 
 
-def _adds(rest: Counter[str], extra: int, agreed: Options) -> bool:
-    return cost_of(rest) == extra and all(
-        number <= most_of(agreed.additional_allowed, code, number) for code, number in rest.items()
-    )
+def allows(allowed: Allowed | None, ships: Counter[str]) -> bool:
+    """True if a restriction allows these ships, counted by type."""
+    return all(number <= most_of(allowed, code, number) for code, number in ships.items())
 
 
 def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
-    """Whether some base fleet of the right cost leaves only allowed additional ships."""
+    """True if some base fleet of the right cost leaves only allowed additional ships."""
     reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
     for code, number in ships.items():
         least = number - most_of(agreed.additional_allowed, code, number)

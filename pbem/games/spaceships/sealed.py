@@ -33,7 +33,7 @@ __all__ = ["SEALED", "SealedSpaceships", "Table"]
 _OPENED: Final = ("beam", "strike", "scan", "death")
 """The lines of what is revealed, in the order of ruling 21."""
 _WORDS: Final = frozenset({*_OPENED, "flash", "over"})
-"""What each line of a paper begins with."""
+"""The first words of lines in papers."""
 
 # What is revealed
 
@@ -65,7 +65,7 @@ def _visible_orders(targets: Iterable[tuple[str, str]]) -> Orders:
 
 
 def _aspects(own: Orders, other: Orders, *, own_first: bool) -> list[tuple[str, int]]:
-    """What a space's owner has to answer, in order: each cell struck or scanned by the other, and own launches."""
+    """The questions to a space's owner, in order: each cell struck or scanned by the other, and own launches."""
     deaths = [("death", cell) for cell in own.launches]
     looked = [
         *(("beam", cell) for line, _ in other.beams for cell in line),
@@ -93,7 +93,7 @@ class Answers(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What both players have been told in a sealed game of Spaceships."""
+    """The public facts of a sealed game of Spaceships."""
 
     options: Options
     turn: int = 1
@@ -225,7 +225,7 @@ def _fresh(reports: Iterable[Report], seat: int) -> int:
 
 
 def _asked(table: Table, seat: int) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """What a seat has to answer: strikes, scans and launches in its space, and the cells of flashcube data."""
+    """The questions to a seat: strikes, scans and launches in its space, and the cells of flashcube data."""
     first = first_to_report(table.options, table.turn)
     own, other = (_opened(table.opened[who]) for who in (seat, 3 - seat))
     flashes = []
@@ -252,7 +252,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
 
 
 def _is_answer(line: str, *, started: bool) -> bool:
-    """Whether a line can be read; `started` if the seat's space is told already, so that the game is not over."""
+    """True if a line can be read; `started` if the seat's space is told already, so that the game is not over."""
     word, *rest = line.split()
     if word == "over":
         return not started and line in ("over fleet", "over idle")
@@ -279,7 +279,7 @@ def _entered(table: Table, seat: int, flashes: Iterable[Report]) -> Telling:
 
 
 def _is_early(table: Table, seat: int, lost: Line) -> bool:
-    """Whether a seat gives flashcube data for this ship before the strikes on its own space are reported."""
+    """True if a seat gives flashcube data for this ship before the strikes on its own space are reported."""
     return lost.kind != "death" and first_to_report(table.options, table.turn) == seat
 
 
@@ -329,7 +329,7 @@ def _report(seat: int, line: Line, flashes: Iterator[Report]) -> Report:
 
 
 _REPORTED: Final = {"death": "kamikaze death", "duplicate": "duplicate hit"}
-"""What reports say in more words than papers."""
+"""The terms of reports that have a shorter word in papers."""
 
 
 # The owner's side

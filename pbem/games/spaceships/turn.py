@@ -50,7 +50,7 @@ def begin(options: Options, setups: Sequence[Setup]) -> State:
 
 
 def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int) -> Entitled:
-    """What a side may do in a turn that starts like this; `scans` if it has a scanner (rulings 14-18)."""
+    """A side's entitlement in a turn that starts like this; `scans` if it has a scanner (rulings 14-18)."""
     live = setup.missiles & undamaged & ~fired
     conventional = kamikazes = 0
     beams = []
@@ -121,7 +121,7 @@ _EMPTY = {
     for seat in (1, 2)
     for kind, result in (("beam", "miss"), ("strike", "miss"), ("scan", "none"))
 }
-"""By the seat and the kind of a report, for each cell: that nothing is there. Every report begins as a copy."""
+"""The reports that a cell is empty, by seat and kind, then by cell. Every report begins as a copy."""
 
 
 def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report]) -> None:
@@ -216,6 +216,6 @@ def _is_over(before: tuple[Side, Side], after: list[_Field], orders: Mapping[int
 
 
 def gives_up(entitled: Entitled, orders: Orders) -> bool:
-    """Whether a player who cannot strike orders nothing but scans (ruling 31)."""
+    """True if a player who cannot strike orders nothing but scans (ruling 31)."""
     could_strike = entitled.conventional or entitled.missiles
     return not could_strike and not orders.beams and not orders.strikes

@@ -1,4 +1,4 @@
-"""What letters say about Spaceships beside its boards: a space, a turn's reports, what may be ordered.
+"""The words of letters beside the boards of Spaceships: a space, a turn's reports, what may be ordered.
 
 Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
 Implements ruling 34: nothing is told that the view does not hold.
@@ -18,7 +18,7 @@ from pbem.games.squares import PLAIN, Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.spaceships.view import Known, OwnCells, OwnSpace, ShipCells, View
@@ -73,7 +73,7 @@ class Space(NamedTuple):
     heading: Phrase
     caption: Phrase
     plain: Phrase
-    """What is true of a cell of which there is nothing to say."""
+    """The meaning of a plain cell."""
     symbols: Sequence[str]
     tints: Sequence[tuple[Square, Phrase]]
     types: Sequence[Phrase]
@@ -145,7 +145,7 @@ CODES: Final = {letter: code for code, letter in LETTERS.items()}
 
 
 def in_words(space: Space) -> Iterator[Line]:
-    """What a board shows, for readers who cannot see it: each layer about which there is something to say."""
+    """A board for readers who cannot see it: each layer that is not all plain."""
     for panel in space.board.panels:
         told = [
             Phrase("{cells}: {what}", cells=cells, what=_named(square, own=bool(space.own)))
@@ -166,7 +166,7 @@ def _runs(row: str, columns: Sequence[str], squares: Sequence[Square]) -> Iterat
 
 
 def _named(square: Square, *, own: bool) -> Phrase:
-    """What a square shows."""
+    """The meaning of a square."""
     symbol = square.symbol.rstrip("-")
     ship: str = Phrase("ship") if symbol in {"#", "X"} else CODES.get(symbol[0].upper(), "") + symbol[1:]
     what = {
@@ -181,14 +181,14 @@ def _named(square: Square, *, own: bool) -> Phrase:
 
 
 def _plain(board: Board) -> int:
-    """How many cells have nothing to be said about them."""
+    """The number of plain cells."""
     return sum(row.count(PLAIN) for panel in board.panels for row in panel.squares)
 
 
 def _legend(
     board: Board, signs: Mapping[str, Phrase], fresh: Phrase
 ) -> tuple[list[str], list[tuple[Square, Phrase]], list[Phrase]]:
-    """What occurs: in a text by symbols, in a table by tints, with the types of ships by letter."""
+    """The legend of the symbols of a text, of the tints of a table, and of the types of ships by letter."""
     squares = board.told
     drawn = set("".join([square.text for square in squares]) + (PLAIN.text if _plain(board) else ""))
     types = [
@@ -288,20 +288,31 @@ class Shot(NamedTuple):
     sunk: str
     flashcube: Line | None
 
-    @property
-    def outcomes(self) -> Iterator[Sequence[str] | Line]:
-        """Its outcomes, one by one."""
-        yield self.result, self.exploded
-        if self.sunk:
-            yield (self.sunk,)
-        if self.flashcube:
-            yield self.flashcube
+
+class ShotLine(NamedTuple):
+    """A line of a shot in a text; those after the first have no labels."""
+
+    label: str
+    cell: str
+    parts: Sequence[str]
+
+
+def shot_lines(shots: Iterable[Shot]) -> Iterator[ShotLine]:
+    """The lines of shots in a text: each result, then the ship that was sunk, then what flashcubes showed."""
+    for shot in shots:
+        yield ShotLine(shot.label, shot.cell, [shot.result, *([shot.exploded] if shot.exploded else [])])
+        if shot.sunk:
+            yield ShotLine("", "", [shot.sunk])
+        if shot.flashcube:
+            first, *others = shot.flashcube.parts
+            named = Phrase("{cells}: {what}", cells=shot.flashcube.label, what=first)
+            yield ShotLine("", "", [named, *others])
 
 
 def actions(
     reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
 ) -> Iterator[tuple[str, list[Shot]]]:
-    """What each side did, in the order in which they report; a side that did nothing comes last."""
+    """The actions of each side, in the order in which they report; a side without any comes last."""
     for actor in dict.fromkeys([*(report["seat"] for report in reports), *sorted(names)]):
         shots = [_shot(report, seat, names) for report in reports if report["seat"] == actor]
         yield Phrase("You") if actor == seat else names[actor], shots
@@ -354,7 +365,7 @@ def _shot(report: Report, seat: int | None, names: Mapping[int, str]) -> Shot:
         result = Phrase("launched from here, cell destroyed")
     else:
         result = (SCANNED if kind == "scan" else RESULTS)[report["result"]]
-    exploded = Phrase(", exploded in {cells}", cells=" ".join(report["explosions"])) if "explosions" in report else ""
+    exploded = Phrase("exploded in {cells}", cells=" ".join(report["explosions"])) if "explosions" in report else ""
     return Shot(
         LABELS[kind],
         report["cell"],
@@ -395,7 +406,7 @@ def _answer(part: Report) -> Phrase:
 
 
 class Due(NamedTuple):
-    """How many of one kind may be ordered, from where, and an example of the notation."""
+    """The orders of one kind: their number, their sources, and an example of the notation."""
 
     number: int
     what: Phrase
@@ -404,7 +415,7 @@ class Due(NamedTuple):
 
 
 class Entitled(NamedTuple):
-    """What may be ordered, and whether the game ends with this turn: `unless` a kamikaze strike is ordered."""
+    """The possible orders, and whether the game ends with this turn: `unless` a kamikaze strike is ordered."""
 
     kinds: Sequence[Due]
     ends: bool
@@ -417,7 +428,7 @@ class Entitled(NamedTuple):
 
 
 def entitled(view: View) -> Entitled | None:
-    """What the reader may order in the coming turn; None for the public, and once the game is over."""
+    """The reader's possible orders in the coming turn; None for the public, and once the game is over."""
     due = view["entitled"]
     if not due:
         return None
@@ -514,7 +525,7 @@ LS Ox5
 AG Bz3 Bz4
 LG1 Oz1
 LG2 Gv5"""
-"""What letters show after it where other ships may be chosen: how each is written, in no legal fleet."""
+"""More examples for letters if other ships may be chosen: they show the notation, not a legal fleet."""
 
 
 def example(_options: Mapping[str, object], _seat: int) -> str:
@@ -526,7 +537,7 @@ STANDARD: Final = ("DS", "KC", "FS", "PC", "MD", "HS", "LS")
 
 
 class Fleet(NamedTuple):
-    """What a fleet must be: standard or of a cost, with additional ships; and the types that can occur."""
+    """The demands on a fleet: standard or of a cost, with additional ships; and the types that can occur."""
 
     standard: bool
     cost: str
@@ -538,7 +549,7 @@ class Fleet(NamedTuple):
 
 
 def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
-    """What these options (those that differ from the default) demand of a seat's setup."""
+    """The demands of these options (those that differ from the default) on a seat's setup."""
     kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
     base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
     more = tuple(options.get("additional_allowed", ())) if additional else ()
