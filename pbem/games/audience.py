@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
 
 
-__all__ = ["ANY", "EVERYBODY", "Audience", "Fields", "Shown", "audience", "cut", "everybody"]
-
-
 class Audience(Enum):
     """The reader of a report."""
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["mask_of", "members", "union"]
-
 
 def members(mask: int) -> Iterator[int]:
     """The places of a mask in their order."""

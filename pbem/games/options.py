@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 from pbem.games import Fault
 from pbem.phrase import Phrase
 
-__all__ = ["Readers", "one_of", "read_options"]
-
 Readers = Mapping[str, Callable[[object], object]]
 """The reader of each option: it turns a TOML value into the option's, or raises ValueError with a phrase."""
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from pbem.phrase import Phrase
 
-__all__ = ["WORDS", "Text", "without_comments"]
 
 WORDS: Final = re.compile(r"[^\s,;]+")
 _COMMENT: Final = re.compile(r"#[^\n\r]*")

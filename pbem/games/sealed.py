@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from pbem.games import Report, Result, Rules, Told
     from pbem.grown import Grown
 
-__all__ = [
-    "COMMIT",
-    "Answering",
-    "Falsehood",
-    "Own",
-    "Paper",
-    "SealedGame",
-    "SealedRules",
-    "SealedStep",
-    "Settled",
-    "Table",
-    "misplaced",
-    "sealed_rules",
-    "settled",
-]
 
 COMMIT = "commit"
 """The step that has no lines: it is the hash of the paper that the same seat's next step of this turn brings."""

@@ -11,8 +11,6 @@ from typing import Final
 
 from pbem.games.player_text import without_comments
 
-__all__ = ["plain"]
-
 _DASHES: Final = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-")
 _SEPARATORS: Final = dict.fromkeys(map(ord, ",;"), " ")
 _PUT_AROUND: Final = re.compile(r"""(?<!\S)["'`]+|(?<=[\w)])[.!?"'`]++(?!\S)""")

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PLAIN", "Board", "Line", "Panel", "Square"]
-
 
 class Square(NamedTuple):
     """One square: up to four characters, its tint, and whether anything happened to it in the last turn."""

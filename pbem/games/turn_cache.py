@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
 
-__all__ = ["Pictures", "followed"]
-
 
 class Copied(Protocol):
+    """Something that can be copied."""
+
     def copy(self) -> Self:
         """A copy, to be changed."""
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from pbem.games import Orders, Result
 
-__all__ = ["TwoSides"]
-
 
 class _Side(Protocol):
     @property

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from pbem.games.dueling_masters import board, notation
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FACTS"]
-
-FACTS: Mapping[str, object] = {
+FACTS: Final = {
     "asteroids": board.ASTEROIDS,
     "fighters": board.FIGHTERS,
     "moves": board.MOVES,

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.sealed import SealedStep
 
-__all__ = ["SEALED", "SealedDuelingMasters", "Table"]
 
 _UNTOLD: Final = -1
 

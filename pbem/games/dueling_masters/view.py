@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-__all__ = ["Able", "Agreed", "Heard", "Known", "Own", "Piece", "View"]
-
 Piece = TypedDict("Piece", {"piece": str, "square": str, "from": str | None})
 """A piece of the reader's where it counts as standing, and where it came from; null for what rests."""
 

@@ -162,7 +162,7 @@ class _Space:
             elif shots.get(other) == start:
                 meetings.append((min(start, target), max(start, target), ship, other))
         for one, two, ship, other in sorted(meetings):
-            where = self.board.side(one, two)
+            where = f"{self.board.names[one]}/{self.board.names[two]}"
             if other in shots:
                 del shots[other]
                 self._round(where, [ship], [other])

@@ -50,10 +50,6 @@ class Board(NamedTuple):
     homes: tuple[frozenset[int], ...]
     """The home zones in the order of seats."""
 
-    def side(self, one: int, other: int) -> str:
-        """The name of the side between two squares, the smaller first."""
-        return f"{self.names[one]}/{self.names[other]}"
-
 
 @cache
 def board(columns: int, rows: int) -> Board:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from pbem.games.shoot_em_up import board, boards, notation
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FACTS"]
-
-FACTS: Mapping[str, object] = {
+FACTS: Final = {
     "actions": notation.ACTIONS,
     "arrows": boards.ARROWS,
     "columns": board.COLUMNS,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pbem.games.sealed import Falsehood, SealedStep
     from pbem.games.shoot_em_up.view import View
 
-__all__ = ["SEALED", "SealedShootEmUp", "Table"]
 
 _WORDS: Final = {"setup": 3, "open": 2}
 """The number of words in a line of a step: `A c1 N`, `A: FMS`."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-__all__ = ["Destroyed", "LastTurn", "Placed", "Size", "View"]
-
 
 class Size(TypedDict):
     """The size of the board."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from pbem.games.spaceships import boards, fleet, ships, space
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FACTS"]
-
-FACTS: Mapping[str, object] = {
+FACTS: Final = {
     "colours": space.COLOURS,
     "cost": fleet.cost_of(fleet.STANDARD_FLEETS[0]),
     "letters": space.LETTERS,

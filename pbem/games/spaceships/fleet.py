@@ -74,11 +74,6 @@ class Options(NamedTuple):
         return (cost_of(STANDARD_FLEETS[0]) if self.cost is None else self.cost) + self.additional[seat - 1]
 
     @property
-    def unrestricted(self) -> Options:
-        """The same without restrictions of types."""
-        return self._replace(allowed=None, additional_allowed=None)
-
-    @property
     def changed(self) -> dict[str, Any]:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
         written: Mapping[str, type] = {"additional": list, "allowed": dict, "additional_allowed": dict}

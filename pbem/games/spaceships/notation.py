@@ -208,7 +208,7 @@ def _judge_shapes(read: Text, ships: list[_Named]) -> None:
 
 
 def _why_not_agreed(options: Options, seat: int, ships: list[_Named]) -> tuple[str, None, Phrase]:
-    free = options.unrestricted
+    free = options._replace(allowed=None, additional_allowed=None)
     if options != free and is_agreed(free, seat, [ship.code for ship in ships]):
         return "9", None, Phrase("there are more ships of a type than agreed")
     extra = options.additional[seat - 1]

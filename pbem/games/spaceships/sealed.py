@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.sealed import SealedStep
 
-__all__ = ["SEALED", "SealedSpaceships", "Table"]
 
 _OPENED: Final = ("beam", "strike", "scan", "death")
 """The lines of what is revealed, in the order of ruling 21."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-__all__ = ["Beam", "Entitled", "Known", "OwnCells", "OwnSpace", "ShipCells", "Strikes", "View"]
-
 
 class ShipCells(TypedDict):
     """A ship, and some or all of its cells."""

@@ -107,19 +107,10 @@ def _own(own: OwnSpace, board: Board, title: Phrase, caption: Phrase) -> Space:
     several = Phrase("{count} undamaged cells", count=score)
     count = Phrase("{count} undamaged cell", count=score) if score == 1 else several
     heading = Phrase("{title}: {count}", title=title, count=count)
+    legend = _legend(board, OWN_SIGNS, STRUCK)
     ships = [_own_ship(ship) for ship in own["ships"]]
     lines = [ship.line for ship in ships]
-    return Space(
-        board,
-        title,
-        count,
-        heading,
-        caption,
-        NO_SHIP,
-        *_legend(board, OWN_SIGNS, STRUCK),
-        own=ships,
-        ships=lines,
-    )
+    return Space(board, title, count, heading, caption, NO_SHIP, *legend, own=ships, ships=lines)
 
 
 def _known(view: View, known: Known, board: Board, name: str) -> Space:
