@@ -31,7 +31,7 @@ _OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")
 
 
 class Witnessed(NamedTuple):
-    """What of a match others saw in its server's log (docs/witnesses.md)."""
+    """A match as witnesses saw it in its server's log (docs/witnesses.md)."""
 
     logged: Sequence[tuple[int, str]] = ()
     """Entries by their numbers, with the proof that the log has them."""

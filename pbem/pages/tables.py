@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import facts_of
+from pbem.games import part_of
 from pbem.games.sealed import sealed_rules
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.json_object import DEPTH
@@ -61,7 +61,7 @@ def _forms() -> Table:
 
 
 def _facts(game: str) -> Table:
-    facts = {"name": game, **facts_of(game)}
+    facts = {"name": game, **part_of(game, "facts").FACTS}
     if sealed := sealed_rules(game):
         papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
         opens = next(step for step, paper in sealed.papers.items() if paper.ordered)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Options
-    from pbem.games.sealed import SealedRules
+    from pbem.games.sealed import Own, SealedRules
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -176,7 +176,7 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
     return Finding("agrees", what, f"{player} played blind, at level {plan.level}: {many} follow from its seed")
 
 
-def _judged(judge: SealedRules, own: object, text: str) -> str:
+def _judged(judge: SealedRules, own: Own[Any, Any], text: str) -> str:
     try:
         return judge.order(own, text)
     except Refused:

@@ -122,7 +122,7 @@ class TestReliability:
         referee.send(ann, ann.filled("orders", "final"))
         referee.wait(11 * DAY)
         referee.send(bob, "whoami\n", sign=False)
-        assert "You sent 5 of 6 turns in time (too few to mean much)." in bob.text
+        assert "You sent 5 of 6 turns on time (too few to mean much)." in bob.text
         for _ in range(5):
             referee.turn((ann, ""), (bob, ""))
         carl = referee.registered("carl")
@@ -130,16 +130,16 @@ class TestReliability:
         assert "You have not finished a turn here yet." in carl.text
         referee.send(bob, "new spaceships with carl\nend\n")
         reads_like(carl.last, "history/proposal-of-bob")
-        assert "bob sent 10 of 11 turns in time (90%)." in carl.text
+        assert "bob sent 10 of 11 turns on time (90%)." in carl.text
         referee.send(bob, "new spaceships\nend\n")
         referee.send(carl, "list open\n", sign=False)
-        assert "bob sent 10 of 11 turns in time (90%)." in carl.text
+        assert "bob sent 10 of 11 turns on time (90%)." in carl.text
         referee.send(carl, "join m3\n")
-        assert "bob sent 10 of 11 turns in time (90%)." in carl.text
+        assert "bob sent 10 of 11 turns on time (90%)." in carl.text
         assert "carl has not finished a turn here yet." in bob.text
         nemo = referee.person("nemo")
         referee.send(bob, "new spaceships with nemo@mail.example\nend\n")
-        assert "bob sent 10 of 11 turns in time (90%)." in nemo.text
+        assert "bob sent 10 of 11 turns on time (90%)." in nemo.text
 
     def test_what_came_late_counts_once(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -147,6 +147,6 @@ class TestReliability:
         referee.wait(11 * DAY)
         referee.turn((bob, ""))
         referee.send(bob, "whoami\n", sign=False)
-        assert "You sent 1 of 2 turns in time" in bob.text
+        assert "You sent 1 of 2 turns on time" in bob.text
         referee.send(ann, "whoami\n", sign=False)
-        assert "You sent 2 of 2 turns in time" in ann.text
+        assert "You sent 2 of 2 turns on time" in ann.text

@@ -85,14 +85,14 @@ def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, f
 
 def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str]) -> str:
     """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
-    from pbem.boards import words
+    from pbem.games import part_of
 
     letters, name = table.letters, standing.match
     sealed = bool(standing.sealed)
     judge = table.agent.judge_orders if sealed else letters.judge.orders
     text, judged = _judged(standing.rules, lambda text: judge(name, text), texts)
     click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing.turn}: you order")
-    for phrase in words(standing.rules).said(judged.text) or ["nothing"]:
+    for phrase in part_of(standing.rules, "words").said(judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
