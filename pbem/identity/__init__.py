@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -27,8 +27,6 @@ from pbem.identity.verdict import (
     BadSignature,
     Format,
     Key,
-    Signable,
-    SignedPart,
     State,
     Verdict,
     Vocabulary,
@@ -36,8 +34,10 @@ from pbem.identity.verdict import (
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
+
+    from pbem.mail.message import Letter, Part
 
 __all__ = ["STATES", "BadKey", "Format", "Key", "Verdict", "Vocabulary", "judge", "parse_key", "readings"]
 
@@ -92,6 +92,16 @@ signatures that will not last.
 """
 
 
+_READERS: dict[Format | None, Callable[[Any], _Signature]] = {
+    "openpgp": openpgp.read,
+    "ed25519": ed25519.read,
+    "smime": smime.read,
+    "minisign": minisign.read,
+    "ssh": ssh.read,
+}
+"""By format, the reader of a signature: S/MIME's takes octets, minisign's and SSH's text, and the others either."""
+
+
 class _Block(msgspec.Struct, frozen=True):
     """One signature in a letter: its format, the signature itself, and the texts that it may cover."""
 
@@ -136,7 +146,7 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
 
 
 def judge(
-    letter: Signable,
+    letter: Letter,
     keys: Sequence[Key],
     server: str,
     *,
@@ -167,7 +177,7 @@ def judge(
 
 def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: str, at: datetime | None) -> Verdict:
     """The verdict over one signature; raises `BadSignature`."""
-    signature = _read(block)
+    signature = _READERS[block.format](block.armor)
     if isinstance(signature, ssh.SshSignature) and signature.namespace != namespace:
         made_for = ascii(signature.namespace[:64])
         raise BadSignature(
@@ -190,21 +200,6 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
                 signed, state = found
                 return _graded(key, key.state if key.state != "pinned" else state, signed, block)
     raise BadSignature(_diagnosis(block), "bad")
-
-
-def _read(block: _Block) -> _Signature:
-    match block.format, block.armor:
-        case "openpgp", armor:
-            return openpgp.read(armor)
-        case "ed25519", armor:
-            return ed25519.read(armor)
-        case "smime", bytes(armor):
-            return smime.read(armor)
-        case "minisign", str(armor):
-            return minisign.read(armor)
-        case "ssh", str(armor):
-            return ssh.read(armor)
-    raise AssertionError(block.format)
 
 
 def _messages(block: _Block, signature: _Signature, words: Vocabulary) -> Iterable[bytes]:
@@ -307,13 +302,13 @@ def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
         yield message
 
 
-def _blocks(letter: Signable) -> Iterator[_Block]:
+def _blocks(letter: Letter) -> Iterator[_Block]:
     """Find every signature, of whatever format: exactly one may be there."""
     parts = letter.parts
     yield from _inline(letter.text or "", _marks(parts))
     consumed: set[int] = set()
-    for entity in _walk(letter.root):
-        if entity.content_type.lower() == "multipart/signed":
+    for entity in letter.root.walk():
+        if entity.content_type == "multipart/signed":
             consumed.update(id(child) for child in entity.children[1:])
             yield _signed_entity(entity)
     for part in parts:
@@ -321,25 +316,19 @@ def _blocks(letter: Signable) -> Iterator[_Block]:
             yield from _in_part(part, parts, letter.text or "")
 
 
-def _walk(part: SignedPart) -> Iterator[SignedPart]:
-    yield part
-    for child in part.children:
-        yield from _walk(child)
-
-
-def _marks(parts: Sequence[SignedPart]) -> tuple[str, ...]:
+def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
     marks = []
     if any(part.parameters.get("format", "").lower() == "flowed" for part in parts):
         marks.append("flowed")
-    if any(part.content_type.lower() == "text/html" for part in parts):
+    if any(part.content_type == "text/html" for part in parts):
         marks.append("html")
     return tuple(marks)
 
 
-def _signed_entity(entity: SignedPart) -> _Block:
+def _signed_entity(entity: Part) -> _Block:
     """A multipart/signed container (RFC 1847): what is signed, and its signature, each exactly once."""
     children = entity.children
-    kind = _DETACHED_TYPES.get(children[1].content_type.lower()) if len(children) == 2 else None
+    kind = _DETACHED_TYPES.get(children[1].content_type) if len(children) == 2 else None
     if kind is None:
         return _Block(None, fault=Phrase("This letter is signed in an unknown way, or was changed on its way."))
     signature = children[1].content
@@ -349,8 +338,8 @@ def _signed_entity(entity: SignedPart) -> _Block:
     return _Block(kind, armor, children[0].raw, way="entity")
 
 
-def _in_part(part: SignedPart, parts: Sequence[SignedPart], body: str) -> Iterator[_Block]:
-    kind = part.content_type.lower()
+def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
+    kind = part.content_type
     name = (part.filename or "").lower()
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
         yield _Block("smime", part.content, way="opaque")
@@ -372,7 +361,7 @@ def _in_part(part: SignedPart, parts: Sequence[SignedPart], body: str) -> Iterat
             yield from _inline(text, ())
 
 
-def _signature_file(part: SignedPart, parts: Sequence[SignedPart]) -> Iterator[_Block]:
+def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
     content = part.content
     text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
     found: tuple[Format, str | bytes] | None = None
@@ -388,7 +377,7 @@ def _signature_file(part: SignedPart, parts: Sequence[SignedPart]) -> Iterator[_
         found = ("ed25519", content if len(content) == 64 else text)
     if found is not None:
         yield _detached(part, parts, *found)
-    elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type.lower() == "application/pgp-keys":
+    elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type == "application/pgp-keys":
         return
     elif inline := list(_inline(text, ())):
         yield from inline
@@ -398,7 +387,7 @@ def _signature_file(part: SignedPart, parts: Sequence[SignedPart]) -> Iterator[_
         )
 
 
-def _detached(part: SignedPart, parts: Sequence[SignedPart], kind: Format, armor: str | bytes) -> _Block:
+def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | bytes) -> _Block:
     """Pair an attachment NAME.sig with its NAME."""
     signature = part.filename or ""
     name = signature.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""The common vocabulary of all signature formats: `Key`, `Verdict`, and what they need of a letter.
+"""The common vocabulary of all signature formats: `Key` and `Verdict`.
 
 Only plain values live here; judging is in `pbem/identity/__init__.py`, each format in its own module.
 Implements protocol.md, "Identity".
@@ -7,14 +7,14 @@ Implements protocol.md, "Identity".
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 Kind = Literal["valid", "none", "bad", "unknown key", "expired", "revoked", "refused"]
 """`valid`: a pinned key signed `Verdict.signed`. `none`: the letter bears no signature at all. `bad`: it does,
@@ -90,47 +90,3 @@ class BadSignature(Exception):
         super().__init__(reason)
         self.reason = reason
         self.kind = kind
-
-
-class SignedPart(Protocol):
-    """One MIME entity of a letter, decoded."""
-
-    @property
-    def content_type(self) -> str:
-        """Type and subtype in lower case, such as `text/plain`."""
-
-    @property
-    def filename(self) -> str | None:
-        """Name of the attachment; None for a body part."""
-
-    @property
-    def content(self) -> bytes:
-        """The bytes after the transfer encoding was undone."""
-
-    @property
-    def raw(self) -> bytes:
-        """The very bytes received, headers included."""
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """Those of Content-Type, by lower-case names."""
-
-    @property
-    def children(self) -> Sequence[SignedPart]:
-        """The parts of a container, in their order."""
-
-
-class Signable(Protocol):
-    """What signature formats need of a letter."""
-
-    @property
-    def text(self) -> str | None:
-        """The plain text body, decoded."""
-
-    @property
-    def parts(self) -> Sequence[SignedPart]:
-        """All leaves, in the order of the letter."""
-
-    @property
-    def root(self) -> SignedPart:
-        """The whole letter as the outermost entity."""
