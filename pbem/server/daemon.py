@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 import structlog
 
@@ -45,6 +45,7 @@ from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, IntakePlace
 from pbem.smtp.storing import Refusal
+from pbem.smtp.waiting import is_set_within
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
@@ -291,7 +292,7 @@ class Daemon:
         return keys
 
     async def _work(
-        self, deliverer: Deliverer, askers: Mapping[str, Asking], intake: Intake, places: Sequence[IntakePlace]
+        self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]], intake: Intake, places: Sequence[IntakePlace]
     ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -344,7 +345,7 @@ class Daemon:
         }
         return {name: one for name, one in found.items() if one is not None}
 
-    def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking]) -> dict[str, _Running]:
+    def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]]) -> dict[str, _Running]:
         """The desk, and what sends and asks, as far as this server has these roles, by their names."""
         desk: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
         return desk | ({"delivery": deliverer, **askers} if Role.POST in self._roles else {})
@@ -353,8 +354,7 @@ class Daemon:
         """Look from time to time, and at the end, where the store is, and how far it has come."""
         while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
             await self._note_high_water()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), self._longest_wait)
+            await is_set_within(self._stop, self._longest_wait)
         if in_place:
             await self._note_high_water()
         else:
@@ -409,11 +409,8 @@ class Daemon:
 
     async def _share(self) -> None:
         """Keep reporting that this server lives; look for what others left, and for what came in elsewhere."""
-        while not self._stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                wait = RENEW * (0.75 + self._random(1)[0] / 512)  # not all servers at once
-                await asyncio.wait_for(self._stop.wait(), wait)
-                return
+        # Not all servers at once.
+        while not await is_set_within(self._stop, RENEW * (0.75 + self._random(1)[0] / 512)):
             try:
                 given_back = await asyncio.to_thread(self._renew)
             except StoreError as error:
@@ -486,10 +483,10 @@ class Daemon:
         file = self._config.house.config
         return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
 
-    def _askers(self, means: Means) -> dict[str, Asking]:
+    def _askers(self, means: Means) -> dict[str, Asking[Any]]:
         """Who asks others, by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
         urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
-        askers: dict[str, Asking] = {"dns": Asker(Lookups(self._post_base), self._resolve, means)}
+        askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self._resolve, means)}
         if urls:
             askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)
         return askers

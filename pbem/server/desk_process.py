@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from pbem.server.desk_messages import ASKED, EASE, FILES, READY, STOP, WAKE, WORKED
+from pbem.smtp.waiting import is_set_within
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ class OwnProcess:
                 if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
                     pause = FIRST_PAUSE
                 self._worked()  # it may have died before it said so
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause)
+            if await is_set_within(self._stopping, pause):
                 return
             pause = min(pause * 2, LONGEST_PAUSE)
             try:

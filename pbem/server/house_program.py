@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.smtp.waiting import is_set_within
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -84,8 +86,7 @@ class HouseProgram:
                 pause = self._first
             self.deaths += 1
             log.warning("house died", status=status, lived=round(lived), again_in=pause)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause)
+            await is_set_within(self._stopping, pause)
             pause = min(2 * pause, LONGEST)
 
     def stop(self) -> None:

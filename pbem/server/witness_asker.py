@@ -102,7 +102,7 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
         call.cut()
 
 
-class WitnessAsker(Asking):
+class WitnessAsker(Asking["WitnessRequest"]):
     """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
     def __init__(self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post = posted) -> None:
@@ -112,13 +112,12 @@ class WitnessAsker(Asking):
         self._post = post
 
     async def _round(self) -> float:
-        """Make all requests that are due; returns the seconds until there may be more."""
-        following = await self._run(self._requests.next_due)
-        if following is None or following > self._now():
-            return self._until(following)
-        due = await self._run(self._requests.due, self._now(), self._now() + LEASE)
-        await self._ask_all(self._ask(asked) for asked in due)
-        return 0.0
+        following, now = await self._run(self._requests.next_due), self._now()
+        if following is not None and following <= now:
+            for request in await self._run(self._requests.due, now, now + LEASE):
+                self._begin(request)
+            following = await self._run(self._requests.next_due)
+        return self._until(following)
 
     async def _ask(self, asked: WitnessRequest) -> None:
         url = self._urls.get(asked.witness)

@@ -24,6 +24,7 @@ from pbem.failpoints import Failpoints, passing
 from pbem.mail.compose import ADDRESS
 from pbem.mail.delivery_status import RETURN_PATH
 from pbem.smtp.client import RefusedBySmtp, SmtpClient
+from pbem.smtp.waiting import is_set_within
 from pbem.store.errors import StoreError
 from pbem.store.outbox import Sent
 
@@ -239,18 +240,11 @@ class Deliverer:
             except Exception:
                 log.exception("outbox trouble")
                 wait = TROUBLE_WAIT
-            if not await self._woken(min(wait, KEPT)) and wait > KEPT:
+            if not await is_set_within(self.wake, min(wait, KEPT)) and wait > KEPT:
                 if not self._senders:
                     await self._transport.rest()
-                await self._woken(wait - KEPT)
+                await is_set_within(self.wake, wait - KEPT)
         await self._finish()
-
-    async def _woken(self, seconds: float) -> bool:
-        """Wait for so long at the most; whether there is something to do."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                return await self.wake.wait()
-        return False
 
     def stop(self) -> None:
         """Begin no further letter, and let `work` come to its end."""

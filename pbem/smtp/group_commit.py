@@ -8,8 +8,9 @@ reliability.md, promise 1, at little cost.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pbem.smtp.waiting import is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -59,9 +60,7 @@ class GroupCommit(Generic[Item, Outcome]):
         while self._waiting:
             if self._worth_waiting():
                 self._enough.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(MOMENT):
-                        await self._enough.wait()
+                await is_set_within(self._enough, MOMENT)
             batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             try:
                 outcomes = await self._carry_out([item for item, _ in batch])
