@@ -118,6 +118,11 @@ class SignatureBody(msgspec.Struct, frozen=True):
     """Whether it says that it will expire."""
     demands: bool
     """Whether it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
+    version: int
+    kind: int
+    algorithm: int
+    digest: int
+    """The algorithm of its digest (RFC 9580 9.5)."""
     ed25519: bytes | None
     """R and S, where it was made by an Ed25519 key."""
 
@@ -144,7 +149,9 @@ class SignatureBody(msgspec.Struct, frozen=True):
                 latest[kind] = max(latest[kind], int.from_bytes(what[:4], "big"))
         demands = any(is_critical and kind not in _PLAIN for kind, is_critical, _ in said)
         created = datetime.fromtimestamp(latest[_CREATED], UTC)
-        return cls(created, latest[_EXPIRES] > 0, demands, _points(body, body[2], at))
+        version, kind, algorithm, digest = body[:4]
+        expires, points = latest[_EXPIRES] > 0, _points(body, algorithm, at)
+        return cls(created, expires, demands, version, kind, algorithm, digest, points)
 
 
 def _subpackets(area: bytes) -> Iterator[tuple[int, bool, bytes]]:

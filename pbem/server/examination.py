@@ -345,11 +345,8 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosi
 def undone(database: Database, now: datetime) -> list[str]:
     """Which roles none of the servers on a store has, and what that means."""
     done = roles_at_work(database, now)
-    return (
-        []
-        if done is None
-        else [f"no server has the role {role}: {UNDONE[role]}" for role in Role if role not in done]
-    )
+    missing = [role for role in Role if done is not None and role not in done]
+    return [f"no server has the role {role}: {UNDONE[role]}" for role in missing]
 
 
 def works(daemon: int | list[str] | None, left: Sequence[int]) -> str:
