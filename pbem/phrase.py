@@ -66,7 +66,18 @@ class Phrase(str):
         return {"template": self.template, "facts": facts}
 
 
-class Moment(Phrase):
+class _Whole(Phrase):
+    """A phrase without places for facts."""
+
+    __slots__ = ()
+
+    def given(self, **facts: object) -> Phrase:
+        """The same: there are no other facts in it."""
+        assert not facts
+        return self
+
+
+class Moment(_Whole):
     """A local time, written out: `Sunday 8 March 2026, 13:00`."""
 
     __slots__ = ("time",)
@@ -82,18 +93,13 @@ class Moment(Phrase):
     def __getnewargs__(self) -> tuple[datetime]:  # type: ignore[override]  # not those of a text
         return (self.time,)
 
-    def given(self, **facts: object) -> Phrase:
-        """The same: there are no other facts in it."""
-        assert not facts
-        return self
-
     @property
     def document(self) -> dict[str, object]:
         """The time in plain values."""
         return {"moment": self.time.isoformat()}
 
 
-class Span(Phrase):
+class Span(_Whole):
     """A length of time in words, its two largest parts: `2 days and 1 hour`."""
 
     __slots__ = ("seconds",)
@@ -114,11 +120,6 @@ class Span(Phrase):
     def parts(self) -> list[tuple[str, int]]:
         """Its two largest units in English, the larger first, and how many there are of each."""
         return _parts(self.seconds)
-
-    def given(self, **facts: object) -> Phrase:
-        """The same: there are no other facts in it."""
-        assert not facts
-        return self
 
     @property
     def document(self) -> dict[str, object]:

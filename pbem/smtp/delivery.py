@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
@@ -104,27 +105,19 @@ class _Ended(Exception):
     """A kept connection no longer takes letters."""
 
 
+@dataclass(eq=False)
 class Smarthost:
     """The mail server that takes our letters; a connection carries one letter after the other.
 
     `token` returns an access token (XOAUTH2) instead of the password, for each connection; it may raise OSError.
     """
 
-    def __init__(
-        self,
-        config: SmarthostConfig,
-        *,
-        server: str,
-        password: str = "",
-        token: Callable[[], Awaitable[str]] | None = None,
-        tls_context: ssl.SSLContext | None = None,
-    ) -> None:
-        self._config = config
-        self._server = server
-        self._password = password
-        self._token = token
-        self._tls_context = tls_context
-        self._idle: list[SmtpClient] = []
+    config: SmarthostConfig
+    server: str
+    password: str = ""
+    token: Callable[[], Awaitable[str]] | None = None
+    tls_context: ssl.SSLContext | None = None
+    _idle: list[SmtpClient] = field(default_factory=list, init=False)
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
         """Send one letter and return the reply; raises `Permanent` or `Temporary`."""
@@ -136,7 +129,7 @@ class Smarthost:
             if kept is not None:
                 with contextlib.suppress(_Ended):
                     return _clean(await self._carry(kept, sender, recipient, raw))
-            line = SmtpClient(self._client(), self._config.timeout.total_seconds())
+            line = SmtpClient(self._client(), self.config.timeout.total_seconds())
             return _clean(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
@@ -175,18 +168,18 @@ class Smarthost:
         return reply
 
     def _client(self) -> aiosmtplib.SMTP:
-        config = self._config
+        config = self.config
         return aiosmtplib.SMTP(
             hostname=config.host,
             port=config.port,
             username=config.user or None,
-            password=self._password if config.user and self._token is None else None,
-            oauth_token_generator=self._token,
-            local_hostname=self._server,
+            password=self.password if config.user and self.token is None else None,
+            oauth_token_generator=self.token,
+            local_hostname=self.server,
             timeout=config.timeout.total_seconds(),
             use_tls=config.tls == "implicit",
             start_tls=config.tls == "starttls",  # True: no sending without it
-            tls_context=self._tls_context if config.tls != "none" else None,
+            tls_context=self.tls_context if config.tls != "none" else None,
         )
 
 
