@@ -20,7 +20,7 @@ __all__ = ["ENGLISH", "LANGUAGES", "Catalogue", "catalogue", "languages", "say",
 ENGLISH = "en"
 
 Catalogue = gettext.NullTranslations
-"""What is said in a language; the null one says everything as it stands."""
+"""The messages of a language; the null catalogue leaves every text as it stands."""
 
 
 def template_folder() -> Path:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEFAULT = 0
-"""What stands for the number of the turn in default orders: they are for whichever turn is missed."""
+"""The number of the turn in default orders: they are for whichever turn is missed."""
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):
-    """What a command asks for. Where the command has faults, it holds what could be read."""
+    """The request of a command. If the command has faults, it holds what could be read."""
 
 
 class InMatch(Request, frozen=True):
@@ -192,7 +192,7 @@ class SubmitOrders(InMatch, frozen=True):
 
     @property
     def untouched(self) -> bool:
-        """Whether the form came back empty: a player who means to order nothing says `final`, or so in a comment."""
+        """True if the form came back empty: a player who means to order nothing says `final`, or so in a comment."""
         return not (self.final or self.text.strip())
 
 
@@ -218,7 +218,7 @@ class Section(NamedTuple):
 
 
 class Sections(InMatch, frozen=True):
-    """What a letter of a sealed match brings, in its order."""
+    """The sections of a letter of a sealed match, in its order."""
 
     sections: tuple[Section, ...] = ()
 
@@ -235,7 +235,7 @@ class Reveal(Sections, frozen=True):
     """`reveal`."""
 
 
-# What takes effect at once.
+# Sentences, which take effect at once.
 
 
 class Agree(InMatch, frozen=True):
@@ -339,7 +339,7 @@ class SignedForm(msgspec.Struct, Generic[Requested_co], frozen=True):
     prev: str | None = None
     rev: int | None = None
     game: int | None = None
-    """Where the request itself names none, the game or turn in its words or in its header."""
+    """If the request itself names none, the game or turn in its words or in its header."""
     turn: int | None = None
     """`DEFAULT`: whichever is missed."""
 

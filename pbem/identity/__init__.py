@@ -1,4 +1,4 @@
-"""Who signed this: one graded verdict over a letter, whatever the format of its signature.
+"""The signer of a letter: one graded verdict over a letter, whatever the format of its signature.
 
 This module finds the one signature of a letter and the text that it may cover; each format verifies in its own
 module. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the named player (no
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 __all__ = ["STATES", "BadKey", "Format", "Key", "Verdict", "Vocabulary", "judge", "parse_key", "readings"]
 
 _STARTS = 6
-"""How many lines that look like the start of a signed form are tried."""
+"""The most lines that look like the start of a signed form and are tried."""
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
 _SMART = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "--", "\u2026": "..."}
 )
-"""What programs that mean well make of quotes, dashes and dots."""
+"""Typographic quotes, dashes and dots, and the plain ones that a mail program replaced by them."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-"""What makes a line of a form long that nobody wrapped."""
+"""A hash: it makes a line of a form long that nobody wrapped."""
 
 _DETACHED_TYPES: dict[str, Format] = {
     "application/pgp-signature": "openpgp",
@@ -99,7 +99,7 @@ _READERS: dict[Format | None, Callable[[Any], _Signature]] = {
     "minisign": minisign.read,
     "ssh": ssh.read,
 }
-"""By format, the reader of a signature: S/MIME's takes octets, minisign's and SSH's text, and the others either."""
+"""The reader of signatures for each format: S/MIME's takes octets, minisign's and SSH's text, the others either."""
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -111,9 +111,9 @@ class _Block(msgspec.Struct, frozen=True):
     fault: Phrase | None = None
     way: Literal["pasted", "clear", "attached", "entity", "opaque"] = "pasted"
     marks: tuple[str, ...] = ()
-    """What is known of how the text was mailed."""
+    """Signs of how the text was mailed."""
     whole: str = ""
-    """Of a clear-signed message, all of it."""
+    """The whole of a clear-signed message."""
 
 
 def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
@@ -203,7 +203,7 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
 
 
 def _messages(block: _Block, signature: _Signature, words: Vocabulary) -> Iterable[bytes]:
-    """What the signature may cover: the text that it carries itself, or the readings of the one beside it."""
+    """The texts that the signature may cover: the one that it carries, or the readings of the one beside it."""
     content = signature.content if isinstance(signature, smime.SmimeSignature) else None
     if block.way == "opaque":
         if content is None:

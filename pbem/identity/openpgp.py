@@ -156,7 +156,7 @@ def _pile(data: bytes) -> list[Packet]:
 
 
 def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
-    """Whether the certificate and its signing key count at this time; None does not check expiry.
+    """The state of the certificate and its signing key at this time; None does not check expiry.
 
     A revocation counts from its receipt, whatever date it or the signature bears.
     """
@@ -187,7 +187,7 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
 
 
 def is_signature(data: bytes) -> bool:
-    """Whether bytes are a binary OpenPGP signature: packets of this kind alone."""
+    """True if bytes are a binary OpenPGP signature: packets of this kind alone."""
     try:
         tags = {tag for tag, _ in packets(data)}
     except ValueError:
@@ -204,7 +204,7 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
     is_text: bool
 
     def claims(self, key: Key) -> bool:
-        """Whether the signature names this key or a subkey of it."""
+        """True if the signature names this key or a subkey of it."""
         try:
             names = _names(key.public)
         except (_FailedError, ValueError):
@@ -243,7 +243,7 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
             raise BadSignature(DEMANDS)
 
     def revoked(self, key: Key) -> bool:
-        """Whether the pinned certificate is revoked: then no signature verifies at all."""
+        """True if the pinned certificate is revoked: then no signature verifies at all."""
         try:
             return _sequoia(lambda: _cert(key.public).is_revoked)
         except (_FailedError, ValueError):

@@ -26,10 +26,10 @@ Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519", "dkim"]
 """`dkim` is never the format of a player's key: it is what a verdict at level `mailbox` says."""
 State = Literal["pinned", "expired", "revoked"]
 STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phrase("revoked")}
-"""How a sentence calls the states in which a key does not count."""
+"""The words of a sentence for the states in which a key does not count."""
 
 AHEAD = timedelta(days=1)
-"""By so much a date may lie ahead of the receipt: clocks in the wrong zone."""
+"""The most time by which a date may lie ahead of the receipt: clocks in the wrong zone."""
 FUTURE = Phrase("The signature is dated in the future: set your device's clock, and sign again.")
 DEMANDS = Phrase("The signature has unknown conditions of its own: sign without them.")
 
@@ -58,7 +58,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Who signed this letter, and which bytes; with any verdict but `valid`, nothing is signed."""
+    """The signer of a letter, and the signed bytes; with any verdict but `valid`, nothing is signed."""
 
     kind: Kind
     reason: Phrase
@@ -69,7 +69,7 @@ class Verdict(msgspec.Struct, frozen=True):
     signed: bytes = b""
     """Exactly the bytes that the signature covers; commands are read from these alone. Empty unless `valid`."""
     entity: bool = False
-    """Whether `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
+    """True if `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
     pasted: str = ""
     """What was signed, with its signature beneath, as a text that is judged alike in any letter; empty where it is
     no text, but a MIME entity, or has a signature that no text can hold."""

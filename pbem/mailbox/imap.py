@@ -66,7 +66,7 @@ class _Client(imaplib.IMAP4):
         return super().read(size)
 
     def says_more(self) -> bool:
-        """Whether a line came together with the last one, which the socket does not show."""
+        """True if a line came together with the last one, which the socket does not show."""
         timeout = self.sock.gettimeout()
         self.sock.settimeout(0)
         try:
@@ -86,7 +86,7 @@ class _Client(imaplib.IMAP4):
 
 
 class _TlsClient(_Client, imaplib.IMAP4_SSL):
-    """The same by TLS from the beginning."""
+    """The same client by TLS from the beginning."""
 
 
 class _Box(imap_tools.MailBoxUnencrypted):
@@ -128,11 +128,11 @@ class Imap:
     _selected: tuple[str, str] = field(default=("", ""), init=False)
     _since: date | None = field(default=None, init=False)
     _first: dict[str, tuple[str, int]] = field(default_factory=dict, init=False)
-    """By folder, the UIDVALIDITY and the first UID of what is not left alone."""
+    """The UIDVALIDITY and the first UID of what is not left alone, by folder."""
     _stop: threading.Event = field(default_factory=threading.Event, init=False)
 
     def mark(self, now: datetime) -> LeftAlone:
-        """By folder, its UIDVALIDITY and UIDNEXT; and a day, for folders in which those do not help."""
+        """The mark: each folder's UIDVALIDITY and UIDNEXT, and a day for folders in which those do not help."""
         self._do(lambda box: box.client.noop())
         first, count = {}, 0
         for folder in self._folders:

@@ -91,7 +91,7 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class _Running(Protocol):
-    """What runs in a task of its own until it is stopped."""
+    """A part of the server that runs in a task of its own until it is stopped."""
 
     async def work(self) -> None:
         """Run until `stop`."""
@@ -130,7 +130,7 @@ class Daemon:
         self._now = now
         self._random = random
         self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
-        """By what this server is known among those that share its store."""
+        """This server's name among those sharing the store."""
         self._roles = roles
         self._supplies = Supplies(config, now, random, desk, reader, points, self._name, disk, longest_wait)
         self._open_place = place
@@ -150,7 +150,7 @@ class Daemon:
         self._admission_thread = ThreadPoolExecutor(1, "admission")
         self._in_doubt = Shares(*IN_DOUBT)
         self._desk: DeskPlace | None = None
-        """Where this server's desk works, if it has one."""
+        """The place of this server's desk, if it has one."""
         self._others: list[asyncio.Event] = []
 
     async def run(self) -> None:
@@ -338,7 +338,7 @@ class Daemon:
         log.info("stopped")
 
     def _bringers(self, intake: Intake) -> dict[str, _Running]:
-        """What brings letters beside the listeners, by its name: the mailbox and the house, if there are any."""
+        """The sources of letters beside the listeners, by name: the mailbox and the house, if there are any."""
         found: dict[str, _Running | None] = {
             "mailbox": self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None,
             "house": self._house(),
@@ -484,7 +484,7 @@ class Daemon:
         return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
 
     def _askers(self, means: Means) -> dict[str, Asking[Any]]:
-        """Who asks others, by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
+        """The askers by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
         urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
         askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self._resolve, means)}
         if urls:

@@ -79,7 +79,7 @@ class OwnProcess:
         self._worked = worked
         self._start = start
         self._silent = 0
-        """How often it was asked whether it is there since it last said anything."""
+        """The number of checks since it last said anything."""
         self._stopping = asyncio.Event()
         self._said: asyncio.StreamReader | None = None
         self._to_say: asyncio.StreamWriter | None = None

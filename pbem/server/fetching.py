@@ -192,7 +192,7 @@ class Fetcher:
         return True
 
     def _kept(self, raw: bytes) -> bool:
-        """Whether a letter is on disk."""
+        """Store a letter; return whether it is on disk."""
         try:
             self._in_loop(self._keeping.letter, raw)
         except Exception as error:

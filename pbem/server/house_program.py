@@ -30,7 +30,7 @@ FIRST, LONGEST = 1.0, 300.0  # seconds until it is started again: at first, and 
 WELL = 60.0  # seconds of life after which a death is a first one
 LAST_MOMENTS = 5.0  # seconds that it has to end when it is asked to
 KEPT = ("HOME", "PATH")
-"""What it is told of the server's environment, where secrets may be."""
+"""The variables that it gets of the server's environment, where secrets may be."""
 
 _RUN = (
     "from pbem.server.house_program import end_with_the_server; end_with_the_server();"

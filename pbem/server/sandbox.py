@@ -144,7 +144,7 @@ class Worker:
                 self._asked.lost()
 
     def found(self) -> list[Findings | ReaderError]:
-        """What the worker found; it already has the next letter while it reads one. Raises `ReaderError`."""
+        """The worker's findings; it already has the next letter while it reads one. Raises `ReaderError`."""
         batch, self._asked = self._asked, _Batch([])
         self._complete(batch)
         return batch.replies

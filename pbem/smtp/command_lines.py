@@ -1,4 +1,4 @@
-"""What each SMTP and LMTP command does, from EHLO to DATA, and what it is answered.
+"""The commands of SMTP and LMTP, from EHLO to DATA, and their replies.
 
 aiosmtpd 1.4.6 obeys most of them; plain paths are read here, because it takes longer for them than for all the rest.
 Its gaps are closed: DATA is read here (bounded memory, all of LMTP's replies), and TLS is started here (aiosmtpd
@@ -73,7 +73,7 @@ class SmtpSession(Session):
     """A session that speaks SMTP."""
 
     answers_each = False
-    """Whether the final dot is answered for each recipient."""
+    """True if the final dot is answered for each recipient."""
 
     def __init__(
         self, shared: Shared, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, *, proxy: bool
@@ -84,7 +84,7 @@ class SmtpSession(Session):
 
     @property
     def offers_tls(self) -> bool:
-        """Whether STARTTLS is possible and not yet done."""
+        """True if STARTTLS is possible and not yet done."""
         return self._tls is not None and not self._secure
 
     async def smtp_HELP(self, _arg: str | None) -> None:
@@ -138,7 +138,7 @@ class SmtpSession(Session):
 
     @property
     def hears_of_clients(self) -> bool:
-        """Whether this is a mail server of this machine, which is believed about its clients."""
+        """True if this is a mail server of this machine, which is believed about its clients."""
         return is_of_this_machine(self.address)
 
     async def smtp_XFORWARD(self, arg: str | None) -> None:

@@ -75,7 +75,7 @@ class Run(Protocol):
 
 
 class Means(msgspec.Struct, frozen=True):
-    """What who asks or sends is handed: the time, how the store is called, and what is called on answers."""
+    """The means of a task that asks or sends: the time, the calls to the store, and a call on answers."""
 
     now: Callable[[], datetime]
     run: Run
@@ -128,15 +128,15 @@ class Smarthost:
         try:
             if kept is not None:
                 with contextlib.suppress(_Ended):
-                    return _clean(await self._carry(kept, sender, recipient, raw))
+                    return _printable(await self._carry(kept, sender, recipient, raw))
             line = SmtpClient(self._client(), self.config.timeout.total_seconds())
-            return _clean(await self._carry(line, sender, recipient, raw))
+            return _printable(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
         except (aiosmtplib.SMTPException, OSError) as error:
             # Nobody knows whether the letter arrived when the connection broke after the final dot:
             # the same bytes and Message-ID go out again, and the receiver can tell.
-            raise Temporary(_clean(f"{type(error).__name__}: {error}")) from None
+            raise Temporary(_printable(f"{type(error).__name__}: {error}")) from None
 
     async def rest(self) -> None:
         """Say goodbye on all connections that are not in use."""
@@ -209,16 +209,16 @@ class Deliverer:
         self._points = points
         self._longest_wait = means.longest_wait
         self._ahead = LETTERS_AHEAD * schedule.concurrency
-        self._in_hand: deque[OutboxRow] = deque()
-        self._fates: list[tuple[OutboxRow, Sent]] = []
-        """What came of letters, not yet on disk."""
-        self._since = 0.0
-        """When the oldest of them came about, by the event loop's clock."""
+        self._leased: deque[OutboxRow] = deque()
+        self._outcomes: list[tuple[OutboxRow, Sent]] = []
+        """The outcomes of letters, not yet on disk."""
+        self._oldest_outcome = 0.0
+        """The time of the oldest of them, by the event loop's clock."""
         self._senders: set[asyncio.Task[None]] = set()
         self._under_way: set[int] = set()
         """The letters that the senders have."""
         self._in_doubt = False
-        """Whether the store may have given letters that never came here."""
+        """True if the store may have given letters that never came here."""
         self._stopping = False
 
     async def work(self) -> None:
@@ -226,7 +226,7 @@ class Deliverer:
         while not self._stopping:
             self.wake.clear()
             try:
-                wait = self._leisure() or await self._exchange()
+                wait = self._idle_time() or await self._exchange()
             except StoreError as error:
                 log.error("outbox out of reach", trouble=type(error).__name__)
                 wait = TROUBLE_WAIT
@@ -250,54 +250,54 @@ class Deliverer:
             return f"{self._local}@{self._domain}"
         return f"{self._local}{self._delimiter}{RETURN_PATH}{row.token}@{self._domain}"
 
-    def _leisure(self) -> float:
-        """How long the store need not be called; 0 if it is time now.
+    def _idle_time(self) -> float:
+        """The seconds for which the store need not be called; 0 if it is time now.
 
         Half of the letters in hand are enough to go on, while the outcome of the other half is recorded at once.
         But if letters take long, each outcome is put on disk soon: until then, a crash would send the letter again.
         """
-        if len(self._in_hand) <= self._ahead // 2:
-            return 0.0 if self._fates or not self._in_hand else self._longest_wait
-        if not self._fates:
+        if len(self._leased) <= self._ahead // 2:
+            return 0.0 if self._outcomes or not self._leased else self._longest_wait
+        if not self._outcomes:
             return self._longest_wait
-        return max(self._since + SOON - asyncio.get_running_loop().time(), 0.0)
+        return max(self._oldest_outcome + SOON - asyncio.get_running_loop().time(), 0.0)
 
     async def _exchange(self) -> float:
         """Put outcomes on disk, and lease more letters in the same call; returns how long to wait for more."""
-        fates, self._fates = self._fates, []
-        full = self._stopping or len(self._in_hand) > self._ahead // 2
-        room = 0 if full else self._ahead - len(self._in_hand)
+        outcomes, self._outcomes = self._outcomes, []
+        full = self._stopping or len(self._leased) > self._ahead // 2
+        room = 0 if full else self._ahead - len(self._leased)
         try:
             if room and self._schedule.per_day:
-                ours = len(fates) + len(self._in_hand) + len(self._senders)
+                ours = len(outcomes) + len(self._leased) + len(self._senders)
                 now = self._now()
                 today = await self._run(self._outbox.delivered_between, now - DAY, now)
                 room = max(min(room, self._schedule.per_day - today - ours), 0)
             if self._in_doubt:
-                known = [row.id for row in self._in_hand] + [row.id for row, _ in fates]
+                known = [row.id for row in self._leased] + [row.id for row, _ in outcomes]
                 await self._run(self._outbox.give_back_others, {*known, *self._under_way})
             self._in_doubt = True
-            leased = await self._run(self._outbox.exchange, [sent for _, sent in fates], self._now(), room)
+            leased = await self._run(self._outbox.exchange, [sent for _, sent in outcomes], self._now(), room)
         except BaseException:
-            self._fates = fates + self._fates
+            self._outcomes = outcomes + self._outcomes
             raise
         self._in_doubt = False
-        for row, sent in fates:
-            self._noted(row, sent)
+        for row, sent in outcomes:
+            self._recorded(row, sent)
         for number in leased.sealed:
             log.error("letter cannot be opened", outbox=number)
         if leased.rows:
             self._points("sending leased")
-            self._in_hand.extend(leased.rows)
+            self._leased.extend(leased.rows)
         self._send()
-        if self._in_hand or leased.due is None or (not room and not full):
+        if self._leased or leased.due is None or (not room and not full):
             return self._longest_wait
         return min(max((leased.due - self._now()).total_seconds(), 0.0), self._longest_wait)
 
     def _send(self) -> None:
         """Have as many letters under way as allowed."""
-        while self._free() and len(self._senders) < self._schedule.concurrency:
-            sender = asyncio.create_task(self._sender(self._in_hand.popleft()))
+        while self._may_start() and len(self._senders) < self._schedule.concurrency:
+            sender = asyncio.create_task(self._sender(self._leased.popleft()))
             self._senders.add(sender)
             sender.add_done_callback(self._ended)
 
@@ -309,23 +309,23 @@ class Deliverer:
                 sent = await self._deliver(row)
             except Exception:
                 log.exception("sending broke", outbox=row.id)
-                sent = self._again(row, "internal error")
+                sent = self._retried(row, "internal error")
             finally:
                 self._under_way.discard(row.id)
             self._note(row, sent)
-            if not self._free():
+            if not self._may_start():
                 return
-            row = self._in_hand.popleft()
+            row = self._leased.popleft()
 
-    def _free(self) -> bool:
-        """Whether a letter in hand may be started; not while too many wait for the disk."""
-        return bool(self._in_hand) and not self._stopping and len(self._fates) < self._ahead
+    def _may_start(self) -> bool:
+        """True if a letter in hand may be started; not while too many wait for the disk."""
+        return bool(self._leased) and not self._stopping and len(self._outcomes) < self._ahead
 
     def _note(self, row: OutboxRow, sent: Sent) -> None:
-        self._fates.append((row, sent))
-        if len(self._fates) == 1:
-            self._since = asyncio.get_running_loop().time()
-        if len(self._fates) == 1 or not self._leisure():
+        self._outcomes.append((row, sent))
+        if len(self._outcomes) == 1:
+            self._oldest_outcome = asyncio.get_running_loop().time()
+        if len(self._outcomes) == 1 or not self._idle_time():
             self.wake.set()
 
     def _ended(self, sender: asyncio.Task[None]) -> None:
@@ -340,29 +340,29 @@ class Deliverer:
         try:
             reply = await self._transport.send(self.envelope_sender(row), row.recipient, row.raw)
         except Temporary as trouble:
-            return self._again(row, str(trouble))
+            return self._retried(row, str(trouble))
         except Permanent as refusal:
             return Sent(row.id, str(refusal), self._now(), "failed")
         self._points("smarthost said 250")
         return Sent(row.id, reply, self._now(), "delivered")
 
-    def _again(self, row: OutboxRow, reply: str) -> Sent:
+    def _retried(self, row: OutboxRow, reply: str) -> Sent:
         now = self._now()
         retry = retry_time(self._schedule, row.created, row.attempts, now)
         if retry is None:
             return Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed")
         return Sent(row.id, reply, now, "waiting", retry)
 
-    def _noted(self, row: OutboxRow, sent: Sent) -> None:
+    def _recorded(self, row: OutboxRow, sent: Sent) -> None:
         """The outcome of a letter is on disk."""
         if sent.state == "delivered":
             self._points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
         elif sent.retry is not None:
-            code, retry = _code(sent.reply), sent.retry.isoformat()
+            code, retry = _reply_code(sent.reply), sent.retry.isoformat()
             log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=retry)
         else:
-            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_code(sent.reply))
+            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_reply_code(sent.reply))
             self._settled()
 
     async def _finish(self) -> None:
@@ -383,18 +383,18 @@ class Deliverer:
     async def _leave(self) -> None:
         """Record outcomes until there are no more, and give back what is in hand."""
         try:
-            while self._fates:
+            while self._outcomes:
                 await self._exchange()
-            if self._in_hand:
-                await self._run(self._outbox.give_back, [row.id for row in self._in_hand])
-                self._in_hand.clear()
+            if self._leased:
+                await self._run(self._outbox.give_back, [row.id for row in self._leased])
+                self._leased.clear()
         except Exception:
             # What is leased waits again at the next start.
             log.exception("outbox trouble")
 
 
 def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
-    """When to try again after this number of attempts; None to give the letter up.
+    """The time of the next retry after this number of attempts; None to give the letter up.
 
     It is given up after so many attempts as that takes: a clock that was set ahead, or an outage, makes it older at
     once, and it has not been tried for it. The letter of a clock that was ahead has no other age.
@@ -412,17 +412,17 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
 
 def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
     """Permanent only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot."""
-    text = _clean(f"{error.code} {error.message}")
+    text = _printable(f"{error.code} {error.message}")
     if isinstance(error, RefusedBySmtp) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
         return Permanent(text)
     return Temporary(text)
 
 
-def _code(reply: str) -> str:
+def _reply_code(reply: str) -> str:
     """A reply's first word, for the log: the rest may name the recipient, and stays in the store."""
     return reply.partition(" ")[0].rstrip(":")
 
 
-def _clean(reply: str) -> str:
+def _printable(reply: str) -> str:
     """A stranger's words, made fit for a log line and for the operator's letter."""
     return "".join(character if character.isprintable() else " " for character in reply)[:REPLY]

@@ -76,7 +76,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "composer": ("off", "on"),
     "program": ("no", "yes"),
 }
-"""What `set` sets: each setting with its values, the default first."""
+"""The settings of `set`, each with its values, the default first."""
 
 ANY_WORD = frozenset({"timezone"})
 """The settings whose values are too many to be listed: they are judged where they are known."""
@@ -88,14 +88,14 @@ RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
 
 Given = dict[str, object]
-"""What the words between the name of a command and its block give, by the names in its request, `game` and `turn`."""
+"""Arguments by their names in the request, `game` and `turn`: the words between a command's name and its block."""
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 WRITTEN: Mapping[str, str] = {"match": _MATCH.pattern, "player": _NAME.pattern}
-"""How the names of matches and players are written, as a pattern, case aside."""
+"""The patterns of matches' and players' names, in either case."""
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
 _TIME = re.compile(r"([1-9][0-9]{0,5})([mhd])", re.I)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -125,7 +125,7 @@ def masked(text: str) -> str:
 
 
 NAME_THE_MATCH = Phrase("name the match, such as {match}", match="m17")
-"""What is said where a match is missing; a desk that knows the writer names one of the writer's own."""
+"""The fault of a missing match; a desk that knows the sender names one of the sender's own."""
 
 
 def _word(name: str, form: re.Pattern[str], missing: Phrase | None = None, but: Container[str] = ()) -> ReadSlot:
@@ -192,7 +192,7 @@ def _game(words: Words, given: Given) -> Phrase | None:
     return _number_of_game(words, given) if words.low() == "game" else None
 
 
-def _whole(words: Words, given: Given) -> Phrase | None:
+def _game_or_all(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "match":
         given["whole"] = True
         words.take()
@@ -319,7 +319,7 @@ def _joined_key(words: Words, kind: str) -> str:
 
 
 def _is_whole(blob: str, strings: int) -> bool:
-    """Whether base64 text holds exactly this many RFC 4251 strings."""
+    """True if base64 text holds exactly this many RFC 4251 strings."""
     try:
         data = base64.b64decode(blob, validate=True)
     except (binascii.Error, ValueError):
@@ -378,7 +378,7 @@ class Slot(msgspec.Struct, frozen=True):
     read: ReadSlot
     """Take the argument from the words; return None, or what is missing."""
     closed: bool = False
-    """Whether it may be closed by an `end`, as a pasted block is."""
+    """True if it may be closed by an `end`, as a pasted block is."""
 
 
 MATCH = Slot("m17", _match)
@@ -389,7 +389,7 @@ STEP_TURN = Slot("turn 5", _step_turn)
 TURN_OR_DEFAULT = Slot("turn 5|default", _turn_or_default)
 WHAT_STANDS = Slot("[turn 5|default]", _what_stands)
 TURN_OR_ALL = Slot("[turn 5|all]", _turn_or_all)
-GAME_OR_WHOLE = Slot("game 2|match", _whole)
+GAME_OR_WHOLE = Slot("game 2|match", _game_or_all)
 FINAL = Slot("[final]", _final)
 RULES = Slot("GAME", _rules)
 RULES_OR_MATCH = Slot("GAME|m17", _game_or_match)

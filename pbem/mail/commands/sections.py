@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NOTE", "SECTIONS", "read", "written"]
 
 NOTE = 4096
-"""How many octets a note to oneself may have."""
+"""The most octets of a note to oneself."""
 
 _WIDTH = 72
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
@@ -33,14 +33,14 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 class _Section(msgspec.Struct, frozen=True):
-    """What one section holds: its arguments in order, and whether lines follow up to `done`."""
+    """The form of a section: its arguments in order, and whether lines follow up to `done`."""
 
     arguments: tuple[str, ...] = ()
     lines: bool = False
     hashes: bool = False
-    """Whether any number of hashes leads the lines: how many, the paper says that the game has for this step."""
+    """True if any number of hashes leads the lines: how many, the paper says that the game has for this step."""
     many: bool = False
-    """Whether there may be several, with different arguments."""
+    """True if there may be several, with different arguments."""
 
 
 SECTIONS: Mapping[str, Mapping[str, _Section]] = {

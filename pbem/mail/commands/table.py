@@ -55,49 +55,49 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     name: str
     request: type[Request]
-    """What it asks for: the reader fills this in from its words and its block."""
+    """The type of its request: the reader fills this in from its words and its block."""
     help: Phrase
     """One sentence: what the command does."""
     slots: tuple[Slot, ...] = ()
     body: Literal["text", "sections", "options", "press", "fields"] | None = None
-    """How the block up to `end` is read; None: the command has no block."""
+    """The form of the block up to `end`; None: the command has no block."""
     place: Literal["challenge", "player", "terms", "step", "turn"] | None = None
     """What the signed words name, so that they are good nowhere else: the challenge that our letter brought; server
     and player; the hash of the terms, which stands for both; or server, player, game or turn and head, and where
     something may be replaced its revision. None: it changes nothing, and need not be signed."""
     shown: Literal["never", "later", "at once"] = "never"
-    """Whether the letter is shown to the other players: with the game, or as soon as it has its effect."""
+    """The time at which its letter is shown to the other players: with the game, or as soon as it has its effect."""
     alone: bool = False
-    """Whether nothing else may stand in the letter."""
+    """True if nothing else may stand in the letter."""
     level: Literal["anyone", "mailbox", "key"] = "mailbox"
     """The least proof of identity with which it is ever obeyed."""
     opens: re.Pattern[str] | None = None
-    """What must follow the name, or the line is prose that happens to begin with that word."""
+    """The pattern that must follow the name, or the line is prose that happens to begin with that word."""
     bulky: bool = False
-    """Whether its answer is long, drawn or packed: a letter brings a few of those."""
+    """True if its answer is long, drawn or packed: a letter brings a few of those."""
     secret: bool = False
-    """Whether the answer must not repeat what was written: the echo is the name alone."""
+    """True if the answer must not repeat what was written: the echo is the name alone."""
     a_day: int | None = None
-    """How often a player may have it done in a day, where it makes letters that are large, or go to others."""
+    """The most times that a player may have it done in a day, if it makes letters that are large, or go to others."""
     newcomer: bool = False
-    """Whether it is answered though the key or the address of the letter is not the player's yet."""
+    """True if it is answered though the key or the address of the letter is not the player's yet."""
     by_subject: bool = False
-    """Whether it is also asked for by a subject, where the text has no command."""
+    """True if it is also asked for by a subject, where the text has no command."""
     by_nothing: bool = False
-    """Whether a player whose letter has no command at all is told this, too."""
+    """True if a player whose letter has no command at all is told this, too."""
     unvouched: int | None = None
-    """Whether it is answered where nobody vouches for the sender: of a letter, the one of the lowest number."""
+    """Rank among the commands for unverified senders: only the lowest in a letter is answered. None: it never is."""
     by_reply: Literal["register"] | None = None
-    """What a reply address was given out for that lets it have its effect, where that needs no account."""
+    """The purpose of the reply address that lets it have its effect, if that needs no account."""
     withdraws: tuple[str, ...] = ()
     """The commands whose words it takes back."""
     published: bool = False
-    """Whether a form of it, alone in its letter, says nothing but what the record of a public match says, too."""
+    """True if a form of it, alone in its letter, says nothing but what the record of a public match says, too."""
     topic: Literal["keys", "sealed"] | None = None
     """The page of help that tells of several commands together; None: it has a page of its own."""
 
     def begins(self, follows: str) -> bool:
-        """Whether the name begins the command if these two words follow, and is not just a word in prose."""
+        """True if the name begins the command if these two words follow, and is not just a word in prose."""
         return self.opens is None or self.opens.match(follows) is not None
 
     @property
@@ -115,17 +115,17 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> bool:
-        """Whether it takes effect at once, at one place of a match, or withdraws what was sent for one."""
+        """True if it takes effect at once, at one place of a match, or withdraws what was sent for one."""
         return self.place == "turn" and not self.block
 
     @property
     def block(self) -> bool:
-        """Whether the command goes on up to `end`."""
+        """True if the command goes on up to `end`."""
         return self.body is not None
 
     @property
     def has_fields(self) -> bool:
-        """Whether the header fields of the signed forms may stand in it."""
+        """True if the header fields of the signed forms may stand in it."""
         return self.block or self.signed
 
     @property
@@ -135,27 +135,27 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     @property
     def stands(self) -> bool:
-        """Whether what it brings counts until a higher revision replaces it, or it is withdrawn."""
+        """True if what it brings counts until a higher revision replaces it, or it is withdrawn."""
         return self.place == "turn" and self.block
 
     @property
     def only_asks(self) -> bool:
-        """Whether it only asks: it changes nothing, its letter is shown to nobody, and nothing in it is secret."""
+        """True if it only asks: it changes nothing, its letter is shown to nobody, and nothing in it is secret."""
         return not (self.changes or self.secret) and self.shown == "never"
 
     @property
     def changes(self) -> bool:
-        """Whether it changes anything, and so uses up the reply address that let it count."""
+        """True if it changes anything, and so uses up the reply address that let it count."""
         return self.signed or self.by_reply is not None
 
     @property
     def for_players(self) -> bool:
-        """Whether only players get an answer to it."""
+        """True if only players get an answer to it."""
         return self.level != "anyone" and not self.newcomer
 
     @property
     def private(self) -> bool:
-        """Whether its content must not be shown to others yet."""
+        """True if its content must not be shown to others yet."""
         return self.secret or self.body == "text"
 
     @property
