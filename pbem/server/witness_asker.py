@@ -112,17 +112,17 @@ class WitnessAsker(Asking["WitnessRequest"]):
         self._post = post
 
     async def _round(self) -> float:
-        following, now = await self._run(self._requests.next_due), self._now()
+        following, now = await self._means.run(self._requests.next_due), self._means.now()
         if following is not None and following <= now:
-            for request in await self._run(self._requests.due, now, now + LEASE):
+            for request in await self._means.run(self._requests.due, now, now + LEASE):
                 self._begin(request)
-            following = await self._run(self._requests.next_due)
+            following = await self._means.run(self._requests.next_due)
         return self._until(following)
 
     async def _ask(self, asked: WitnessRequest) -> None:
         url = self._urls.get(asked.witness)
         if url is None:  # no witness of ours any more
-            await self._run(self._requests.settle, asked, 0, "")
+            await self._means.run(self._requests.settle, asked, 0, "")
             return
         try:
             status, content = await self._post(url, asked.request.encode())
@@ -131,10 +131,10 @@ class WitnessAsker(Asking["WitnessRequest"]):
         except WitnessUnreachable as error:
             log.warning("witness out of reach", witness=asked.witness, tries=asked.tries, trouble=str(error))
             wait = min(FIRST_RETRY * 2 ** min(asked.tries - 1, 6), LONGEST_RETRY)
-            await self._run(self._requests.postpone, asked, self._now() + wait)
+            await self._means.run(self._requests.postpone, asked, self._means.now() + wait)
             return
-        await self._run(self._requests.settle, asked, status, _plain(content))
-        self._settled()
+        await self._means.run(self._requests.settle, asked, status, _plain(content))
+        self._means.settled()
 
 
 def _plain(content: bytes) -> str:

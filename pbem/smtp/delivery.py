@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
@@ -183,32 +183,22 @@ class Smarthost:
         )
 
 
+@dataclass(eq=False)
 class Deliverer:
     """The task that empties the outbox; `wake` is set when new letters were put into it."""
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        transport: Transport,
-        schedule: Schedule,
-        means: Means,
-        *,
-        address: str,
-        delimiter: str | None,
-        points: Failpoints = passing,
-    ) -> None:
+    outbox: Outbox
+    transport: Transport
+    schedule: Schedule
+    means: Means
+    _: KW_ONLY
+    address: str
+    delimiter: str | None
+    points: Failpoints = passing
+
+    def __post_init__(self) -> None:
         self.wake = asyncio.Event()
-        self._outbox = outbox
-        self._transport = transport
-        self._schedule = schedule
-        self._local, _, self._domain = address.rpartition("@")
-        self._delimiter = delimiter
-        self._now = means.now
-        self._run = means.run
-        self._settled = means.settled
-        self._points = points
-        self._longest_wait = means.longest_wait
-        self._ahead = LETTERS_AHEAD * schedule.concurrency
+        self._ahead = LETTERS_AHEAD * self.schedule.concurrency
         self._leased: deque[OutboxRow] = deque()
         self._outcomes: list[tuple[OutboxRow, Sent]] = []
         """The outcomes of letters, not yet on disk."""
@@ -235,7 +225,7 @@ class Deliverer:
                 wait = TROUBLE_WAIT
             if not await is_set_within(self.wake, min(wait, KEPT)) and wait > KEPT:
                 if not self._senders:
-                    await self._transport.rest()
+                    await self.transport.rest()
                 await is_set_within(self.wake, wait - KEPT)
         await self._finish()
 
@@ -246,9 +236,10 @@ class Deliverer:
 
     def envelope_sender(self, row: OutboxRow) -> str:
         """The sender to which a bounce comes back (VERP): nobody can guess it, and it shows no number."""
-        if self._delimiter is None:
-            return f"{self._local}@{self._domain}"
-        return f"{self._local}{self._delimiter}{RETURN_PATH}{row.token}@{self._domain}"
+        if self.delimiter is None:
+            return self.address
+        local, _, domain = self.address.rpartition("@")
+        return f"{local}{self.delimiter}{RETURN_PATH}{row.token}@{domain}"
 
     def _idle_time(self) -> float:
         """The seconds for which the store need not be called; 0 if it is time now.
@@ -257,9 +248,9 @@ class Deliverer:
         But if letters take long, each outcome is put on disk soon: until then, a crash would send the letter again.
         """
         if len(self._leased) <= self._ahead // 2:
-            return 0.0 if self._outcomes or not self._leased else self._longest_wait
+            return 0.0 if self._outcomes or not self._leased else self.means.longest_wait
         if not self._outcomes:
-            return self._longest_wait
+            return self.means.longest_wait
         return max(self._oldest_outcome + SOON - asyncio.get_running_loop().time(), 0.0)
 
     async def _exchange(self) -> float:
@@ -268,16 +259,18 @@ class Deliverer:
         full = self._stopping or len(self._leased) > self._ahead // 2
         room = 0 if full else self._ahead - len(self._leased)
         try:
-            if room and self._schedule.per_day:
+            if room and self.schedule.per_day:
                 ours = len(outcomes) + len(self._leased) + len(self._senders)
-                now = self._now()
-                today = await self._run(self._outbox.delivered_between, now - DAY, now)
-                room = max(min(room, self._schedule.per_day - today - ours), 0)
+                now = self.means.now()
+                today = await self.means.run(self.outbox.delivered_between, now - DAY, now)
+                room = max(min(room, self.schedule.per_day - today - ours), 0)
             if self._in_doubt:
                 known = [row.id for row in self._leased] + [row.id for row, _ in outcomes]
-                await self._run(self._outbox.give_back_others, {*known, *self._under_way})
+                await self.means.run(self.outbox.give_back_others, {*known, *self._under_way})
             self._in_doubt = True
-            leased = await self._run(self._outbox.exchange, [sent for _, sent in outcomes], self._now(), room)
+            leased = await self.means.run(
+                self.outbox.exchange, [sent for _, sent in outcomes], self.means.now(), room
+            )
         except BaseException:
             self._outcomes = outcomes + self._outcomes
             raise
@@ -287,16 +280,16 @@ class Deliverer:
         for number in leased.sealed:
             log.error("letter cannot be opened", outbox=number)
         if leased.rows:
-            self._points("sending leased")
+            self.points("sending leased")
             self._leased.extend(leased.rows)
         self._send()
         if self._leased or leased.due is None or (not room and not full):
-            return self._longest_wait
-        return min(max((leased.due - self._now()).total_seconds(), 0.0), self._longest_wait)
+            return self.means.longest_wait
+        return min(max((leased.due - self.means.now()).total_seconds(), 0.0), self.means.longest_wait)
 
     def _send(self) -> None:
         """Have as many letters under way as allowed."""
-        while self._may_start() and len(self._senders) < self._schedule.concurrency:
+        while self._may_start() and len(self._senders) < self.schedule.concurrency:
             sender = asyncio.create_task(self._sender(self._leased.popleft()))
             self._senders.add(sender)
             sender.add_done_callback(self._ended)
@@ -336,19 +329,19 @@ class Deliverer:
 
     async def _deliver(self, row: OutboxRow) -> Sent:
         """Try one leased letter once."""
-        self._points("sending begun")
+        self.points("sending begun")
         try:
-            reply = await self._transport.send(self.envelope_sender(row), row.recipient, row.raw)
+            reply = await self.transport.send(self.envelope_sender(row), row.recipient, row.raw)
         except Temporary as trouble:
             return self._retried(row, str(trouble))
         except Permanent as refusal:
-            return Sent(row.id, str(refusal), self._now(), "failed")
-        self._points("smarthost said 250")
-        return Sent(row.id, reply, self._now(), "delivered")
+            return Sent(row.id, str(refusal), self.means.now(), "failed")
+        self.points("smarthost said 250")
+        return Sent(row.id, reply, self.means.now(), "delivered")
 
     def _retried(self, row: OutboxRow, reply: str) -> Sent:
-        now = self._now()
-        retry = retry_time(self._schedule, row.created, row.attempts, now)
+        now = self.means.now()
+        retry = retry_time(self.schedule, row.created, row.attempts, now)
         if retry is None:
             return Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed")
         return Sent(row.id, reply, now, "waiting", retry)
@@ -356,14 +349,14 @@ class Deliverer:
     def _recorded(self, row: OutboxRow, sent: Sent) -> None:
         """The outcome of a letter is on disk."""
         if sent.state == "delivered":
-            self._points("sending settled")
+            self.points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
         elif sent.retry is not None:
             code, retry = _reply_code(sent.reply), sent.retry.isoformat()
             log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=retry)
         else:
             log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_reply_code(sent.reply))
-            self._settled()
+            self.means.settled()
 
     async def _finish(self) -> None:
         """Let letters under way finish, and leave nothing in hand."""
@@ -378,7 +371,7 @@ class Deliverer:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
         await self._leave()  # what came of the last ones while others were noted
-        await self._transport.rest()
+        await self.transport.rest()
 
     async def _leave(self) -> None:
         """Record outcomes until there are no more, and give back what is in hand."""
@@ -386,7 +379,7 @@ class Deliverer:
             while self._outcomes:
                 await self._exchange()
             if self._leased:
-                await self._run(self._outbox.give_back, [row.id for row in self._leased])
+                await self.means.run(self.outbox.give_back, [row.id for row in self._leased])
                 self._leased.clear()
         except Exception:
             # What is leased waits again at the next start.

@@ -84,13 +84,13 @@ class Asker(Asking["Lookup"]):
         self._resolve = resolve
 
     async def _round(self) -> float:
-        now = self._now()
+        now = self._means.now()
         for of_players, most in ((True, AT_ONCE), (False, OTHERS)):
-            due = await self._run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
+            due = await self._means.run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
             for lookup in due:
                 if not self._stopping and self._has_room(lookup, most):
                     self._begin(lookup)
-        return self._until(await self._run(self._lookups.next_due, now))
+        return self._until(await self._means.run(self._lookups.next_due, now))
 
     def _has_room(self, lookup: Lookup, most: int) -> bool:
         """Return whether a query is not under way yet, and may be, beside those of its sender, and of its kind."""
@@ -109,10 +109,10 @@ class Asker(Asking["Lookup"]):
         except DnsUnreachable as error:
             log.warning("name server out of reach", tries=lookup.tries, trouble=str(error))
             if lookup.tries > 1:
-                await self._run(self._lookups.postpone, lookup, self._now() + _pause(lookup.tries))
+                await self._means.run(self._lookups.postpone, lookup, self._means.now() + _pause(lookup.tries))
                 return
-        await self._run(self._lookups.settle, lookup, record, self._now())
-        self._settled()
+        await self._means.run(self._lookups.settle, lookup, record, self._means.now())
+        self._means.settled()
 
 
 def _pause(tries: int) -> timedelta:

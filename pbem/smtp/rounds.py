@@ -36,10 +36,7 @@ class Asking(ABC, Generic[Question]):
     """
 
     def __init__(self, means: Means) -> None:
-        self._now = means.now
-        self._run = means.run
-        self._settled = means.settled
-        self._longest_wait = means.longest_wait
+        self._means = means
         self._stopping = False
         self._under_way: dict[Question, asyncio.Task[None]] = {}
         self.wake = asyncio.Event()
@@ -87,5 +84,5 @@ class Asking(ABC, Generic[Question]):
     def _until(self, following: datetime | None) -> float:
         """Seconds until the next question is due, if there is one."""
         if following is None:
-            return self._longest_wait
-        return min(max((following - self._now()).total_seconds(), 0.05), self._longest_wait)
+            return self._means.longest_wait
+        return min(max((following - self._means.now()).total_seconds(), 0.05), self._means.longest_wait)
