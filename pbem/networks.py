@@ -21,7 +21,7 @@ def network_of(address: str) -> str:
 
 
 def is_of_this_machine(address: str) -> bool:
-    """Whether a client is on this machine: behind a Unix socket, or at the loopback."""
+    """True if a client is on this machine: behind a Unix socket, or at the loopback."""
     known = _read(address)
     return not address or (known is not None and known.is_loopback)
 

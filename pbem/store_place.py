@@ -45,4 +45,4 @@ class PostgresqlAddress:
 
 
 Place = Path | PostgresqlAddress
-"""Of a store."""
+"""The address of a store."""

@@ -1,4 +1,4 @@
-"""What a key may cost: verifying with the most expensive accepted key stays far below the other costs of a letter.
+"""Limits of a key's cost: verifying with the most expensive accepted key stays far below the other costs of a letter.
 
 Only the numbers are here; each format checks its own keys, at registration, and RSA numbers at every use.
 Implements RFC 8301 and RFC 8017; protocol.md, "Identity".

@@ -59,7 +59,7 @@ class DkimSignature(msgspec.Struct, frozen=True):
     headers: tuple[bytes, ...]
     """The names of the signed headers, in lower case."""
     mark: str
-    """By what it is known again, however it is written: the SHA-256 of its octets."""
+    """SHA-256 of the signature's octets, the same however the header is folded."""
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class DkimSignature(msgspec.Struct, frozen=True):
 
     @property
     def until(self) -> int | None:
-        """When it expires, of one that was timely once."""
+        """The time at which it expires, of one that was timely once."""
         return int(self.tags[b"x"]) if b"x" in self.tags else None
 
 

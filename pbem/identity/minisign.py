@@ -78,7 +78,7 @@ class MinisignSignature(msgspec.Struct, frozen=True):
         return self.key_id[::-1].hex().upper()
 
     def claims(self, key: Key) -> bool:
-        """Whether the signature names this key."""
+        """True if the signature names this key."""
         return base64.b64decode(key.public)[2:10] == self.key_id
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:

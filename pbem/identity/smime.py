@@ -130,11 +130,11 @@ class SmimeSignature(msgspec.Struct, frozen=True):
     digest: str
     message_digest: bytes
     signed: bytes
-    """What is signed: the attributes, as octets."""
+    """The octets of the attributes, which are signed."""
     signature: bytes
 
     def claims(self, key: Key) -> bool:
-        """Whether the signature names this certificate."""
+        """True if the signature names this certificate."""
         from asn1crypto import x509 as asn1
         from cryptography.hazmat.primitives.serialization import Encoding
 

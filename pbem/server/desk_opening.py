@@ -58,7 +58,7 @@ def now() -> datetime:
 
 @dataclass(frozen=True)
 class Supplies:
-    """What a desk needs to be opened, anywhere. Keys are read there from their files, and are never passed on."""
+    """The supplies of a desk, anywhere. Keys are read there from their files, and are never passed on."""
 
     config: Config
     now: Callable[[], datetime] = now

@@ -16,7 +16,7 @@ __all__ = ["DeskPlace"]
 
 
 class DeskPlace(Protocol):
-    """Where the desk works, as the daemon sees it."""
+    """The place of the desk, as the daemon sees it."""
 
     deaths: int
     """The number of its processes that ended without being asked to."""

@@ -1,4 +1,4 @@
-"""When a desk rests, and for how long: while letters pour in, and when it finds nothing to do.
+"""The rests of a desk: while letters pour in, and when it finds nothing to do.
 
 SMTP clients wait for the intake, and nobody for the desk: while letters pour in, it rests after each of them for much
 longer than it worked. `Flood` recognises that in the daemon, and `desk_work` carries the rests out.
@@ -26,7 +26,7 @@ LONGEST_REST = 1.0  # seconds; heavy letters in a flood delay nobody's answer by
 
 STRETCH = 0.1
 MANY = 25
-"""So many letters in so many seconds are a flood."""
+"""The number of letters in this many seconds that are a flood."""
 
 
 class Flood:

@@ -42,7 +42,7 @@ class Figures(NamedTuple):
 
     survey: Survey
     desk_deaths: int
-    """How many processes of the desk died since the server was started."""
+    """The number of the desk's processes that died since the server was started."""
 
 
 def gauges(figures: Figures, now: datetime) -> Iterator[GaugeMetricFamily]:

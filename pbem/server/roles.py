@@ -29,7 +29,7 @@ UNDONE = {
     Role.DESK: "letters wait, none is handled, and no deadline is seen to",
     Role.POST: "no letter is sent",
 }
-"""What happens where no server has a role."""
+"""The result if no server has a role."""
 
 
 def named(text: str) -> frozenset[Role]:

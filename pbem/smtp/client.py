@@ -37,13 +37,13 @@ class SmtpClient:
         self._replies = _Replies()
         self._pipelining = False
         self.letters = 0
-        """How many letters it carried, or tried to."""
+        """The number of letters that it carried, or tried to."""
         self.begun = False
-        """Whether the server heard of the last of them, that is, took its MAIL."""
+        """True if the server took the MAIL of the last of them, and so heard of it."""
 
     @property
     def open(self) -> bool:
-        """Whether the connection can still be used."""
+        """True if the connection can still be used."""
         return self._client.is_connected
 
     async def begin(self) -> None:
@@ -91,7 +91,7 @@ class SmtpClient:
         return text
 
     async def reset(self) -> bool:
-        """Whether it is ready for the next letter after one that was refused."""
+        """Forget a refused letter; return whether the connection is ready for the next."""
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
             self._write(b"RSET\r\n")
             code, _ = await self._reply()

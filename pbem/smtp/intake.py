@@ -39,7 +39,7 @@ OURS = 0o660  # a Unix socket is for us and for the mail server, which is in our
 
 
 class IntakePlace(msgspec.Struct, frozen=True):
-    """Where a listener really listens: host and the port that was bound, or the path of a Unix socket."""
+    """The place at which a listener listens: host and the port that was bound, or the path of a Unix socket."""
 
     protocol: str
     host: str = ""

@@ -22,7 +22,7 @@ class Recipients:
         return f"{self._local}@{self._domain}"
 
     def knows(self, recipient: str) -> bool:
-        """Whether letters for this address are accepted: the mailbox, its sub-addresses, postmaster and abuse."""
+        """True if letters for this address are accepted: the mailbox, its sub-addresses, postmaster and abuse."""
         local, _, domain = recipient.lower().rpartition("@")
         if domain not in {self._domain, self._server}:
             return False

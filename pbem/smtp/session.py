@@ -44,7 +44,7 @@ COMMAND_TOO_LONG = "500 Command line too long"
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What all sessions of one server have in common."""
+    """The settings and services that all sessions of one server share."""
 
     server: str
     limits: Limits
@@ -115,7 +115,7 @@ class Session(SMTP):
         self.network = network_of(self.address)
         self._client = self.address
         self._active = self.brought = self.loop.time()
-        """When it last said something; when its last letter was stored, or it began."""
+        """The time of its last line; the time at which its last letter was stored, or it began."""
         self._shared.admission.enter(self)
         self._deadline = self.loop.call_later(
             self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
@@ -134,7 +134,7 @@ class Session(SMTP):
 
     @property
     def may_be_ended(self) -> bool:
-        """Whether the client would lose only time, and is not our own mail server."""
+        """True if the client would lose only time, and is not our own mail server."""
         return bool(self.address) and not self._storing
 
     def proxied(self, address: str) -> bool:

@@ -1,4 +1,4 @@
-"""When 250 is sent: after a letter is stored, and never before; and what is said when it cannot be stored.
+"""The storing of letters, the replies to it, and 250 among them: after a letter is stored, and never before.
 
 A letter is handed on as envelope and bytes to `accept`, which stores it. Nothing is read or decided here. Implements
 reliability.md, promises 1 and 2.

@@ -59,7 +59,7 @@ class Words:
 
     @property
     def more(self) -> bool:
-        """Whether any word is left."""
+        """True if any word is left."""
         return self.at < len(self._words)
 
     @property
@@ -73,7 +73,7 @@ class Words:
         return self._starts[self.at - 1] + len(self._words[self.at - 1]) if self.at else 0
 
     def same_line(self) -> bool:
-        """Whether the word at the cursor is on the line of the word before it."""
+        """True if the word at the cursor is on the line of the word before it."""
         return self.more and "\n" not in self.text[self.passed : self.start]
 
     def move_to(self, offset: int) -> None:
