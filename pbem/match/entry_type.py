@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pbem.match.entry_forms import Form
     from pbem.match.remaking import Remaking
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
 
 __all__ = ["EntryType"]
-
-
-def _none(_entry: Entry) -> Iterator[tuple[str, str]]:
-    yield from ()
 
 
 class EntryType(msgspec.Struct, frozen=True):
@@ -34,7 +30,7 @@ class EntryType(msgspec.Struct, frozen=True):
     """What `pbem verify` says of one that it found true: words with parts of the body, or made with the papers."""
     remake: Callable[[Remaking], Step] | None = None
     """The step that it tells of, made again; None for one that only follows from another one."""
-    papers: Callable[[Entry], Iterator[tuple[str, str]]] = _none
+    papers: Callable[[Entry], Iterable[tuple[str, str]]] = lambda _entry: ()
     """The papers of a running game that it names, each path with its hash."""
     between: bool = False
     """Whether it may stand between the turns of a game."""

@@ -17,7 +17,7 @@ from pbem.match import traces
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal, salt_in
 from pbem.match.signed import Signed, here
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Step, misplaced
 from pbem.match.traces import SetAside, Trace
 from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
 from pbem.requests import Clear, SignedForm
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.match.pinned_keys import KeyChange, Player
-    from pbem.match.state import Match, MatchPlace
+    from pbem.match.state import Match
     from pbem.requests import AnyForm, Requested
 
 Kind = TypeVar("Kind")
@@ -163,9 +163,7 @@ class Remaking(msgspec.Struct):
 
     def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
         """One thing that was set aside: its letter proves it, and it belongs here."""
-        content = self.file(where)
-        if sha256_hex(content) != expected:
-            raise self.untrue(where, "is not what the trace names")
+        content = self.hashed(where, expected, "is not what the trace names")
         paper = self.read(where, traces.read, content)
         by_default = paper.by_default and what == "end"
         place = (match.server, match.id, match.game, 0 if by_default else match.turn)
@@ -191,15 +189,13 @@ class Remaking(msgspec.Struct):
 
     def withdrawal(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> SignedForm[Clear]:
         """What the letter of a withdrawal says."""
-        place: MatchPlace = {"turn": paper.turn} if match.phase == "playing" else {"game": match.game}
-        return self.form(SignedForm(Clear(match=match.id), rev=paper.rev, **place), paper.seat, path, signed, paper)
+        wanted = SignedForm(Clear(match=match.id), rev=paper.rev, **match.place_of(paper.turn))
+        return self.form(wanted, paper.seat, path, signed, paper)
 
     def in_place(self, match: Match, path: str, form: AnyForm, paper: Withdrawal) -> None:
-        """Whether a withdrawal names this place, and no other."""
-        playing = match.phase == "playing"
-        place: MatchPlace = {"turn": paper.turn} if playing else {"game": match.game}
-        step = replace(self.at_work(), match=match)
-        if faults := step.misplaced(form, paper.seat, None, in_advance=playing, **place):
+        """Check that a withdrawal names this place, and no other."""
+        place = match.place_of(paper.turn)
+        if faults := misplaced(match, form, paper.seat, None, in_advance=match.phase == "playing", **place):
             raise self.untrue(path, f"not said here: {Refused(*faults)}")
 
     def goes_on(self) -> None:
@@ -221,9 +217,7 @@ class Remaking(msgspec.Struct):
 
     def named(self, path: str, body: JsonObject) -> Signed:
         """The letter that an entry or a paper names."""
-        letter = self.file(path)
-        if sha256_hex(letter) != body["mail"]:
-            raise self.untrue(path, "is not the letter that the transcript names")
+        letter = self.hashed(path, body["mail"], "is not the letter that the transcript names")
         evidence = self.evidence(path, body.get("evidence", ""))
         received = str(body.get("received", ""))
         self.on_time(path, received)
@@ -252,9 +246,7 @@ class Remaking(msgspec.Struct):
         self, wanted: SignedForm[Requested], seat: int, path: str, paper: Opening | Receipt
     ) -> tuple[SignedForm[Requested], Signed]:
         """The letter of a setup or orders, as its paper names it, and what it says."""
-        letter = self.file(path)
-        if sha256_hex(letter) != paper.mail:
-            raise self.untrue(path, "is not the letter that was received")
+        letter = self.hashed(path, paper.mail, "is not the letter that was received")
         evidence = self.evidence(path, paper.evidence)
         self.on_time(path, paper.received)
         key = paper.key if isinstance(paper, Receipt) else ""
@@ -266,9 +258,7 @@ class Remaking(msgspec.Struct):
         if not expected:
             return b""
         beside = _beside(path)
-        content = self.file(beside)
-        if sha256_hex(content) != expected:
-            raise self.untrue(beside, "is not the evidence that the transcript names")
+        content = self.hashed(beside, expected, "is not the evidence that the transcript names")
         self.read(beside, Evidence.read, content)
         return content
 
@@ -297,6 +287,13 @@ class Remaking(msgspec.Struct):
         content = self.source.paper(path)
         if content is None:
             raise self.untrue(path, "is missing")
+        return content
+
+    def hashed(self, path: str, expected: str, fault: str) -> bytes:
+        """The file of this path, which must have this hash; otherwise the fault is its."""
+        content = self.file(path)
+        if sha256_hex(content) != expected:
+            raise self.untrue(path, fault)
         return content
 
     def read(self, path: str, reader: Callable[[str], Kind], content: bytes) -> Kind:

@@ -34,7 +34,7 @@ from pbem.match.sealed_documents import (
 )
 from pbem.match.sealed_game import HONEST, SILENT, Filed, Revealed, SealedPlay
 from pbem.match.state import Submission
-from pbem.match.step import again
+from pbem.match.step import again, misplaced
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase
 
@@ -81,7 +81,7 @@ def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submi
     match = step.match
     step.demand_key(signed)
     before = match.setups.get(seat)
-    faults = step.misplaced(form, seat, before, game=match.game)
+    faults = misplaced(match, form, seat, before, game=match.game)
     if match.phase != "setup" or match.sealed_rules is None:
         raise Refused(Fault("seal", None, Phrase("no commitment is due")))
     found = [section.words[0] for section in form.request.sections if section.name == "commitment"]
@@ -91,32 +91,12 @@ def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submi
         raise Refused(*faults)
     if same := again(before, form.rev, found[0]):
         return same
+    receipt = Receipt.of(match, seat, 0, form.rev, signed, step.world.salt(receipt_path(match.game, seat)))
     aside = before.aside if before else ()
-    submission = Submission(
-        form.rev or 1, found[0], _receipt(step, seat, form, signed).text(), signed.raw, aside=aside
-    )
+    submission = Submission(form.rev or 1, found[0], receipt.text(), signed.raw, aside=aside)
     step.match = replace(match, setups={**match.setups, seat: submission})
     answered(step, seat, signed)
     return submission
-
-
-def _receipt(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Receipt:
-    """What names the letter by which a seat commits to its setup."""
-    match = step.match
-    return Receipt(
-        match.server,
-        match.id,
-        match.game,
-        0,
-        seat,
-        match.name(seat),
-        form.rev or 1,
-        signed.level,
-        signed.key,
-        signed.hash,
-        step.world.salt(receipt_path(match.game, seat)),
-        received=signed.received,
-    )
 
 
 def refuse_paused(match: Match, what: str) -> None:

@@ -51,24 +51,12 @@ SLACK = timedelta(hours=3)
 """More than any change of a zone's clocks takes from the days between: see `floor`."""
 
 
-class Stop(msgspec.Struct, frozen=True):
+class Stop(msgspec.Struct, frozen=True, array_like=True):
     """A time in which a clock stands, and why; without an end, it stands until further notice."""
 
     began: datetime
     ended: datetime | None
     reason: str
-
-    def document(self) -> list[str | None]:
-        """The stop as it is stored."""
-        return [self.began.isoformat(), self.ended.isoformat() if self.ended else None, self.reason]
-
-    @classmethod
-    def read(cls, document: Iterable[str | None]) -> Stop:
-        """The stop of such a document."""
-        began, ended, reason = document
-        assert began is not None
-        assert reason is not None
-        return cls(datetime.fromisoformat(began), datetime.fromisoformat(ended) if ended else None, reason)
 
 
 class Calendar(msgspec.Struct, frozen=True):
@@ -193,26 +181,13 @@ class Clock(msgspec.Struct, frozen=True):
 
     def document(self) -> JsonObject:
         """The clock as it is stored: a JSON object."""
-        return {
-            "since": self.since.isoformat(),
-            "time": self.time,
-            "grace": self.grace,
-            "bank": self.bank,
-            "zone": self.zone,
-            "weekends": self.weekends,
-            "stops": [stop.document() for stop in self.stops],
-            "reminded": self.reminded,
-            "answered": self.answered.isoformat() if self.answered else None,
-        }
+        document: JsonObject = msgspec.to_builtins(self)
+        return document
 
     @classmethod
     def read(cls, document: JsonObject) -> Clock:
         """The clock of such an object."""
-        times = {
-            "since": datetime.fromisoformat(document["since"]),
-            "answered": datetime.fromisoformat(document["answered"]) if document["answered"] else None,
-        }
-        return cls(**{**document, **times, "stops": tuple(map(Stop.read, document["stops"]))})
+        return msgspec.convert(document, cls)
 
     def floor(self, start: datetime, seconds: int) -> datetime | None:
         """The earliest moment at which this many seconds can be over in any zone, if the zone is not known."""

@@ -211,7 +211,11 @@ class Match(msgspec.Struct, frozen=True):
     @property
     def place(self) -> MatchPlace:
         """The present place for a sentence, apart from the head: the turn, or the game to begin."""
-        return {"turn": self.turn} if self.phase == "playing" else {"game": self.game}
+        return self.place_of(self.turn)
+
+    def place_of(self, turn: int) -> MatchPlace:
+        """The place of a submission for this turn, or for the game to begin."""
+        return {"turn": turn} if self.phase == "playing" else {"game": self.game}
 
     @property
     def rules(self) -> Rules:

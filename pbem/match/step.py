@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.match.traces import SetAside
     from pbem.requests import AnyForm
 
-__all__ = ["Document", "Environment", "Notice", "Step", "again"]
+__all__ = ["Document", "Environment", "Notice", "Step", "again", "misplaced"]
 
 
 class Environment(msgspec.Struct, frozen=True):
@@ -129,7 +129,7 @@ class Step(msgspec.Struct):
         match = self.match
         self.demand_key(signed)
         before = 0 if player else match.said.get((seat, what), 0)
-        faults = self.misplaced(form, seat, None, player=player, **match.place)
+        faults = misplaced(match, form, seat, None, player=player, **match.place)
         if form.rev is not None and form.rev <= before:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
         if faults:
@@ -138,44 +138,6 @@ class Step(msgspec.Struct):
         self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
         self.match = replace(match, said={**match.said, (seat, what): form.rev or 1})
         return self.named(signed) | {"rev": form.rev}
-
-    def misplaced(
-        self,
-        form: AnyForm,
-        seat: int,
-        before: Submission | None,
-        *,
-        again: bool = True,
-        in_advance: bool = False,
-        player: str = "",
-        **place: Unpack[MatchPlace],
-    ) -> list[Fault]:
-        """The faults of the form itself: another place, or an older revision than before.
-
-        `again` allows the current revision, `in_advance` any head that letters of this game printed.
-        """
-        match = self.match
-        player = player or match.name(seat)
-        wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
-        beside: dict[str, object] = {"game": match.game} if "turn" in place else {}
-        if match.phase == "setup":
-            beside = {"turn": match.turn}
-        faults = [
-            Fault(key, f"{key} {given}", _wrong(key, given, value))
-            for key, value in beside.items()
-            if (given := getattr(form, key)) not in {None, value}
-        ]
-        for key, value in wanted.items():
-            given = getattr(form, key)
-            if given is None:
-                faults.append(Fault(key, None, Phrase("the line `{key} {value}` is missing", key=key, value=value)))
-            elif given != value and not (key == "prev" and in_advance and match.printed(given)):
-                faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
-        if form.rev is None:
-            faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
-        elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
-            faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
-        return faults
 
     def append_entry(self, kind: str, body: JsonObject) -> Entry:
         """Append the next entry to the transcript: it is no earlier than the one before, nor than any waiting letter.
@@ -201,7 +163,49 @@ class Step(msgspec.Struct):
 
     def notify(self, kind: str, **facts: object) -> None:
         """Tell every seat."""
-        self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
+        self.notify_others(0, kind, **facts)
+
+    def notify_others(self, but: int, kind: str, /, **facts: object) -> None:
+        """Tell every seat but this one."""
+        self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats if seat != but)
+
+
+def misplaced(
+    match: Match,
+    form: AnyForm,
+    seat: int,
+    before: Submission | None,
+    *,
+    again: bool = True,
+    in_advance: bool = False,
+    player: str = "",
+    **place: Unpack[MatchPlace],
+) -> list[Fault]:
+    """The faults of a form's place and revision: another place, or an older revision than before.
+
+    `again` allows the current revision, `in_advance` any head that letters of this game printed.
+    """
+    player = player or match.name(seat)
+    wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
+    beside: dict[str, object] = {"game": match.game} if "turn" in place else {}
+    if match.phase == "setup":
+        beside = {"turn": match.turn}
+    faults = [
+        Fault(key, f"{key} {given}", _wrong(key, given, value))
+        for key, value in beside.items()
+        if (given := getattr(form, key)) not in {None, value}
+    ]
+    for key, value in wanted.items():
+        given = getattr(form, key)
+        if given is None:
+            faults.append(Fault(key, None, Phrase("the line `{key} {value}` is missing", key=key, value=value)))
+        elif given != value and not (key == "prev" and in_advance and match.printed(given)):
+            faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
+    if form.rev is None:
+        faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
+    elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
+        faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
+    return faults
 
 
 def again(before: Submission | None, rev: int | None, text: str, *, final: bool = False) -> Submission | None:

@@ -43,15 +43,6 @@ _TAG = b"pbem entry 1\n"
 _FIELDS = ("seq", "prev", "time", "type", "body")
 
 
-class BrokenChain(Exception):
-    """The entry with this number does not follow from the one before it."""
-
-    def __init__(self, seq: int, reason: str) -> None:
-        super().__init__(f"entry {seq}: {reason}")
-        self.seq = seq
-        self.reason = reason
-
-
 class TranscriptError(Exception):
     """A transcript that does not prove what it says: the entry, the file (if one is to blame), and the reason."""
 
@@ -60,6 +51,10 @@ class TranscriptError(Exception):
         self.seq = seq
         self.path = path
         self.reason = reason
+
+
+class BrokenChain(TranscriptError):
+    """An entry does not follow from the one before it."""
 
 
 class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it remembers its head
@@ -201,8 +196,8 @@ def follow(entries: Iterable[Entry]) -> str:
     head = BEFORE
     for number, entry in enumerate(entries, start=1):
         if entry.seq != number:
-            raise BrokenChain(number, f"has the number {entry.seq}")
+            raise BrokenChain(number, None, f"has the number {entry.seq}")
         if entry.prev != head:
-            raise BrokenChain(number, "does not name the head before it")
+            raise BrokenChain(number, None, "does not name the head before it")
         head = entry.head
     return head

@@ -26,7 +26,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.signed import at_reply_address
-from pbem.match.step import Environment, Step
+from pbem.match.step import misplaced
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.pinned_keys import KeyChange
     from pbem.match.remaking import Proving
-    from pbem.match.state import Match, MatchPlace
+    from pbem.match.state import Match
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
 
@@ -337,11 +337,10 @@ def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> boo
     Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
     if isinstance(paper, Sentence):
-        return not _at(match).misplaced(form, seat, None, **match.place)
+        return not misplaced(match, form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
-        playing = match.phase == "playing"
-        place: MatchPlace = {"turn": paper.turn} if playing else {"game": match.game}
-        return not _at(match).misplaced(form, seat, None, in_advance=playing, **place)
+        in_advance = match.phase == "playing"
+        return not misplaced(match, form, seat, None, in_advance=in_advance, **match.place_of(paper.turn))
     if not isinstance(form.request, SubmitSetup | SubmitOrders):
         return True
     if (form.server, form.player) != (match.server, match.name(seat)) or form.prev is None:
@@ -373,15 +372,10 @@ def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
     """Whether the desk could have stored a form for the turn that is due now, or as default orders."""
     if form.turn == DEFAULT and match.terms.miss != "default":
         return False
-    if _at(match).misplaced(form, seat, None, in_advance=True, turn=form.turn):
+    if misplaced(match, form, seat, None, in_advance=True, turn=form.turn):
         return False
     assert match.position is not None
     return not match.rules.ahead(match.position, seat, form.turn or DEFAULT, form.request.text)
-
-
-def _at(match: Match) -> Step:
-    """A step of this match in which nothing happens, to judge where a form belongs."""
-    return Step(match, Environment(datetime.min.replace(tzinfo=UTC), bytes, "", ""))
 
 
 EARLY, LATE = timedelta(days=1), timedelta(days=10)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.match.asking import start_clocks
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.entry_forms import mapping, number, seat_number
 from pbem.match.entry_forms import time as time_form
 from pbem.match.entry_type import EntryType
@@ -38,9 +38,7 @@ def miss(step: Step, seat: int) -> None:
     silent = {**match.silent, seat: times}
     step.match = replace(step.match, silent=silent, too_late={**match.too_late, seat: too_late})
     if again:  # there is no empty setup: it is asked for once more
-        others = {other: clock for other, clock in match.clocks.items() if other != seat}
-        start_clocks(step, [seat])
-        step.match = replace(step.match, clocks={**others, **step.match.clocks})
+        start_clocks(step, [seat], without(match.clocks, seat))
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
     step.notify("missed", seat=seat, silent=times, again=again)

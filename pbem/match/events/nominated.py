@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.entry_forms import said, seat_number, text
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import out_of_reach
 from pbem.match.state import RUNNING, Nomination, not_played, standing
-from pbem.match.step import Notice
 from pbem.phrase import Phrase
 from pbem.requests import Substitute
 
@@ -89,15 +88,12 @@ def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signe
     _judge(step, by, seat, name)
     sentence = step.sentence("substitute", by, form, signed)
     step.append_entry("substitute", {"seat": by, "for": seat, "name": name, **sentence})
-    nominated = {other: found for other, found in match.nominated.items() if other != seat}
+    nominated = without(match.nominated, seat)
     if name != NOBODY:
         willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()
         nominated[seat] = Nomination(name, willing | {by})
     step.match = replace(step.match, nominated=nominated)
-    for other in match.seats:
-        if other != by:
-            facts = {"by": by, "seat": seat, "name": name, "nobody": name == NOBODY}
-            step.notices.append(Notice("substitute", other, step.match, facts))
+    step.notify_others(by, "substitute", by=by, seat=seat, name=name, nobody=name == NOBODY)
 
 
 def _judge(step: Step, by: int, seat: int, name: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_forms import boolean, said, seat_number
 from pbem.match.entry_type import EntryType
@@ -97,7 +97,7 @@ def _leave(step: Step, seat: int, position: State) -> None:
         position=position,
         left={**match.left, seat: match.turn},
         banks=banks(step),
-        clocks={other: clock for other, clock in step.match.clocks.items() if other != seat},
+        clocks=without(step.match.clocks, seat),
         missed=match.missed - {seat},
         offers={},
     )

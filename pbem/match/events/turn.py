@@ -185,9 +185,8 @@ def remake(remaking: Remaking) -> Step:
         if str(seat) not in body["orders"]:
             continue
         path = f"receipts/{name}-seat-{seat}.txt"
-        content = remaking.file(path)
-        if sha256_hex(content) != body["orders"][str(seat)]:
-            raise remaking.untrue(path, "is not the receipt that the transcript names")
+        expected = body["orders"][str(seat)]
+        content = remaking.hashed(path, expected, "is not the receipt that the transcript names")
         receipts[seat] = remaking.read(path, Receipt.read, content)
     sent = {seat: receipt for seat, receipt in receipts.items() if not receipt.by_default}
     defaults = {seat: receipt for seat, receipt in receipts.items() if receipt.by_default}
@@ -230,9 +229,8 @@ def _came_after_a_miss(
 def _check_reports(remaking: Remaking, name: str, body: JsonObject) -> None:
     for seat in (*remaking.match.seats, None):
         path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
-        content = remaking.file(path)
-        if sha256_hex(content) != (body["shown"][str(seat)] if seat else body["reports"]):
-            raise remaking.untrue(path, "is not the report that the transcript names")
+        expected = body["shown"][str(seat)] if seat else body["reports"]
+        content = remaking.hashed(path, expected, "is not the report that the transcript names")
         if not SALT.fullmatch(salt_in(content)):
             raise remaking.untrue(path, "has no salt")
 

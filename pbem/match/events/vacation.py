@@ -11,7 +11,6 @@ from pbem.match.entry_forms import day, either, mapping, nothing, seat_number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import remake
 from pbem.match.seat_clock import VACATION, Stop
-from pbem.match.step import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +30,7 @@ def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, dat
         "to": last.isoformat() if last else None,
     }
     step.append_entry("vacation", body)
-    for other in step.match.seats:
-        if other != seat:
-            step.notices.append(Notice("vacation", other, step.match, {"seat": seat, "first": first, "last": last}))
+    step.notify_others(seat, "vacation", seat=seat, first=first, last=last)
 
 
 ENTRY = EntryType(
