@@ -43,9 +43,8 @@ def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     before = match.stored.get((seat, turn))
     faults = misplaced(match, form, seat, before, in_advance=True, turn=turn)
     if turn > match.turn + FARTHEST:
-        faults.append(
-            Fault("turn", f"turn {turn}", Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST))
-        )
+        says = Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST)
+        faults.append(Fault("turn", f"turn {turn}", says))
     if turn == DEFAULT and match.terms.miss != "default":
         faults.append(Fault("default", None, _NOT_AGREED.given(miss=match.terms.miss)))
     if seat not in match.position.remaining:

@@ -97,9 +97,8 @@ class Step(msgspec.Struct):
     def demand_key(self, signed: Signed) -> None:
         """Refuse a letter at level `mailbox` if the terms demand keys."""
         if signed.level == "mailbox" and self.match.terms.keys == "demanded":
-            raise Refused(
-                Fault("keys", None, Phrase("this match demands a signature by a key; `help signing` says how"))
-            )
+            says = Phrase("this match demands a signature by a key; `help signing` says how")
+            raise Refused(Fault("keys", None, says))
 
     def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int | None) -> None:
         """Keep a player's letter and, if it is not signed, the evidence that vouches for it."""
@@ -214,13 +213,8 @@ def again(before: Submission | None, rev: int | None, text: str, *, final: bool 
         return None
     if before.standing and before.text == text and before.final == final:
         return before
-    raise Refused(
-        Fault(
-            "rev",
-            f"rev {rev}",
-            Phrase("rev {rev} was used before with other content; use a higher one", rev=before.rev),
-        )
-    )
+    says = Phrase("rev {rev} was used before with other content; use a higher one", rev=before.rev)
+    raise Refused(Fault("rev", f"rev {rev}", says))
 
 
 def _wrong(key: str, given: object, value: object) -> Phrase:

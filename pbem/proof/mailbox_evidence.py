@@ -7,12 +7,13 @@ letter and its evidence alone. Implements protocol.md, "Identity", level `mailbo
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import is_time, sha256_hex, utc
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pbem.mail.message import Letter
     from pbem.match.documents import Evidence
     from pbem.match.state import Match
@@ -23,8 +24,6 @@ _TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 
 _SEARCHED = 20_000
 """How many characters of a text are searched for a quoted address."""
-
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def place(game: int, turn: int) -> str:
@@ -48,11 +47,11 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
         return "the letter does not show the reply address that the evidence names"
     if match.seq and not _was_here(evidence.place, match, waited=waited):
         return f"the letter that it answers was about {evidence.place}"
-    received = _moment(evidence.received)
     if evidence.mail != sha256_hex(letter.raw):
         return "the evidence is about another letter"
-    if received is None:
+    if not is_time(evidence.received):
         return "the evidence does not say when the letter was received"
+    received = utc(evidence.received)
     if evidence.by == "dkim":
         return _signed(letter, evidence, received)
     from pbem.identity.sender_auth import vouch
@@ -75,13 +74,6 @@ def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
         if verdict.kind == "valid":
             return ""
     return verdict.reason
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
-    except ValueError:
-        return None
 
 
 def _was_here(written: str, match: Match, *, waited: bool) -> bool:

@@ -86,6 +86,8 @@ class Letters:
 
     def __init__(self, papers: Mapping[str, bytes]) -> None:
         self.papers = papers
+        self.used: set[str] = set()
+        """The papers that were read: a bundle holds no others."""
         self._effects: set[tuple[object, ...]] = set()
         """What each letter has brought about so far."""
         self._tokens: dict[str, tuple[bytes, str, str]] = {}
@@ -93,10 +95,8 @@ class Letters:
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
-        try:
-            return self.papers[path]
-        except KeyError:
-            return None
+        self.used.add(path)
+        return self.papers.get(path)
 
     def said(
         self,

@@ -1,13 +1,13 @@
 """The proof: checks a bundle from its first byte to its last, without a server and without a network.
 
 It checks the chain, the server's signatures, every letter's signature and every commitment, and makes every entry
-again from the letters and the rules. The reading of letters is handed in: what a letter says, and whether that is
-what its entry tells, is decided in `signed_letters`. Implements protocol.md, "Transcript".
+again from the letters and the rules. What a letter says, and whether that is what its entry tells, is decided in
+`signed_letters`. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,10 +23,10 @@ from pbem.proof import bundle
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.match.remaking import Source
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
+    from pbem.proof.signed_letters import Letters
 
 __all__ = ["Check", "Ordered", "Proved", "verify"]
 
@@ -55,15 +55,8 @@ class Proved(msgspec.Struct):
     server_key: str | None = None
 
 
-class SourceMaker(Protocol):
-    """A function that makes the source for the letters of a bundle."""
-
-    def __call__(self, papers: Mapping[str, bytes]) -> Source:
-        """The source over these papers."""
-
-
 def verify(
-    content: bytes, reader: SourceMaker, server_key: str | None = None, proved: Proved | None = None
+    content: bytes, reader: type[Letters], server_key: str | None = None, proved: Proved | None = None
 ) -> Iterator[Check]:
     """Check a bundle; yields each check, and none after the first that fails.
 
@@ -81,7 +74,7 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def _checks(content: bytes, reader: SourceMaker, server_key: str | None, proved: Proved) -> Iterator[Check]:
+def _checks(content: bytes, reader: type[Letters], server_key: str | None, proved: Proved) -> Iterator[Check]:
     try:
         found = bundle.read(content)
         proved.bundle = found
@@ -133,9 +126,8 @@ def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
     return f"each head signed by {match.server} with {key} ({known})"
 
 
-def _walk(found: Bundle, reader: SourceMaker, proved: Proved) -> Iterator[Check]:
-    watched = _Watched(found.papers)
-    source = reader(watched)
+def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Check]:
+    source = reader(found.papers)
     until = _revealed(found)
     checks: list[Check] = []
     try:
@@ -150,7 +142,7 @@ def _walk(found: Bundle, reader: SourceMaker, proved: Proved) -> Iterator[Check]
         yield from checks
         raise
     yield from checks
-    rest = found.papers.keys() - watched.keys()
+    rest = found.papers.keys() - source.used
     if until < len(found.entries):
         _begins(match, found.entries[until])
         yield _unrevealed(found, until, rest)
@@ -158,18 +150,6 @@ def _walk(found: Bundle, reader: SourceMaker, proved: Proved) -> Iterator[Check]
         raise TranscriptError(len(found.entries), min(rest), "is named by no entry")
     proved.match = match
     yield Check(True, "result", _result(match))
-
-
-class _Watched(dict[str, bytes]):
-    """The papers of a bundle, recording which were read: no paper may be in it that no entry names."""
-
-    def __init__(self, papers: Mapping[str, bytes]) -> None:
-        super().__init__()
-        self._papers = papers
-
-    def __missing__(self, path: str) -> bytes:
-        content = self[path] = self._papers[path]
-        return content
 
 
 def _revealed(found: Bundle) -> int:

@@ -35,13 +35,8 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed], *
     """
     match = step.match
     if match.phase != "proposed":
-        raise Refused(
-            Fault(
-                "accept",
-                match.id,
-                Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
-            )
-        )
+        says = Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase])
+        raise Refused(Fault("accept", match.id, says))
     step.match = replace(match, players=players, bundle=bundle or _newest(match))
     letters = {}
     for seat, (player, signed) in enumerate(zip(players, consents, strict=True), start=1):

@@ -69,9 +69,8 @@ def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]
     if seat not in _asked(match, what):
         raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
     if word != "offer" and not wanted:
-        raise Refused(
-            Fault(what, word, Phrase("there is no such offer; it may have lapsed when the turn was resolved"))
-        )
+        says = Phrase("there is no such offer; it may have lapsed when the turn was resolved")
+        raise Refused(Fault(what, word, says))
     if word != "decline" and seat in wanted:
         raise Refused(Fault(what, word, Phrase("you have already made this offer; the others have yet to answer")))
 

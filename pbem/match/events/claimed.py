@@ -44,9 +44,8 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
     elif lost:
         grant(step, seat, lost, form, signed)
     elif not match.terms.claimable:
-        raise Refused(
-            Fault("claim", match.id, Phrase("there is nothing to claim: the agreed rules say what a miss means"))
-        )
+        says = Phrase("there is nothing to claim: the agreed rules say what a miss means")
+        raise Refused(Fault("claim", match.id, says))
     elif match.asked(seat):
         raise Refused(Fault("claim", match.id, Phrase("the match is also waiting for you: first send what is due")))
     else:

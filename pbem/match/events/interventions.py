@@ -59,9 +59,8 @@ def stop(step: Step, reason: str) -> None:
 def _under_way(match: Match, event: str, *, paused: bool | None) -> None:
     """Refuse an operator's event that makes no sense now; with `paused` None, it always does."""
     if match.phase not in RUNNING:
-        raise Refused(
-            Fault(event, match.id, Phrase("the match is {phase}, not under way", phase=PHASES[match.phase]))
-        )
+        says = Phrase("the match is {phase}, not under way", phase=PHASES[match.phase])
+        raise Refused(Fault(event, match.id, says))
     if paused is not None and bool(match.paused) != paused:
         message = Phrase("the match is not paused") if paused else Phrase("the match is paused")
         raise Refused(Fault(event, match.id, message))
@@ -81,9 +80,9 @@ def remake(remaking: Remaking) -> Step:
     step = remaking.at_work()
     if remaking.entry.type == "restored":
         restored(step, int(remaking.entry.body["generation"]))
-        return step
-    event = {"paused": pause, "resumed": resume, "stopped": stop}[remaking.entry.type]
-    event(step, str(remaking.entry.body["reason"]))
+    else:
+        event = {"paused": pause, "resumed": resume, "stopped": stop}[remaking.entry.type]
+        event(step, str(remaking.entry.body["reason"]))
     return step
 
 

@@ -46,13 +46,8 @@ def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> N
     if match.revealing:
         raise Refused(Fault("resign", None, Phrase("the game is over; what is due is a `reveal`")))
     if match.phase == "setup" and not whole_match:
-        raise Refused(
-            Fault(
-                "resign",
-                None,
-                Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id),
-            )
-        )
+        says = Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id)
+        raise Refused(Fault("resign", None, says))
     in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
     if seat not in in_game:
         raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))

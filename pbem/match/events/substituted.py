@@ -39,9 +39,8 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     match = step.match
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING or nomination is None or nomination.name != player.name:
-        raise Refused(
-            Fault("substitute", match.id, Phrase("{name} was not asked to take this seat", name=player.name))
-        )
+        says = Phrase("{name} was not asked to take this seat", name=player.name)
+        raise Refused(Fault("substitute", match.id, says))
     if not agreed(match, seat, step.world.now):
         raise Refused(Fault("substitute", match.id, Phrase("no longer does everybody agree to it")))
     sentence = step.sentence("substituted", seat, form, signed, player.name)

@@ -57,7 +57,8 @@ def resolve(step: Step) -> None:
     stand_ins = _stand_ins(step)
     sent = {seat: orders for seat, orders in match.orders.items() if orders.standing}
     given = dict(sorted({**sent, **stand_ins}.items()))
-    texts = {seat: (given.get(seat) or forced or _NONE).text for seat, forced in due.items()}
+    counting = {seat: given.get(seat) or forced for seat, forced in due.items()}
+    texts = {seat: counts.text if counts else "" for seat, counts in counting.items()}
     orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
     position, reports = match.rules.turn(match.position, orders)
     name = f"game-{match.game}-turn-{match.turn}"
@@ -167,13 +168,6 @@ def _report_file(step: Step, turn: int, seat: int | None, reports: Sequence[Repo
         "salt": step.world.salt(f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"),
         "reports": reports,
     }
-
-
-class _NoOrders(msgspec.Struct, frozen=True):
-    text: str = ""
-
-
-_NONE = _NoOrders()
 
 
 def remake(remaking: Remaking) -> Step:
