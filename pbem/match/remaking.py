@@ -58,23 +58,15 @@ class Source(Protocol):
         """The file of this path in the bundle, or None when it is not there."""
 
     def said(
-        self,
-        match: Match,
-        wanted: SignedForm[Requested],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes,
-        received: str,
+        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         """The form in a letter, signed by that seat, that asks for what is wanted; raises ValueError.
 
         Of setups, orders and sections, which no entry holds, the request says only of what kind it is. Whatever
-        place is wanted, the form must name, or its reply address. `paper` is what names the letter; `evidence` stands
-        for the signature of a letter at level `mailbox`. `received` is when it is said to have come.
+        place is wanted, the form must name, or its reply address. `paper` is what names the letter.
         """
 
-    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+    def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
         """Raises ValueError unless the letter holds such orders, and they could not be played at this point."""
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
@@ -179,7 +171,7 @@ class Remaking(msgspec.Struct):
             self.in_place(match, letter, self.withdrawal(match, letter, signed, paper), paper)
         else:
             try:
-                self.source.unused(match, paper.seat, signed.raw, paper, signed.evidence)
+                self.source.unused(match, paper.seat, signed, paper)
             except ValueError as error:
                 raise self.unproved(letter, error) from error
         found = replace(found, letter=signed.raw, evidence=signed.evidence)
@@ -267,7 +259,7 @@ class Remaking(msgspec.Struct):
     ) -> SignedForm[Requested]:
         """The form in the letter of this path, signed by this seat, that asks for what is wanted."""
         try:
-            return self.source.said(self.match, wanted, seat, signed.raw, paper, signed.evidence, signed.received)
+            return self.source.said(self.match, wanted, seat, signed, paper)
         except ValueError as error:
             raise self.unproved(path, error) from error
 

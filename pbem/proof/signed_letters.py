@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.pinned_keys import KeyChange
     from pbem.match.remaking import Proving
+    from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
@@ -99,25 +100,18 @@ class Letters:
         return self.papers.get(path)
 
     def said(
-        self,
-        match: Match,
-        wanted: SignedForm[Requested],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes,
-        received: str,
+        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         """The form in a letter that asks for what is wanted, after checking that it is the player's.
 
         Raises ValueError if it is not.
         """
         waited = not isinstance(paper, Sentence | None)
-        reading = self._read(match, seat, letter, paper, evidence, waited=waited)
-        self._judge_once(match, (wanted.request, wanted.turn), seat, letter, paper, evidence, received)
+        reading = self._read(match, seat, signed, paper, waited=waited)
+        self._judge_once(match, (wanted.request, wanted.turn), seat, signed, paper)
         if len(reading) > 1 and commands.row_of(wanted.request).alone:
             raise ValueError(f"holds more than its `{commands.row_of(wanted.request).name}`")
-        found = _that_ask(reading, match, wanted, seat, evidence)
+        found = _that_ask(reading, match, wanted, seat, signed.evidence)
         if not found:
             raise ValueError(f"holds no `{_called(wanted)}` for this place")
         if _withdraws(reading, match, wanted, seat):
@@ -125,48 +119,41 @@ class Letters:
         return next((form for form in found if _stood(form, match, seat, paper)), found[-1])
 
     def _judge_once(
-        self,
-        match: Match,
-        what: tuple[object, ...],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes,
-        received: str,
+        self, match: Match, what: tuple[object, ...], seat: int, signed: Signed, paper: Proving | None
     ) -> None:
         """Check that no letter has one effect twice, no reply address serves two letters, and dates are possible."""
-        if fault := misdated(_opened(letter), datetime.fromisoformat(received)):
+        if fault := misdated(_opened(signed.raw), datetime.fromisoformat(signed.received)):
             raise ValueError(str(fault))
         turn = match.turn if match.phase == "playing" else 0
         rev = paper.rev if isinstance(paper, Withdrawal | Sentence) else 0
-        effect = (letter, *what, seat, match.game, turn, rev)
+        effect = (signed.raw, *what, seat, match.game, turn, rev)
         if effect in self._effects:
             raise ValueError("this letter had this effect before")
         self._effects.add(effect)
-        if evidence:
-            vouching = Evidence.read(evidence.decode())
-            if vouching.received != received:
+        if signed.evidence:
+            vouching = Evidence.read(signed.evidence.decode())
+            if vouching.received != signed.received:
                 raise ValueError("its evidence names another time")
-            use = (letter, vouching.place, received)
+            use = (signed.raw, vouching.place, signed.received)
             before = self._tokens.setdefault(vouching.token, use)
             if before[0] != use[0]:
                 raise ValueError("its reply address let another letter count before")
             if before != use:
                 raise UnvouchedError("names another place or time than where this letter counted before")
 
-    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+    def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
         """Check that orders sent in advance, or by a player who resigned, could not be played; raises ValueError."""
         turn = DEFAULT if receipt.by_default else match.turn
         wanted = SignedForm(SubmitOrders(match=match.id), rev=receipt.rev, turn=turn)
-        reading = self._read(match, seat, letter, receipt, evidence, waited=True, former=True)
+        reading = self._read(match, seat, signed, receipt, waited=True, former=True)
         if receipt.player != match.name(seat):
             raise ValueError(f"its receipt names {receipt.player}")
-        self._judge_once(match, ("unused", turn), seat, letter, receipt, evidence, receipt.received)
+        self._judge_once(match, ("unused", turn), seat, signed, receipt)
         if _withdraws(reading, match, wanted, seat):
             raise ValueError(f"holds `{_called(wanted)}` and its own `clear`")
         if not receipt.by_default and match.left.get(seat) != match.turn:
-            reading = [command for command in reading if _in_advance(command.form, match, evidence)]
-        found = _that_ask(reading, match, wanted, seat, evidence)
+            reading = [command for command in reading if _in_advance(command.form, match, signed.evidence)]
+        found = _that_ask(reading, match, wanted, seat, signed.evidence)
         found = [form for form in found if _storable(form, match, seat)]
         if not found:
             raise ValueError(f"holds no `{_called(wanted)}` for this place that could be stored")
@@ -185,9 +172,8 @@ class Letters:
         self,
         match: Match,
         seat: int,
-        letter: bytes,
+        signed: Signed,
         paper: Proving | None,
-        evidence: bytes,
         *,
         waited: bool,
         former: bool = False,
@@ -198,23 +184,21 @@ class Letters:
         `former` keys count if the question is why something no longer counts.
         """
         player = match.players[seat - 1]
-        if evidence:
-            level, (key, text) = "mailbox", self._vouched(match, seat, letter, evidence, waited=waited, former=former)
+        if signed.evidence:
+            level, (key, text) = "mailbox", self._vouched(match, seat, signed, waited=waited, former=former)
         else:
             keys = player.keys_at(match.prev) if waited else player.keys
             if former:
                 keys = (*player.keys, *(key for _, key in player.former))
-            level, (key, text) = "key", self._signed(match, seat, letter, keys)
+            level, (key, text) = "key", self._signed(match, seat, signed.raw, keys)
         if isinstance(paper, Receipt | Withdrawal) and (paper.level, paper.key) != (level, key):
             raise ValueError("the receipt names another level or key")
         return commands.parse(text).commands
 
     @staticmethod
-    def _vouched(
-        match: Match, seat: int, letter: bytes, content: bytes, *, waited: bool, former: bool
-    ) -> tuple[str, str]:
+    def _vouched(match: Match, seat: int, signed: Signed, *, waited: bool, former: bool) -> tuple[str, str]:
         """The basis of a letter at level `mailbox`, and its text; it counts only for a player without a key."""
-        player, vouching = match.players[seat - 1], Evidence.read(content.decode())
+        player, vouching = match.players[seat - 1], Evidence.read(signed.evidence.decode())
         if match.terms.keys == "demanded":
             raise ValueError("is not signed, and this match demands a signature by a key")
         if not (player.mailbox and (former or player.mailbox_at(match.prev))):
@@ -224,7 +208,7 @@ class Letters:
         if match.seq and vouching.match != match.id:  # a proposal answers a letter of no match
             raise ValueError("the evidence belongs to another match")
         try:
-            found = _opened(letter)
+            found = _opened(signed.raw)
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
         sender = (found.sender or "").lower()
@@ -238,9 +222,7 @@ class Letters:
     def _signed(match: Match, seat: int, letter: bytes, keys: Iterable[Mapping[str, str]]) -> tuple[str, str]:
         """The key that signed a letter, and the signed text."""
         try:
-            # Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
-            verdict = identity.judge(_opened(letter), _all_listed(keys), match.server, words=VOCABULARY)
-            text = said(verdict) if verdict.kind == "valid" else ""
+            verdict, text = _by_keys(letter, keys, match.server)
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
         if verdict.kind != "valid":
@@ -251,16 +233,13 @@ class Letters:
         """Check that the letters of a key change prove it; raises ValueError."""
         player = match.players[seat - 1]
         for who, raw in change.letters.items():
-            keys = _all_listed(player.keys if who == "old" else change.added)
             try:
-                letter = read(raw)
-                verdict = identity.judge(letter, keys, match.server, words=VOCABULARY)
-                found = commands.parse(said(verdict)).commands if verdict.kind == "valid" else []
+                verdict, text = _by_keys(raw, player.keys if who == "old" else change.added, match.server)
             except Unreadable as error:
                 raise ValueError(f"the {who} key's letter cannot be read: {error}") from error
             if verdict.kind != "valid":
                 raise ValueError(f"the signature of {player.name}'s {who} key does not hold: {verdict.reason}")
-            spoken = key_changes.Spoken(letter, verdict, found)
+            spoken = key_changes.Spoken(_opened(raw), verdict, commands.parse(text).commands)
             if not key_changes.says(spoken, who, change, player, match.server):
                 raise ValueError(f"the letter signed by the {who} key does not say so")
 
@@ -509,10 +488,18 @@ def signed_agreement(found: Bundle, seat: int) -> str:
     letter = found.papers[f"letters/agreed-seat-{seat}.eml"]
     server = str(found.entries[0].body["server"])
     try:
-        verdict = identity.judge(_opened(letter), _all_listed(keys), server, words=VOCABULARY)
-        return said(verdict) if verdict.kind == "valid" else ""
+        return _by_keys(letter, keys, server)[1]
     except (Unreadable, ValueError):
         return ""
+
+
+def _by_keys(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> tuple[Verdict, str]:
+    """The verdict on a letter by one player's listed keys, and the signed text; raises `Unreadable` and ValueError.
+
+    Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
+    """
+    verdict = identity.judge(_opened(raw), _all_listed(keys), server, words=VOCABULARY)
+    return verdict, said(verdict) if verdict.kind == "valid" else ""
 
 
 def _all_listed(keys: Iterable[Mapping[str, str]]) -> list[Key]:
