@@ -95,7 +95,7 @@ def ask_for_reveals(step: Step, ending: Ending) -> None:
 
 
 def banks(step: Step) -> dict[int, int]:
-    """What is left in each bank once the request is over."""
+    """The rest of each bank once the request is over."""
     drawn = {
         seat: clock.left_in_bank(clock.answered or step.world.now)
         for seat, clock in step.match.clocks.items()

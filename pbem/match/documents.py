@@ -121,7 +121,7 @@ class Opening(_Paper):
     evidence: str = field(default="", kw_only=True)
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
     received: str = field(kw_only=True)
-    """When the letter was received, UTC to the second."""
+    """The time of the letter's receipt, UTC to the second."""
     rev: int = field(kw_only=True)
     """The revision of the setup, at least 1."""
     salt: str
@@ -139,7 +139,7 @@ class Opening(_Paper):
 
 @dataclass(frozen=True, slots=True)
 class _OfOrders(_Paper):
-    """What a receipt and a withdrawal say: where the orders belong, the letter that brought them, and a salt."""
+    """The lines of a receipt and a withdrawal: where the orders belong, the letter that brought them, and a salt."""
 
     server: str
     match: str
@@ -156,7 +156,7 @@ class _OfOrders(_Paper):
     orders: str = field(default="", kw_only=True)
     """`default` where they are default orders, of turn 0 until they are played; else the line is not there."""
     received: str = field(kw_only=True)
-    """When the letter was received, UTC to the second."""
+    """The time of the letter's receipt, UTC to the second."""
     salt: str
 
     @classmethod
@@ -181,7 +181,7 @@ class _OfOrders(_Paper):
 
     @property
     def by_default(self) -> bool:
-        """Whether they are orders for any missed turn."""
+        """True if they are orders for any missed turn."""
         return self.orders == "default"
 
 
@@ -201,7 +201,7 @@ class Withdrawal(_OfOrders):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(_Paper):
-    """Why a letter counts at level `mailbox`: who vouched for its From, and in which words."""
+    """The evidence that lets a letter count at level `mailbox`: who verified its From, and in which words."""
 
     TITLE = "evidence 2"
 
@@ -211,15 +211,15 @@ class Evidence(_Paper):
     mail: str
     """SHA-256 of the letter."""
     received: str
-    """When, UTC to the second: by then the signature must not have expired."""
+    """UTC to the second: by then the signature must not have expired."""
     token: str
     """SHA-256 of the single-use reply token that the letter brought back."""
     place: str = field(kw_only=True)
-    """What the letter that brought the token was about, as `game 1 turn 5`."""
+    """The place that the letter with the token was about, as `game 1 turn 5`."""
     by: str
     """`dkim`: the letter's DKIM signature holds with this key record. `server`: our mail server said so."""
     name: str
-    """Where the DNS kept the key record, or the authserv-id of our mail server."""
+    """The DNS name of the key record, or the authserv-id of our mail server."""
     record: str
     """The TXT record as the DNS gave it, or the Authentication-Results header of the letter."""
 

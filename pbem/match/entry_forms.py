@@ -37,12 +37,12 @@ __all__ = [
 ]
 
 Form = Callable[[object], bool]
-"""Whether a value of JSON has this form."""
+"""True if a value of JSON has this form."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _SEAT = re.compile(r"[1-9]")
 _LONGEST = 200_000
-"""So many characters a text in a body may have: the public key of an OpenPGP certificate is the longest."""
+"""The maximum length of a text in a body: the public key of an OpenPGP certificate is the longest."""
 
 
 def text(value: object) -> bool:

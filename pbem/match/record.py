@@ -93,7 +93,7 @@ class Turn(NamedTuple):
 
 
 class RecordedResult(NamedTuple):
-    """What the record says about the end: winner (0 for a draw), scores in seat order, reason."""
+    """The result in a record: winner (0 for a draw), scores in seat order, reason."""
 
     winner: int
     scores: tuple[int, ...]
@@ -119,7 +119,7 @@ class Record(NamedTuple):
 
 
 class Outcome(TypedDict):
-    """How a game stands at the end of its record, as `pbem replay --json` prints it."""
+    """The state of a game at the end of its record, as `pbem replay --json` prints it."""
 
     over: bool
     winner: int | None
@@ -208,7 +208,7 @@ def _record(table: JsonObject) -> Record:
 
 
 def _lacks_text(record: Record) -> bool:
-    """Whether something else is in place of a setup or orders; only replay can tell which fault is first."""
+    """True if a setup or orders are no text; only replay knows which fault is first."""
     texts: list[object] = [setup for _, setup in record.seats]
     texts.extend(text for turn in record.turns for text in turn.orders.values())
     return not all(isinstance(text, str) for text in texts)

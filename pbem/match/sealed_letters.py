@@ -160,7 +160,7 @@ class _StepJudge:
         self.prev, self.mail, self.letter = prev, mail, letter
 
     def due(self) -> Phrase:
-        """What a letter of this seat should bring now."""
+        """The phrase for what is due from this seat."""
         owed = self.play.rules.owed(self.play.table, self.seat)
         if not owed:
             return Phrase("nothing is due from you: the match waits for another player")
@@ -266,7 +266,7 @@ class _StepJudge:
 
 
 def judge_reveal(match: Match, seat: int, form: SignedForm[Reveal]) -> tuple[Revealed, dict[str, str]]:
-    """What a seat reveals, and its papers by path: all its commitments in this game. Raises `Refused`."""
+    """A seat's reveal, and its papers by path: all its commitments in this game. Raises `Refused`."""
     assert match.sealed_game is not None
     found = {(section.name, *section.words): section.text for section in form.request.sections}
     seeds = [section.words[0] for section in form.request.sections if section.name == "seed"]
@@ -325,7 +325,7 @@ def named_orders(game: ToldGame, seat: int) -> Iterator[tuple[int, str]]:
 
 
 def _opened(write: Callable[[str], str], expected: str, texts: Iterator[str]) -> tuple[str, str] | None:
-    """Of several texts that a letter may mean, the one whose paper has this hash, and that paper."""
+    """The text whose paper has this hash, among those that a letter may mean, and that paper."""
     for text in texts:
         written = write(text)
         if hashed(written) == expected:
@@ -334,13 +334,13 @@ def _opened(write: Callable[[str], str], expected: str, texts: Iterator[str]) ->
 
 
 def _texts(text: str) -> Iterator[str]:
-    """What a text may have been before a mail program broke its lines."""
+    """The readings of a text whose lines a mail program may have broken."""
     yield text
     yield " ".join(text.split())
 
 
 def _setups(match: Match, seat: int, text: str) -> Iterator[str]:
-    """The same of a setup, whose lines the rules know if it is legal."""
+    """The readings of a setup: the rules know the lines of a legal one."""
     assert match.options is not None
     yield from _texts(text)
     try:

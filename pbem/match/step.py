@@ -34,7 +34,7 @@ __all__ = ["Document", "Environment", "Notice", "Step", "again", "misplaced"]
 
 
 class Environment(msgspec.Struct, frozen=True):
-    """What is handed in: the time, random bytes from the operating system, and the server's identity."""
+    """The environment of a step: the time, random bytes from the operating system, and the server's identity."""
 
     now: datetime
     random: Callable[[int], bytes]
@@ -57,7 +57,7 @@ class Environment(msgspec.Struct, frozen=True):
         return self.random(32).hex()
 
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
-        """What was set aside by then, by seat, if a trace of it exists already."""
+        """The papers set aside by then, by seat, if a trace of them exists already."""
         return None
 
 
@@ -92,7 +92,7 @@ class Step(msgspec.Struct):
     papers: list[Document] = msgspec.field(default_factory=list)
     notices: list[Notice] = msgspec.field(default_factory=list)
     submitted: list[tuple[int, int, int, Submission]] = msgspec.field(default_factory=list)
-    """What came to stand by itself, without a letter: game, turn and seat, and the submission."""
+    """Submissions that count without a new letter: game, turn and seat, and the submission."""
 
     def demand_key(self, signed: Signed) -> None:
         """Refuse a letter at level `mailbox` if the terms demand keys."""
@@ -113,7 +113,7 @@ class Step(msgspec.Struct):
             self.papers.append(Document(path, player.named.text().encode(), 0, seat))
 
     def named(self, signed: Signed) -> JsonObject:
-        """How an entry names the letter that it rests on."""
+        """The parts of an entry's body that name its letter."""
         named: JsonObject = {"mail": signed.hash}
         if signed.evidence:
             named |= {"level": "mailbox", "evidence": signed.evidence_hash}
@@ -225,7 +225,7 @@ def _wrong(key: str, given: object, value: object) -> Phrase:
 
 
 def _received(match: Match, body: JsonObject) -> Iterator[str]:
-    """When the waiting letters came, and those by which a match is agreed."""
+    """The times of receipt of the waiting letters, and of those by which a match is agreed."""
     for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
         yield from submission.received
     for letter in body.get("letters", {}).values() if "terms" in body else ():

@@ -71,10 +71,10 @@ _TIMES = {
     (True, False): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d"),
     (True, True): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d, or none"),
 }
-"""What is said of a time that is none, by whether there is a least one, and whether `none` will do."""
+"""The faults of a malformed time, by whether there is a least one, and whether `none` will do."""
 
 _SEALED_SEATS = 2
-"""Where more play, one may leave the others in the middle of what they tell each other."""
+"""With more players, one could leave the others in the middle of what they tell each other."""
 
 _CHOICES = {
     "kind": KINDS,
@@ -99,7 +99,7 @@ _LONGEST_BANK = 366 * 86400
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What was agreed: the game and its options, kind and length of the match, players in seat order."""
+    """The agreed terms: the game and its options, kind and length of the match, players in seat order."""
 
     game: str
     edition: int
@@ -119,20 +119,20 @@ class Terms:
     bank: int = 0
     keys: str = KEYS[0]
     sealed: bool = False
-    """Whether nothing secret is sent before the game is over: the players answer for their own sides."""
+    """True if nothing secret is sent before the game is over: the players answer for their own sides."""
     unreachable: str = UNREACHABLE[1]
-    """Whether a player whose letters bounce loses as by silence; without deadlines nobody does."""
+    """True if a player whose letters bounce loses as by silence; without deadlines nobody does."""
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The hashes of these terms by server and match: each letter of a match states its own a few times."""
 
     @property
     def settling(self) -> timedelta:
-        """How long a turn waits after the last orders came in, unless all said `final`."""
+        """The wait after the last orders of a turn came in, unless all said `final`."""
         return timedelta(seconds=self.settle)
 
     @property
     def claimable(self) -> bool:
-        """Whether a match keeps waiting for a player who missed the time, until the others claim it."""
+        """True if a match keeps waiting for a player who missed the time, until the others claim it."""
         return self.miss in {"wait", "default"}
 
     def first_options(self) -> Options:
@@ -244,7 +244,7 @@ class _Proposal:
         return Terms(**terms, options=options, players=self.players)  # type: ignore[arg-type]  # by name, above
 
     def sealed(self) -> dict[str, object]:
-        """What sealed play implies: nobody can answer for another player, nor change an answer."""
+        """The terms that sealed play implies: nobody can answer for another player, nor change an answer."""
         wanted = {"keys": KEYS[1:], "miss": ("wait", "forfeit"), "settle": ("0",)}
         for key, words in wanted.items():
             if key in self.lines and " ".join(self.lines[key].lower().split()) not in words:
@@ -330,11 +330,9 @@ def duration(text: str) -> int | None:
 
 def _written(seconds: int) -> str:
     """A time as `duration` reads it, in the largest unit that is exact."""
-    return (
-        "0"
-        if not seconds
-        else next(f"{seconds // size}{unit}" for unit, size in reversed(_UNITS.items()) if seconds % size == 0)
-    )
+    if not seconds:
+        return "0"
+    return next(f"{seconds // size}{unit}" for unit, size in reversed(_UNITS.items()) if seconds % size == 0)
 
 
 def _plain(value: object) -> object:

@@ -40,7 +40,6 @@ BEFORE = "0" * 64
 """The head before the first entry."""
 
 _TAG = b"pbem entry 1\n"
-_FIELDS = ("seq", "prev", "time", "type", "body")
 
 
 class TranscriptError(Exception):
@@ -68,7 +67,7 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
 
     def canonical(self) -> bytes:
         """The bytes that are hashed: see `canonical`."""
-        return canonical({name: getattr(self, name) for name in _FIELDS})
+        return canonical(msgspec.structs.asdict(self))
 
     @cached_property
     def head(self) -> str:
@@ -79,7 +78,7 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
     def read(cls, line: bytes) -> Entry:
         """The entry of these canonical bytes; raises ValueError if they are anything else."""
         found = _DECODER.decode(line.decode("ascii"))
-        if not isinstance(found, dict) or sorted(found) != sorted(_FIELDS):
+        if not isinstance(found, dict) or sorted(found) != sorted(cls.__struct_fields__):
             raise ValueError("not an entry")
         entry = cls(**found)
         texts = (entry.prev, entry.time, entry.type)
@@ -164,7 +163,7 @@ def utc(text: str) -> datetime:
 
 
 def is_time(text: str) -> bool:
-    """Whether this is a time as entries and papers write it."""
+    """True if this is a time as entries and papers write it."""
     try:
         return written(datetime.fromisoformat(text)) == text
     except (ValueError, OverflowError):

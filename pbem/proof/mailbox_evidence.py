@@ -23,11 +23,11 @@ __all__ = ["place", "shown_tokens", "vouched"]
 _TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 
 _SEARCHED = 20_000
-"""How many characters of a text are searched for a quoted address."""
+"""The number of characters of a text that are searched for a quoted address."""
 
 
 def place(game: int, turn: int) -> str:
-    """How evidence writes the place of the letter that brought a token (turn 0: the setup, or the agreement)."""
+    """The place of the letter that brought a token, as evidence writes it (turn 0: the setup, or the agreement)."""
     return f"game {game} turn {turn}"
 
 
@@ -62,7 +62,7 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
 
 
 def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
-    """Why no DKIM signature holds with the kept record of its key; other signatures have no part in it."""
+    """The reason why no DKIM signature holds with the kept record of its key, whatever other signatures do."""
     from pbem.identity import dkim
 
     found, verdict = dkim.signatures(letter)
@@ -77,7 +77,7 @@ def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
 
 
 def _was_here(written: str, match: Match, *, waited: bool) -> bool:
-    """Whether an answer to a letter about that place can count here."""
+    """True if an answer to a letter about that place can count here."""
     found = re.fullmatch(r"game ([0-9]{1,9}) turn ([0-9]{1,9})", written)
     if found is None or int(found[1]) != match.game:
         return False

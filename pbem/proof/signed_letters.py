@@ -1,4 +1,4 @@
-"""What a signed letter said: from raw bytes to the form that a match understands, at the desk and at verification.
+"""Signed letters: from raw bytes to the form that a match understands, at the desk and at verification.
 
 This module joins rooms that may not know each other: reading (mail), signatures (identity) and the life of a match.
 No store, no effect. Implements protocol.md, "Identity".
@@ -79,7 +79,7 @@ _SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
 """Wider than a server's: as UTF-8, what it took may have three times as many octets."""
 
 _UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
-"""What some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
+"""Characters that some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
 
 
 class Letters:
@@ -90,7 +90,7 @@ class Letters:
         self.used: set[str] = set()
         """The papers that were read: a bundle holds no others."""
         self._effects: set[tuple[object, ...]] = set()
-        """What each letter has brought about so far."""
+        """The effects of each letter so far."""
         self._tokens: dict[str, tuple[bytes, str, str]] = {}
         """The letter that each reply address let count, what that was about, and when it came."""
 
@@ -245,7 +245,7 @@ class Letters:
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)
-"""What no entry holds: what such a request says, its letter alone has."""
+"""The requests whose words no entry holds, only their letter."""
 
 
 def _that_ask(
@@ -267,7 +267,7 @@ def _that_ask(
 
 
 def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:
-    """Whether a form asks for what is wanted, and names each part of its place."""
+    """True if a form asks for what is wanted, and names each part of its place."""
     asked = form.request
     if isinstance(asked, _IN_ITS_WORDS):
         same = type(asked) is type(wanted.request) and asked.match == cast("InMatch", wanted.request).match
@@ -283,7 +283,7 @@ _PLACE = ("server", "player", "prev", "rev", "game", "turn")
 
 
 def _called(wanted: AnyForm) -> str:
-    """How a fault calls what is wanted: by its command, and what this says."""
+    """The command and words by which a fault names the wanted request."""
     request = wanted.request
     if isinstance(request, Accept):
         return "agreed"
@@ -301,7 +301,7 @@ def _called(wanted: AnyForm) -> str:
 
 
 def _withdraws(reading: Sequence[AnyCommand], match: Match, wanted: AnyForm, seat: int) -> bool:
-    """Whether a letter that brings a setup or orders withdraws them, too."""
+    """True if a letter that brings a setup or orders withdraws them, too."""
     if not isinstance(wanted.request, SubmitSetup | SubmitOrders):
         return False
     cleared = SignedForm(Clear(match=match.id), game=wanted.game, turn=wanted.turn)
@@ -311,7 +311,7 @@ def _withdraws(reading: Sequence[AnyCommand], match: Match, wanted: AnyForm, sea
 
 
 def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> bool:
-    """Whether the desk accepted this form in a letter that holds several: the refused ones count for nothing.
+    """True if the desk accepted this form in a letter that holds several: the refused ones count for nothing.
 
     Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
@@ -339,7 +339,7 @@ def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> boo
 
 
 def _in_advance(form: AnyForm, match: Match, evidence: bytes) -> bool:
-    """Whether a form came before its turn was due, by the head that it cites and the letter that it answers."""
+    """True if a form came before its turn was due, by the head that it cites and the letter that it answers."""
     if evidence and Evidence.read(evidence.decode()).place == place_of(match.game, match.turn):
         return False
     if form.prev is None:
@@ -348,7 +348,7 @@ def _in_advance(form: AnyForm, match: Match, evidence: bytes) -> bool:
 
 
 def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
-    """Whether the desk could have stored a form for the turn that is due now, or as default orders."""
+    """True if the desk could have stored a form for the turn that is due now, or as default orders."""
     if form.turn == DEFAULT and match.terms.miss != "default":
         return False
     if misplaced(match, form, seat, None, in_advance=True, turn=form.turn):
@@ -363,7 +363,7 @@ tried for five days, and written before."""
 
 
 def misdated(letter: Letter, received: datetime) -> Phrase | None:
-    """Why a letter's date cannot be true, given the time of its receipt; an unreadable date is ignored."""
+    """The fault of a date that cannot be true at the time of receipt; an unreadable date is ignored."""
     dates = letter.values("date")
     if len(dates) != 1:
         return None
@@ -396,13 +396,13 @@ class Heard(msgspec.Struct, frozen=True):
 
     verdict: Verdict
     text: str
-    """What commands are read from."""
+    """The text from which commands are read."""
     words: str = ""
     """SHA-256 of what was signed, whatever its dress; empty where nothing is."""
 
 
 def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read) -> Heard:
-    """What a judged letter says; its verdict is `refused` if other programs might read the signed bytes differently.
+    """A judged letter as it counts; the verdict is `refused` if programs might read the signed bytes differently.
 
     Only for receipt: letters accepted before are verified by the verdict.
     """
@@ -421,7 +421,7 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
 
 
 def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
-    """What a signed text says to the players who are shown it, each key of its signer as public text.
+    """A signed text as the players who are shown it read it, with its signer's keys as public text.
 
     The server at receipt and the others' programs call this alike, over the same octets: no letter counts that the
     others would read differently. Raises `BadKey`.
@@ -439,7 +439,7 @@ def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
 
 
 def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
-    """Why the signed bytes are not the same text for everybody, if so."""
+    """The reason why programs may read the signed bytes differently, if there is one."""
     # A text signature of OpenPGP holds whether lines end in CR or LF (RFC 9580 5.2.1.2), in the headers, too.
     around = verdict.signed.decode("latin-1")
     text: str | None = ""
@@ -483,7 +483,7 @@ def _parsed(public: str) -> Key:
 
 
 def signed_agreement(found: Bundle, seat: int) -> str:
-    """What the key of a seat signed when it agreed, in a bundle that holds; nothing at level `mailbox`."""
+    """The text that a seat signed when it agreed, in a bundle that holds; nothing at level `mailbox`."""
     keys = found.entries[0].body["players"][str(seat)]["keys"]
     letter = found.papers[f"letters/agreed-seat-{seat}.eml"]
     server = str(found.entries[0].body["server"])
@@ -519,7 +519,7 @@ def _listed(key: Mapping[str, str]) -> Key:
 
 
 def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
-    """Whether a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
+    """True if a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
     asked = form.request
     if isinstance(asked, Accept):
         return asked == Accept(match=match.id, hash=match.rules_hash)

@@ -7,6 +7,7 @@ again from the letters and the rules. What a letter says, and whether that is wh
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,18 +41,18 @@ class Check(msgspec.Struct, frozen=True):
     seq: int | None = None
     path: str | None = None
     orders: tuple[Ordered, ...] = ()
-    """Of an entry `turn`: who gave the orders, and how that is known."""
+    """The orders of an entry `turn`: who gave them, and how that is known."""
 
 
 class Proved(msgspec.Struct):
-    """What a bundle proved, for later use: filled while its checks are made."""
+    """The results of a verification, for later use: filled while its checks are made."""
 
     bundle: Bundle | None = None
     match: Match | None = None
     """The match after all entries that are open."""
     told: list[Notice] = msgspec.field(default_factory=list)
     telling: bool = True
-    """Whether `told` is wanted: it holds the match as it was after each turn."""
+    """True if `told` is wanted: it holds the match as it was after each turn."""
     server_key: str | None = None
 
 
@@ -136,7 +137,7 @@ def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Chec
             source,
             until=until,
             passed=lambda entry: checks.append(_passed(entry, found.papers)),
-            told=proved.told.append if proved.telling else None,
+            told=proved.told.extend if proved.telling else None,
         )
     except TranscriptError:
         yield from checks
@@ -153,7 +154,7 @@ def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Chec
 
 
 def _revealed(found: Bundle) -> int:
-    """How many entries can be checked in full: up to the game that has begun and is not revealed yet.
+    """The number of entries that can be checked in full: up to the game that has begun and is not revealed yet.
 
     In a sealed match, all: its bundles hold the papers of a game that runs.
     """
@@ -178,19 +179,15 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     game = found.entries[until].body.get("game")
     seats = len(found.entries[0].body["terms"]["players"])
     named = dict(_named(found.entries[until]))
+    turns = count(1)
     for entry in found.entries[until + 1 :]:
-        if entry.type == "keys":
-            named.update(_named(entry))
-    following = [entry for entry in found.entries[until + 1 :] if not _between(entry, seats)]
-    for turn, entry in enumerate(following, start=1):
-        if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
+        if _between(entry, seats):
+            named.update(_named_letter(entry))
+        elif (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, next(turns)):
             raise TranscriptError(
                 entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed"
             )
         named.update(_named(entry))
-    for entry in found.entries[until + 1 :]:
-        if _between(entry, seats):
-            named.update(_named_letter(entry))
     for path in sorted(rest & named.keys()):
         if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == named[path]:
             try:
@@ -212,9 +209,9 @@ def _named(entry: Entry) -> Sequence[tuple[str, str]]:
 
 
 def _between(entry: Entry, seats: int) -> bool:
-    """Whether an entry may occur between the turns of an unrevealed game of this many players."""
-    kind = events.TYPES.get(entry.type)
-    return kind is not None and kind.between and seats >= kind.among
+    """True if an entry may occur between the turns of an unrevealed game of this many players."""
+    kind = events.TYPES[entry.type]
+    return kind.between and seats >= kind.among
 
 
 def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:

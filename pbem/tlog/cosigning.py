@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["REPEATED", "Answer", "answer", "answer_text"]
 
 REPEATED = 50
-"""How many letters that show nothing new are answered a day: anybody who has a note of the log can write them."""
+"""The number of letters without news that are answered a day: anybody who has a note of the log can write them."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a witness says to a request.
+    """A witness's answer to a request.
 
     `cosigned`: `note` must be remembered, with the cosignature. `behind`: the log must start from the size that the
     witness knows. `forked`: the log signed two trees of one size; both notes prove it to everybody. `unproved`: the

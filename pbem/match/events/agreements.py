@@ -1,4 +1,4 @@
-"""What players agree on while they play: a draw of the game, or that the match be annulled.
+"""Agreements during play: a draw of the game, or that the match be annulled.
 
 An offer stands until it is answered or the turn is resolved. Offer and answer are signed letters and entries of the
 transcript, so everybody knows them at once. Implements protocol.md, "A match" and "Commands" (`draw`).

@@ -39,10 +39,8 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
     missed = match.missed if match.terms.claimable else frozenset[int]()
     others = [other for other in match.seats if other != seat and other not in missed]
     lost = [other for other in others if out_of_reach(match, other, step.world.now)]
-    if against := silent(match, seat):
+    if against := silent(match, seat) or lost:
         grant(step, seat, against, form, signed)
-    elif lost:
-        grant(step, seat, lost, form, signed)
     elif not match.terms.claimable:
         says = Phrase("there is nothing to claim: the agreed rules say what a miss means")
         raise Refused(Fault("claim", match.id, says))

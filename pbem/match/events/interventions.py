@@ -1,4 +1,4 @@
-"""What the operator does to a match: everybody who reads the transcript sees when, and why.
+"""The operator's interventions in a match: everybody who reads the transcript sees when, and why.
 
 Implements protocol.md, "A match"; docs/operating.md says when to do it.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MOST_STOPS = 1000
-"""So often a match may stand still in one turn: each time is looked at again at the next."""
+"""The maximum number of pauses in one turn: each new one examines all earlier ones."""
 
 
 def pause(step: Step, reason: str) -> None:
@@ -74,7 +74,7 @@ def _stand_still(step: Step, kind: str, why: str, body: JsonObject) -> None:
 
 
 def remake(remaking: Remaking) -> Step:
-    """What the operator did is the server's bare word: it need only make sense."""
+    """The intervention again, by the server's bare word: it need only make sense."""
     if any(len(clock.stops) > MOST_STOPS for clock in remaking.match.clocks.values()):
         raise remaking.untrue(None, f"the match stood still more than {MOST_STOPS:,} times in one turn")
     step = remaking.at_work()

@@ -45,7 +45,7 @@ def miss(step: Step, seat: int) -> None:
 
 
 def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime:
-    """When a letter of this seat that is handled now counts as received, even if the clock was set back.
+    """The time at which a letter of this seat that is handled now counts as received, even if the clock was set back.
 
     A letter handled after a miss came too late for what was missed, because all that had come in time was handled by
     then. A waiting letter whose time is still in the future was here before.
@@ -79,7 +79,7 @@ def remake(remaking: Remaking) -> Step:
 
 
 def _before(moment: datetime, clock: Clock, start: datetime, seconds: int) -> bool:
-    """Whether the clock cannot have run so long in any zone."""
+    """True if the clock cannot have run so long in any zone."""
     floor = clock.floor(start, seconds)
     return floor is None or moment < floor
 

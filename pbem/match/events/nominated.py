@@ -32,12 +32,12 @@ NOBODY = "none"
 
 
 def late(match: Match, seat: int) -> bool:
-    """Whether the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
+    """True if the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
     return seat in match.missed or match.silent.get(seat, 0) > 0
 
 
 def gone(match: Match, seat: int, now: datetime) -> bool:
-    """Whether the player of this seat is gone, so that the others may let somebody else take it.
+    """True if the player of this seat is gone, so that the others may let somebody else take it.
 
     The player missed a deadline and has sent nothing since, or has been out of reach for longer than others must
     wait.

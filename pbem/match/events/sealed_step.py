@@ -41,12 +41,12 @@ class Entered(msgspec.Struct, frozen=True):
 
     seat: int
     turn: int
-    """That of its first step."""
+    """The turn of the first step."""
     steps: tuple[Filed, ...] = ()
     files: Mapping[int, Mapping[int, bytes]] = msgspec.field(default_factory=dict)
-    """By turn that it finished, and by seat, the file of the reports."""
+    """The files of reports, by finished turn and by seat."""
     reports: Mapping[int, Reports] = msgspec.field(default_factory=dict)
-    """By turn that it finished."""
+    """The reports, by finished turn."""
 
 
 def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> Entered:

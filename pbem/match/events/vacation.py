@@ -24,12 +24,8 @@ def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, dat
     if clock := step.match.clocks.get(seat):
         step.set_clock(seat, clock.with_stops(VACATION, stops))
     first, last = said or (None, None)
-    body = {
-        "seat": seat,
-        "from": first.isoformat() if first else None,
-        "to": last.isoformat() if last else None,
-    }
-    step.append_entry("vacation", body)
+    days = {"from": first and first.isoformat(), "to": last and last.isoformat()}
+    step.append_entry("vacation", {"seat": seat, **days})
     step.notify_others(seat, "vacation", seat=seat, first=first, last=last)
 
 

@@ -1,4 +1,4 @@
-"""What a letter acknowledged: a setup, orders, or that they were withdrawn; and what the bundle says became of it.
+"""Acknowledgements of setups, orders and withdrawals, and the fate of each by the bundle.
 
 A bundle accounts for each of these papers: `pbem.proof.fates`.
 """
@@ -23,14 +23,14 @@ __all__ = ["Acknowledged"]
 
 
 class Acknowledged:
-    """What became of openings, receipts and withdrawals, by a bundle."""
+    """The fates of openings, receipts and withdrawals, by a bundle."""
 
     def __init__(self, index: BundleIndex) -> None:
         self.index = index
         self._fates = Fates(index.found)
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
-        """What an opening, a receipt or a withdrawal says about the bundle."""
+        """The finding about an opening, a receipt or a withdrawal."""
         paper = _read(file.content)
         if paper is None or (paper.server, paper.match) != self.index.place:
             return

@@ -21,7 +21,7 @@ __all__ = ["compare_files", "compare_vouchers"]
 
 
 def compare_vouchers(letter: Shown) -> Iterator[Finding]:
-    """What the signed hashes of papers in a letter say about the bundle, if the papers are not attached."""
+    """The findings about the signed hashes of papers in a letter, if the papers are not attached."""
     index, kept = letter.index, letter.kept
     attached = {sha256_hex(way) for attachment in kept.attached for way in attachment.ways}
     for paper in dict.fromkeys(filter(letter.is_ours, kept.papers)):
