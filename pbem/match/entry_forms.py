@@ -24,7 +24,6 @@ __all__ = [
     "letter",
     "list_of",
     "mapping",
-    "nothing",
     "number",
     "one_of",
     "player",
@@ -70,11 +69,6 @@ def boolean(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def nothing(value: object) -> bool:
-    """Null."""
-    return value is None
-
-
 def anything(value: object) -> bool:
     """Any object: it is checked elsewhere."""
     return isinstance(value, dict)
@@ -98,8 +92,8 @@ def day(value: object) -> bool:
         return False
 
 
-def one_of(*values: str) -> Form:
-    """One of these texts."""
+def one_of(*values: str | None) -> Form:
+    """One of these texts, or null."""
     return lambda value: value in values
 
 

@@ -368,12 +368,10 @@ class _Shown(Sequence[Told]):
 
     def __getitem__(self, at: int | slice) -> Told | list[Told]:
         if isinstance(at, slice):
-            return [self._told(turn) for turn in self._match.turns[at]]
-        return self._told(self._match.turns[at])
-
-    def _told(self, turn: Played) -> Told:
-        assert turn.reports is not None, "what this turn told is no longer here"
-        return self._match.show(self._seat, turn.reports)
+            return [self[turn] for turn in range(*at.indices(len(self)))]
+        reports = self._match.turns[at].reports
+        assert reports is not None, "what this turn told is no longer here"
+        return self._match.show(self._seat, reports)
 
 
 def not_played(match: Match) -> Phrase:

@@ -229,8 +229,11 @@ class _Proposal:
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
             "sealed": chosen["sealed"] == SEALED[1],
         }
-        if not terms["pace"]:
-            terms["unreachable"] = self.without_deadlines()
+        if not terms["pace"]:  # nobody loses by the clock, and so nobody by being out of reach
+            if "unreachable" in self.lines and chosen["unreachable"] == UNREACHABLE[0]:
+                says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
+                self.refuse("unreachable", UNREACHABLE[0], says)
+            terms["unreachable"] = UNREACHABLE[1]
         if terms["sealed"]:
             terms |= self.sealed()
         if terms["miss"] == "pass" and not self.rules.empty_orders:
@@ -255,13 +258,6 @@ class _Proposal:
         if len(self.players) > _SEALED_SEATS:
             self.refuse("sealed", "yes", Phrase("a sealed match is for {number} players", number=_SEALED_SEATS))
         return {"keys": KEYS[1], "settle": 0}
-
-    def without_deadlines(self) -> str:
-        """Nobody loses by the clock, and so nobody by being out of reach."""
-        if "unreachable" in self.lines and self.choice("unreachable", UNREACHABLE) == UNREACHABLE[0]:
-            says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
-            self.refuse("unreachable", UNREACHABLE[0], says)
-        return UNREACHABLE[1]
 
     def choice(self, key: str, words: tuple[str, ...]) -> str:
         text = " ".join(self.lines.get(key, words[0]).lower().split())

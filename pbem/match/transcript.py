@@ -82,7 +82,8 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
             raise ValueError("not an entry")
         entry = cls(**found)
         texts = (entry.prev, entry.time, entry.type)
-        if type(entry.seq) is not int or not isinstance(entry.body, dict) or not all(map(_is_text, texts)):
+        is_text = all(isinstance(text, str) and text.isascii() for text in texts)
+        if type(entry.seq) is not int or not isinstance(entry.body, dict) or not is_text:
             raise ValueError("not an entry")
         try:
             # Other kinds did not come so far; and in a line of ASCII only an escape makes a key of anything else.
@@ -97,10 +98,6 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
 
 def _head(content: bytes) -> str:
     return hashlib.sha256(_TAG + content).hexdigest()
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value.isascii()
 
 
 def _no_number(text: str) -> None:

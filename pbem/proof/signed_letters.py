@@ -443,10 +443,13 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
     # A text signature of OpenPGP holds whether lines end in CR or LF (RFC 9580 5.2.1.2), in the headers, too.
     around = verdict.signed.decode("latin-1")
     text: str | None = ""
-    if entity is None:
-        text = _strictly(verdict.signed)
-    elif entity.plain is not None:
-        text = entity.plain.unaltered
+    try:
+        if entity is None:
+            text = verdict.signed.decode()
+        elif entity.plain is not None:
+            text = entity.plain.unaltered
+    except UnicodeDecodeError:
+        text = None
     if text is None:
         return Phrase("The signed text is not in the character set that its letter declares: send it as UTF-8.")
     odd = _UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
@@ -457,13 +460,6 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
         " it again.",
         name=f"U+{ord(odd[0]):04X}",
     )
-
-
-def _strictly(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def words(text: str, files: Iterable[bytes] = ()) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.match.entry_forms import day, either, mapping, nothing, seat_number
+from pbem.match.entry_forms import day, either, mapping, one_of, seat_number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import remake
 from pbem.match.seat_clock import VACATION, Stop
@@ -33,7 +33,7 @@ ENTRY = EntryType(
     "vacation",
     either(
         mapping({"seat": seat_number, "from": day, "to": day}),
-        mapping({"seat": seat_number, "from": nothing, "to": nothing}),
+        mapping({"seat": seat_number, "from": one_of(None), "to": one_of(None)}),
     ),
     remake=remake,
     says="a vacation of seat {seat} (the server's word)",
