@@ -207,8 +207,9 @@ class _Proposal:
 
     def judge(self) -> Terms:
         if len(self.players) not in self.rules.seats:
-            facts = {"title": self.rules.title, "numbers": either(self.rules.seats)}
-            self.refuse("new", None, Phrase("{title} is for {numbers} players, you included", **facts))
+            wanted = either(self.rules.seats)
+            says = Phrase("{title} is for {numbers} players, you included", title=self.rules.title, numbers=wanted)
+            self.refuse("new", None, says)
         if len(set(self.players)) != len(self.players):
             self.refuse("new", None, Phrase("the same player twice"))
         chosen = {key: self.choice(key, words) for key, words in _CHOICES.items()}
