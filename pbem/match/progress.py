@@ -1,4 +1,4 @@
-"""What is due by now is done: reminders are sent, misses noted, games begun, turns resolved.
+"""The progress of a match: reminders are sent, misses noted, games begun, turns resolved as they become due.
 
 Implements protocol.md, "A match".
 """

@@ -39,7 +39,7 @@ NOTHING = "0" * 64
 
 
 class PaperPlace(msgspec.Struct, frozen=True):
-    """Where the papers of a player belong: server, match, game, seat and name."""
+    """The place of a player's papers: server, match, game, seat and name."""
 
     server: str
     match: str

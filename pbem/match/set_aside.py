@@ -37,7 +37,7 @@ def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
 
 
 def _set_aside(match: Match, *, at_end: bool) -> list[tuple[int, SetAside]]:
-    """What was set aside for what is due, by seat; at the end of the game, default orders, too."""
+    """The papers set aside for what is due, by seat; at the end of the game, default orders, too."""
     submissions = match.setups if match.phase == "setup" else match.orders
     found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
     for seat in match.seats if at_end and match.phase == "playing" else ():

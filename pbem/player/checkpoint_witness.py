@@ -28,7 +28,7 @@ from pbem.player.account_file import Account, BadAccount
 from pbem.player.memory import SentForm
 from pbem.player.server_letter import LIMITS
 from pbem.tlog.checkpoint import CosignRequest
-from pbem.tlog.cosigning import REPEATED, Answer, Known, answer, answer_text
+from pbem.tlog.cosigning import REPEATED, Answer, answer, answer_text
 from pbem.tlog.note import NotANote, Note
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
@@ -165,12 +165,12 @@ class Witness:
         """The answer, and its text with the notes that convict the log; part of the caller's transaction."""
         origin = request.note.text.partition("\n")[0]
         row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
-        known = Known(Note.read(row[0])) if row else None
+        known = Note.read(row[0]) if row else None
         keys = [log.key for log in self._logs]
         made = answer(request, keys, known, self._settings.name, self._key, int(now.timestamp()))
         if made.outcome == "cosigned":
             self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
-        text = answer_text(made, origin, str(known.note) if known else "")
+        text = answer_text(made, origin, str(known) if known else "")
         if made.outcome in {"forked", "unproved"}:  # both notes: the one known now will be forgotten
             self._database.execute(
                 "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING", (now.isoformat(), text)

@@ -36,7 +36,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the bundle holds, and no letter contradicts it."""
+        """True if the bundle holds, and no letter contradicts it."""
         return self.checks[-1].holds and not self.accusing
 
     @property

@@ -64,7 +64,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class CosignRequest(msgspec.Struct, frozen=True):
-    """What a log sends to a witness: the size that the witness knows, the proof that the tree only grew, the note."""
+    """A log's request to a witness: the size that the witness knows, the proof that the tree only grew, the note."""
 
     old: int
     proof: tuple[bytes, ...]

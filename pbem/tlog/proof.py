@@ -49,6 +49,6 @@ class InclusionProof(msgspec.Struct, frozen=True):
         return Checkpoint.read(self.note.text)
 
     def proves(self, leaf: bytes) -> bool:
-        """Whether the leaf is in the note's tree; signatures are not verified. Raises `NotANote`."""
+        """True if the leaf is in the note's tree; signatures are not verified. Raises `NotANote`."""
         tree = self.checkpoint
         return is_included(leaf_hash(leaf), self.index, tree.size, self.hashes, tree.root)

@@ -59,7 +59,7 @@ class Against:
 
     @property
     def witnessed(self) -> dict[str, tuple[int, int]]:
-        """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
+        """The last entry of the bundle that each witness saw, and when first, in seconds since 1970."""
         return self._log.witnessed
 
     def judge(self, kept: Kept) -> NamedLetter:
