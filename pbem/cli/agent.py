@@ -18,7 +18,7 @@ import click
 from pbem.cli.alone import alone
 from pbem.cli.play.display import is_due, show
 from pbem.cli.play.event_text import clean
-from pbem.cli.play.foundation import MATCH, PlayTable, troubles
+from pbem.cli.play.foundation import MATCH, PlayTable, report_refused, troubles
 from pbem.cli.play.sending import read_back
 from pbem.cli.programs import stopping
 from pbem.games import Refused
@@ -145,6 +145,4 @@ def _typed(table: PlayTable, line: str) -> None:
     except (Contradiction, Impossible) as error:
         click.echo(clean(str(error)), err=True)
     except Refused as refused:
-        click.echo("Not legal; nothing was signed or sent:", err=True)
-        for fault in refused.faults:
-            click.echo(f"  - {clean(fault.message)}", err=True)
+        report_refused(refused)

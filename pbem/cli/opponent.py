@@ -59,9 +59,9 @@ def opponent(config_file: Path, standby: bool) -> None:
     stop = stopping()
     with troubles():
         settings = load(config_file)
-    with troubles(settings.memory), alone(Path(settings.memory), "pbem opponent", stop if standby else None):
-        if not stop.is_set():
-            _run(settings, stop)
+        with alone(Path(settings.memory), "pbem opponent", stop if standby else None):
+            if not stop.is_set():
+                _run(settings, stop)
 
 
 class _Lines(logging.Formatter):

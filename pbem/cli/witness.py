@@ -41,7 +41,6 @@ def witness(config_file: Path, *, once: bool, refused: bool, forget: str | None)
     stop = stopping()
     with troubles():
         settings = load(config_file)
-    with troubles(settings.memory):
         if not Path(settings.key).exists():
             signing.make(Path(settings.key), settings.address or settings.name)
         with closing(Witness(settings)) as found:

@@ -6,3 +6,11 @@ a terminal and a program that plays use it in the same way. `account`, `mail_in`
 `browser` are the edges. No store, no desk, no server: it depends on letters alone. Implements docs/attachments.md,
 from the reader's side.
 """
+
+from __future__ import annotations
+
+__all__ = ["PlayerTrouble"]
+
+
+class PlayerTrouble(Exception):
+    """Something is not possible, and the program is not at fault; the text tells the player why."""

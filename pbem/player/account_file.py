@@ -15,6 +15,7 @@ import tomli_w
 
 from pbem.config.toml_file import converted, read_as
 from pbem.durable import replace
+from pbem.player import PlayerTrouble
 from pbem.player.correspondence.party import Party
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _Address = Annotated[
 ]
 
 
-class BadAccount(Exception):
+class BadAccount(PlayerTrouble):
     """An account does not exist, or its file is faulty; the text says what to do."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Unfit", "block", "checked", "confirm", "registration", "sentence"]
 
 
-class Unfit(ValueError):
+class Unfit(PlayerTrouble):
     """The values make no valid form; the text says why."""
 
 

@@ -21,6 +21,7 @@ from pbem.mailbox import MailboxUnreachable
 from pbem.mailbox.password import password, token
 from pbem.match.transcript import sha256_hex
 from pbem.networks import is_of_this_machine
+from pbem.player import PlayerTrouble
 from pbem.player.server_letter import LIMITS
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = ["FoundLetter", "MailSource", "NoMail", "source"]
 _MOST = LIMITS.message_bytes
 
 
-class NoMail(Exception):
+class NoMail(PlayerTrouble):
     """Letters cannot be fetched now; the text says why, without a password."""
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pbem.durable import make_folder
+from pbem.player import PlayerTrouble
 from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ CREATE TABLE IF NOT EXISTS sent (
 """
 
 
-class BadMemory(Exception):
+class BadMemory(PlayerTrouble):
     """The file cannot be used; the text says why."""
 
 

@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 from pbem.durable import make_folder, replace
 from pbem.match.sealed_documents import PaperPlace, salt
 from pbem.match.transcript import canonical
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,11 +52,11 @@ _Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _Turn = Annotated[str, msgspec.Meta(pattern=r"\A[1-9][0-9]{0,5}\Z")]
 
 
-class BadNote(Exception):
+class BadNote(PlayerTrouble):
     """A note cannot be opened; the text says why."""
 
 
-class BadSecrets(Exception):
+class BadSecrets(PlayerTrouble):
     """The file of a game's secrets cannot be used; the text says why."""
 
 

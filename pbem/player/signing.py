@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from pbem.durable import make_folder, replace, write
 from pbem.identity import BadKey, ssh
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ _TRIES = 3
 _SECONDS = 120.0  # that a person may take over a device, or a passphrase
 
 
-class CannotSign(Exception):
+class CannotSign(PlayerTrouble):
     """The key cannot be used; the text says why, and what the player can do."""
 
 

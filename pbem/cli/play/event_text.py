@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.harmless import harmless
+
 if TYPE_CHECKING:
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
@@ -86,4 +88,4 @@ def line_of(text: str) -> str:
 
 def clean(text: str) -> str:
     """Others' words: nothing in them can move the cursor."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+    return harmless(text, kept="\n")

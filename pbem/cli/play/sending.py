@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli.play.display import show, title_of
-from pbem.cli.play.foundation import at_table, confirm, troubles, yes_option
+from pbem.cli.play.foundation import at_table, confirm, yes_option
 from pbem.games import Refused
 from pbem.player.correspondence.judge import meant
 
@@ -55,22 +55,18 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     yes: bool,
 ) -> None:
     """Show a match, or order its turn."""
-    with troubles():
-        table.fetch()
-        table.send()
-        standing = table.letters.matches.standing(match)
-        texts = (
-            [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
-        )
-        if browser:
-            clicked = _clicked(table, standing)
-            texts, final = [clicked.text], final or clicked.final
-        if not texts:
-            show(table, standing)
-        elif standing.phase == "setup":
-            _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
-        else:
-            _order(table, standing, texts, final=final, yes=yes)
+    table.send()
+    standing = table.letters.matches.standing(match)
+    texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
+    if browser:
+        clicked = _clicked(table, standing)
+        texts, final = [clicked.text], final or clicked.final
+    if not texts:
+        show(table, standing)
+    elif standing.phase == "setup":
+        _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
+    else:
+        _order(table, standing, texts, final=final, yes=yes)
 
 
 def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, final: bool, yes: bool) -> None:
@@ -129,12 +125,10 @@ def _did_you_mean(rules: str, judge: Callable[[str], Judged], text: str) -> None
 @at_table
 def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
     """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
-    with troubles():
-        table.fetch()
-        if not (lines or file):
-            show(table, table.letters.matches.standing(match))
-            return
-        _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
+    if not (lines or file):
+        show(table, table.letters.matches.standing(match))
+        return
+    _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
 
 
 def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
@@ -160,13 +154,12 @@ def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
 
 @click.command()
 @click.argument("words", nargs=-1)
-@at_table
+@click.pass_obj
 def words(table: PlayTable, words: tuple[str, ...]) -> None:
     """Print the six words that open the notes of your sealed matches, or set those of another machine."""
-    with troubles():
-        if words:
-            table.agent.use_words(" ".join(words))
-        click.echo(table.agent.words)
+    if words:
+        table.agent.use_words(" ".join(words))
+    click.echo(table.agent.words)
 
 
 def _clicked(table: PlayTable, standing: MatchStanding) -> Handed:

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING
 
 from pbem.match.terms import Terms
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
@@ -22,7 +23,7 @@ SEALED_POSITION = "sealed position"
 """The kind of file that has all that was told in a sealed game."""
 
 
-class Impossible(Exception):
+class Impossible(PlayerTrouble):
     """Something cannot be sent in the present state; the text tells the player why."""
 
 
