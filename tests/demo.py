@@ -183,7 +183,7 @@ class Terminal:
         found = memory.standing(MATCH)
         if found is None:
             raise Trouble(f"{self.name} knows of no match")
-        return found[1]
+        return found
 
     def _options(self, memory: Memory, standing: MatchStanding) -> Options:
         asked = memory.paper(MATCH, 1, 0, "setup")

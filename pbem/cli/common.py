@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from pbem.cli.harmless import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.server.composer import open_composer
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "config_option", "fields", "instruct", "listed", "opened", "table", "troubles", "wake"]
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
+_TROUBLES = (ConfigError, StoreError, KeyFileError, Busy)
 PATIENCE = 90.0  # seconds; a daemon that cannot be woken looks by itself after a minute
 
 
@@ -74,7 +76,7 @@ def troubles() -> Iterator[None]:
     """Report in one sentence a trouble that is not a fault of the program."""
     try:
         yield
-    except (ConfigError, StoreError, KeyFileError, Busy) as error:
+    except _TROUBLES as error:
         raise click.ClickException(str(error)) from error
     except Sealed as error:
         raise click.ClickException(
@@ -87,9 +89,7 @@ def _damages() -> Iterator[None]:
     """Nonsense in a store that opens is damage: say so, and where it was found."""
     try:
         yield
-    except (click.ClickException, click.exceptions.Exit, click.Abort):
-        raise
-    except (ConfigError, StoreError, KeyFileError, Busy, Sealed):
+    except (click.ClickException, click.exceptions.Exit, click.Abort, *_TROUBLES, Sealed):
         raise
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -190,6 +190,4 @@ def fields(row: Mapping[str, object]) -> None:
 
 def _text(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
-    text = STAMP.sub(r"\1 \2", text)
-    # A stranger's words: nothing in them may command a terminal.
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return harmless(STAMP.sub(r"\1 \2", text))  # a stranger's words must not command a terminal

@@ -38,7 +38,7 @@ class _Commands(click.Group):
         finally:
             gc.freeze()  # nor will it be
             gc.enable()
-        command: click.Command = getattr(module, place.function)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

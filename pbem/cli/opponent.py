@@ -79,10 +79,14 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
         log.info("made the key %s", path)
     key = signing.read(path, _locked)
     templates = Templates(language=settings.language)
+
+    def words(name: str, /, **facts: object) -> str:
+        return templates.render(f"player/{name}.txt", **facts).strip()
+
     with closing(Memory(Path(settings.memory))) as memory, closing(mail_in.source(account)) as source:
         letters = Correspondence(account.party, memory, key.sign, os.urandom)
         agent = Agent(letters, SecretVault(Path(f"{settings.memory}.secrets")), os.urandom)
-        program = Program(agent, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip())
+        program = Program(agent, settings, os.urandom, words)
         program.begin(key.public, key.fingerprint, _now())
         log.info("%s plays %s", account.id, ", ".join(settings.games))
         pause = _SOON
@@ -90,10 +94,6 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
             pause = _pass(program, source, settings, pause)
             stop.wait(pause)
     log.info("stopped")
-
-
-def _text(templates: Templates, name: str, facts: dict[str, object]) -> str:
-    return templates.render(f"player/{name}.txt", **facts)
 
 
 def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause: float) -> float:

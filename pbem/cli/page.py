@@ -5,7 +5,6 @@ Only the printing lives here; `pages` puts the page together. Implements design.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -43,7 +42,6 @@ def page(game: str, config_file: Path | None, language: str) -> None:
         try:
             config = load(config_file)
         except ConfigError as error:
-            click.echo(str(error), err=True)
-            sys.exit(1)
+            raise click.ClickException(str(error)) from error
         home = Home(config.server, config.mail_address, config.delimiter)
     click.echo(composer(game, home, language), nl=False)

@@ -17,7 +17,7 @@ from pbem.player import PlayerTrouble
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["settings_option", "stopping", "troubles"]
+__all__ = ["passphrase", "settings_option", "stopping", "troubles"]
 
 
 def settings_option(program: str) -> Callable[[Any], Any]:
@@ -29,6 +29,11 @@ def settings_option(program: str) -> Callable[[Any], Any]:
         required=True,
         help=f"{program}.toml; {program}.example.toml in the folder of examples explains every setting.",
     )
+
+
+def passphrase(prompt: str) -> str:
+    """Ask for the passphrase of a key."""
+    return str(click.prompt(prompt, hide_input=True, err=True))
 
 
 def stopping() -> threading.Event:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from pbem.cli.harmless import harmless
 from pbem.match.record import Illegal, NotARecord, read
 from pbem.match.record import replay as played
 
@@ -48,7 +49,7 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
             click.echo(json.dumps(found))
         else:
             for line in account:
-                click.echo("".join(char if char.isprintable() else "?" for char in line))
+                click.echo(harmless(line))
     sys.exit(worst)
 
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, contextmanager
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import format_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +22,7 @@ from pbem.identity import ssh
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
 from pbem.player.account_file import Account, BadAccount
+from pbem.player.correspondence.outgoing import composed
 from pbem.player.memory import SentForm
 from pbem.player.server_letter import LIMITS
 from pbem.tlog.checkpoint import CosignRequest
@@ -207,16 +205,12 @@ class Witness:
         return int(row[0]) if row else 0
 
     def _reply(self, log: Correspondent, subject: str, text: str, letter: Letter, now: datetime) -> bytes:
-        out = EmailMessage(policy=SMTP)
-        out["From"] = self._settings.address
-        out["To"] = log.address
-        out["Subject"] = subject
-        out["Date"] = format_datetime(now)
         name = sha256_hex(f"{letter.message_id}\n{text}".encode())[:32]
-        out["Message-ID"] = f"<{name}@{self._settings.address.rpartition('@')[2]}>"
-        out["Auto-Submitted"] = "auto-replied"
-        out.set_content(text, cte="base64")
-        return out.as_bytes()
+        message_id = f"<{name}@{self._settings.address.rpartition('@')[2]}>"
+        reply = composed(self._settings.address, log.address, subject, message_id, now)
+        reply["Auto-Submitted"] = "auto-replied"
+        reply.set_content(text, cte="base64")
+        return reply.as_bytes()
 
     def unsent(self) -> Iterator[SentForm]:
         """The answers that are ready to be sent."""

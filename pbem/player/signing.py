@@ -68,20 +68,20 @@ class SigningKey(msgspec.Struct):
             data = self.path.read_bytes()
             return ssh.load(data)
         except OSError as error:
-            raise CannotSign(f"{self.path}: {error.strerror}") from error
+            raise CannotSign(f"{self.path}: {error.strerror}. --key names another key.") from error
         except TypeError:
-            pass  # it is encrypted
+            prompt = f"Passphrase of {self.path}"
         except ssh.UnusableKey:
             return None
         except ValueError as error:
             raise CannotSign(f"{self.path}: {error}") from error
         for _ in range(_TRIES):
             try:
-                return ssh.load(data, self._passphrase(f"Passphrase of {self.path}"))
+                return ssh.load(data, self._passphrase(prompt))
             except ssh.UnusableKey:
                 return None
             except ValueError:
-                continue
+                prompt = f"Wrong passphrase. Passphrase of {self.path}"
         raise CannotSign("The key stays locked.")
 
 

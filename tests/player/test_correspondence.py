@@ -577,13 +577,13 @@ class TestBadInput:
         """They kept the whole item, as it came from servers that did not tell everything yet."""
         known = playing.memory.standing("m1")
         assert known is not None
-        item = msgspec.to_builtins(known[1]) | {"about": "match", "pbem": "bulletin 1"}
+        item = msgspec.to_builtins(known) | {"about": "match", "pbem": "bulletin 1"}
         for later in ("sealed", "programs", "claim"):
             del item[later]
         with playing.memory.transaction():
             playing.memory._database.execute("UPDATE matches SET standing = ?", (json.dumps(item, sort_keys=True),))
         assert playing.memory.standing("m1") == known
-        assert playing.letters.matches.standings == [known[1]]
+        assert playing.letters.matches.standings == [known]
 
     def test_what_is_about_another_player_is_not_kept(self, playing: Side, referee: Referee) -> None:
         """Nor its files, nor is it shown as a letter about the match."""
@@ -734,7 +734,7 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
     playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
     bundle = playing.memory.bundle("m1")
     assert bundle is not None
-    playing.memory.put_bundle("m2", "m2-game-1.pbem.zip", 9, bundle[1])
+    playing.memory.put_bundle("m2", "m2-game-1.pbem.zip", 9, bundle)
     proof = prove(playing.memory, "m2")
     assert proof is not None
     assert not proof.holds

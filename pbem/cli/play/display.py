@@ -154,6 +154,11 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
     letters = table.letters
     name, rules, seat = standing.match, standing.rules, standing.seat
     names = {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
+
+    def display(template: str, **facts: object) -> None:
+        text = Templates().render(f"player/{template}.txt", rules=rules, seat=seat, **facts)
+        click.echo(clean(text.rstrip("\n")))
+
     click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
     if standing.sealed and (unread := table.agent.held.unread(name)):
@@ -161,23 +166,19 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
         click.echo(_UNREAD.format(unread=line_of(reason), match=name, text=indented(clean(text))))
     if standing.phase == "setup":
         asked = letters.matches.setup_asked(name)
-        text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
-        click.echo(clean(text.rstrip("\n")))
+        display("setup", options=asked["options"])
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
     elif standing.sealed and standing.phase in {"playing", "closed"}:
         shown = table.agent.shown(name)
         view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
-        told = shown.reports[-1] if shown.reports else None
-        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
-        click.echo(clean(text.rstrip("\n")))
+        reports = shown.reports[-1] if shown.reports else None
+        display("match", names=names, reports=reports, view=view)
     elif (position := letters.matches.position(name)) is not None and standing.phase in {"playing", "closed"}:
-        reports = letters.memory.latest(name, "reports")
-        same = reports is not None and reports["game"] == position["game"]
-        told = reports["reports"] if reports and same else None
+        latest = letters.memory.latest(name, "reports")
+        reports = latest["reports"] if latest and latest["game"] == position["game"] else None
         over = standing.phase == "closed"  # after a resignation the last position still has something to order
         view = position["view"] | ({"entitled": None} if over else {})
-        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
-        click.echo(clean(text.rstrip("\n")))
+        display("match", names=names, reports=reports, view=view)
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:

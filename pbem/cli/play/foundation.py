@@ -45,7 +45,6 @@ __all__ = [
     "PlayTable",
     "at_table",
     "confirm",
-    "passphrase",
     "report_refused",
     "state",
     "troubles",
@@ -79,7 +78,7 @@ class PlayTable:
     @cached_property
     def key(self) -> signing.SigningKey:
         """The player's key; its private half is opened when something is signed."""
-        return signing.read(Path(self.account.key).expanduser(), passphrase)
+        return signing.read(Path(self.account.key).expanduser(), programs.passphrase)
 
     @cached_property
     def letters(self) -> Correspondence:
@@ -182,11 +181,6 @@ def state(letters: Correspondence, sent: SentForm) -> str:
     """How a letter of the player's stands now."""
     found = letters.memory.by_message_id(sent.message_id)
     return found.state if found else "ready"
-
-
-def passphrase(prompt: str) -> str:
-    """Ask the player for the passphrase of a key."""
-    return str(click.prompt(prompt, hide_input=True, err=True))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.event_text import line_of
-from pbem.cli.play.foundation import passphrase
+from pbem.cli.programs import passphrase
 from pbem.player import mail_in, signing
 from pbem.player.account_file import Account, split
 

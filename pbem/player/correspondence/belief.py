@@ -117,7 +117,7 @@ class Belief:
             self._memory.alarm(written(now), match, wrong)
             return [Event("contradiction", letter.subject, match, wrong)]
         known = self._memory.standing(match)
-        if known is None or _age(standing, heard.time) >= _age(known[1], known[0]):
+        if known is None or _age(standing, heard.time) >= _age(known, self._memory.standing_time(match)):
             self._memory.stand(heard.time, standing)
         return [Event("news", letter.subject, match)]
 

@@ -47,9 +47,7 @@ class Registration:
         form = forms.registration(self._party.name, public_key, self._random(20).hex())
         with self._memory.transaction():
             self._memory.know("fingerprint", fingerprint)
-            rev = len(before) + 1
-            address = self._party.server_address
-            return self._outbox.prepare("register", "", fingerprint, rev, form, address, now, sign=False)
+            return self._outbox.prepare("register", "", fingerprint, len(before) + 1, form, now, sign=False)
 
     def register_mailbox(self, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account without a key, in the same way."""
@@ -59,8 +57,8 @@ class Registration:
             return self._outbox.again(before[-1])
         with self._memory.transaction():
             self._memory.know("fingerprint", _MAILBOX)
-            to, form = self._party.server_address, forms.checked(f"register {self._party.name}\n")
-            return self._outbox.prepare("register", "", _MAILBOX, len(before) + 1, form, to, now, sign=False)
+            form = forms.checked(f"register {self._party.name}\n")
+            return self._outbox.prepare("register", "", _MAILBOX, len(before) + 1, form, now, sign=False)
 
     def is_overdue(self, fingerprint: str, now: datetime) -> bool:
         """Whether nobody has answered the letter that asks for an account, and nobody will; or it was in vain."""
@@ -81,7 +79,7 @@ class Registration:
         if before := self._brought_back(asked[-1]):
             return self._outbox.again(before[-1])
         place = f"{_MAILBOX} {asked[-1].rev}"
-        return self._outbox.prepare("confirm", "", place, 1, asked[-1].form, self._party.server_address, now)
+        return self._outbox.prepare("confirm", "", place, 1, asked[-1].form, now)
 
     @property
     def _challenge(self) -> str:
@@ -98,7 +96,7 @@ class Registration:
         if before and not (before[-1].state == "refused" and may_repeat(before, now)):
             return self._outbox.again(before[-1])
         form, rev = forms.confirm(self._party.name, self._party.server, challenge), len(before) + 1
-        return self._outbox.prepare("confirm", "", challenge, rev, form, self._party.server_address, now)
+        return self._outbox.prepare("confirm", "", challenge, rev, form, now)
 
     def confirm_again(self, now: datetime) -> None:
         """Prepare a new answer to the challenge if the last one was refused, and not just now."""

@@ -60,7 +60,7 @@ class OwnMatches:
         known = self._memory.standing(match)
         if known is None:
             raise Impossible(f"No letter about {match} has come. `pbem play` lists your matches.")
-        return known[1]
+        return known
 
     def position(self, match: str) -> JsonObject | None:
         """The latest position of a match, as a letter's file brought it."""
