@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from pbem.config.server import Config
-from pbem.config.toml_file import from_text, in_words, table_faults, toml
+from pbem.config.toml_file import converted, from_text, in_words, table_faults, toml
 from pbem.config.values import ConfigTable, Listen
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def load(path: Path | str) -> Config:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise ConfigError(f"{path}: {in_words(str(error))}") from error
+        raise ConfigError(f"{path}: {error}") from error
     return _in_place(config, path)
 
 
 def parse(table: dict[str, object]) -> Config:
     """A configuration from the tables of its TOML; raises ValueError. Paths stay as they are written."""
-    config = msgspec.convert(table, Config, dec_hook=from_text)
+    config = converted(Config, table)
     if wrong := config.wrong():
         raise ValueError("; ".join(wrong))
     return config
@@ -82,9 +82,10 @@ def _in_place(config: Config, path: Path) -> Config:
     config = _anchored(config, path.absolute().parent)
     house = config.house
     if house.config and not house.address:
-        with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-            told = msgspec.toml.decode(Path(house.config).read_bytes(), type=_HouseFile)
-            house = msgspec.structs.replace(house, address=told.account.address)
+        with contextlib.suppress(OSError, ValueError):
+            match toml(Path(house.config)):
+                case {"account": {"address": str(address)}}:
+                    house = msgspec.structs.replace(house, address=address)
     return msgspec.structs.replace(config, house=house)
 
 
@@ -103,13 +104,3 @@ def _from(folder: Path, name: str, value: object) -> object:
     if isinstance(value, Path):
         return folder / value
     return str(folder / str(value)) if value and name in _FILES else value
-
-
-class _HouseAccount(msgspec.Struct, frozen=True):
-    address: str = ""
-
-
-class _HouseFile(msgspec.Struct, frozen=True):
-    """What is read of the house's own configuration."""
-
-    account: _HouseAccount = _HouseAccount()

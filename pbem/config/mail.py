@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen, Port
+from pbem.config.values import DOMAIN, LOOPBACK, ConfigTable, Count, Duration, Listen, Port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Delivery", "Dkim", "ListenerConfig", "MailboxConfig", "SmarthostConfig", "account_faults"]
 
-_HOST = re.compile(r"[\w.:%-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
+_Host = Annotated[str, msgspec.Meta(pattern=r"\A[\w.:%-]{0,253}\Z", description="a host name")]
+"""Also an address of the network, and a name that IDNA turns into one."""
+_Domain = Annotated[str, msgspec.Meta(pattern=rf"\A({DOMAIN.pattern})?\Z", description="a host name in lower case")]
 
 
 class ListenerConfig(ConfigTable, frozen=True):
@@ -47,7 +48,7 @@ class _Login(ConfigTable, frozen=True):
 class SmarthostConfig(_Login, frozen=True):
     """The mail server that takes outgoing letters."""
 
-    host: str = "127.0.0.1"
+    host: _Host = "127.0.0.1"
     port: Port = 25
     tls: Literal["none", "starttls", "implicit"] = "none"
     timeout: Duration = Duration(seconds=60)
@@ -57,7 +58,7 @@ class SmarthostConfig(_Login, frozen=True):
 class MailboxConfig(_Login, frozen=True):
     """The mailbox that letters are fetched from: a provider's (`imap`), one on this machine (`maildir`), or none."""
 
-    imap: str = ""
+    imap: _Host = ""
     port: Port = 993
     tls: Literal["none", "starttls", "implicit"] = "implicit"
     spam: str = ""
@@ -87,8 +88,8 @@ class Delivery(ConfigTable, frozen=True):
 class Dkim(ConfigTable, frozen=True):
     """The signature of outgoing letters; nothing is signed without a selector."""
 
-    selector: str = ""
-    domain: str = ""
+    selector: _Domain = ""
+    domain: _Domain = ""
     key_file: str = ""
 
 
@@ -98,9 +99,6 @@ def account_faults(box: MailboxConfig, smarthost: SmarthostConfig) -> Iterator[s
         yield "mailbox: imap and maildir: give one of them"
     if box.imap and not box.secrets:
         yield "mailbox: imap needs password_file, password_command or token_command"
-    for name, host in (("mailbox.imap", box.imap), ("smarthost.host", smarthost.host)):
-        if host and not _HOST.fullmatch(host):
-            yield f'{name} = "{host}" is no host name'
     for name, host, account in (("mailbox", box.imap, box), ("smarthost", smarthost.host, smarthost)):
         if len(account.secrets) > 1:
             yield f"{name}: password_file, password_command and token_command: give one of them"

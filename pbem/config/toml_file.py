@@ -123,15 +123,13 @@ _READERS: Mapping[type, Callable[[str], object]] = {
 
 def in_words(message: str) -> str:
     """Msgspec's message in the words of the file: keys and tables, not fields and objects."""
-    message = message.replace("Object contains unknown field", "unknown key")
-    message = message.replace("Object missing required field", "missing key")
     message = _EXPECTED.sub(_expected, message)
     return re.sub(r" - at `\$\.?([^`]*)`", lambda found: f" (at {found[1]})" if found[1] else "", message)
 
 
 _EXPECTED = re.compile(
     r"Expected `(\w+)`(?: of length (?P<length>\d+))?(?: (?P<bound>[<>]=) (?P<most>[\d.]+))?"
-    r"(?:, got `(?P<given>\w+)`(?: of length (?P<long>\d+))?|, got (?P<count>\d+))?"
+    r"(?:, got `(?P<given>\w+)`(?: of length \d+)?|, got \d+)?"
 )
 _KINDS = {
     "int": "a whole number",

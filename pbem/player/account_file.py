@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 import tomli_w
@@ -21,7 +21,9 @@ from pbem.player.correspondence.party import Party
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Account", "BadAccount", "Places", "places", "split"]
+__all__ = ["Account", "BadAccount", "Places", "beside", "places", "read_settings", "split"]
+
+_Settings = TypeVar("_Settings", bound=msgspec.Struct)
 
 _NAME = r"[a-z][a-z0-9_-]{0,31}"
 _SERVER = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
@@ -85,6 +87,21 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Party(self.name, self.address, self.server, self.server_address)
 
 
+def read_settings(kind: type[_Settings], path: Path) -> _Settings:
+    """The values of a player's file; raises `BadAccount` with all of its faults."""
+    try:
+        return read_as(kind, path)
+    except OSError as error:
+        raise BadAccount(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise BadAccount(f"{path}: {error}") from error
+
+
+def beside(path: Path, name: str) -> str:
+    """The absolute path of a file that the file at this path names."""
+    return str(path.absolute().parent / Path(name).expanduser())
+
+
 class Places:
     """The folders of accounts and their memories."""
 
@@ -121,15 +138,10 @@ class Places:
                 )
             account = known[0]
         path = self.file(account)
-        try:
-            found = read_as(Account, path)
-        except OSError as error:
-            raise BadAccount(f"{path}: {error.strerror}") from error
-        except ValueError as error:
-            raise BadAccount(f"{path}: {error}") from error
-        if found.id != account:
-            raise BadAccount(f"{path} is the file of another account, {found.id}")
-        return found
+        loaded = read_settings(Account, path)
+        if loaded.id != account:
+            raise BadAccount(f"{path} is the file of another account, {loaded.id}")
+        return loaded
 
     def save(self, account: Account) -> Path:
         """Replace the file of an account, readable only by its owner: all of it, or nothing; raises `BadAccount`."""

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config.toml_file import converted, read_as
+from pbem.config.toml_file import converted
 from pbem.config.values import Listen
 from pbem.config.witnessing import Correspondent
 from pbem.identity import ssh
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
-from pbem.player.account_file import Account, BadAccount
+from pbem.player.account_file import Account, BadAccount, beside, read_settings
 from pbem.player.correspondence.outgoing import composed
 from pbem.player.memory import SentForm
 from pbem.player.server_letter import LIMITS
@@ -63,41 +63,29 @@ class WitnessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def account(self) -> Account:
         """How its letters come and go."""
+        mail = self.address, self.address, self.key, self.mail_in, self.mail_out
         return Account(
-            "witness",
-            "witness.invalid",
-            self.address,
-            self.address,
-            self.key,
-            self.mail_in,
-            self.mail_out,
-            self.password_file,
-            self.password_command,
-            self.token_command,
+            "witness", "witness.invalid", *mail, self.password_file, self.password_command, self.token_command
         )
 
 
 def load(path: Path) -> WitnessSettings:
     """The settings of a file; raises `BadAccount` with what is wrong."""
+    settings = read_settings(WitnessSettings, path)
     try:
-        found = read_as(WitnessSettings, path)
-        if not found.mail_in and not found.listen:
+        if not settings.mail_in and not settings.listen:
             raise ValueError("how is it asked? Give address, mail_in and mail_out, or listen, or all of them")
-        if found.mail_in:
-            converted(Account, msgspec.structs.asdict(found.account))
-        if Listen.parse(found.listen).path or found.listen == "systemd":
-            raise ValueError(f"listen: {found.listen}: write host:port")
-        for log in found.logs:
-            if (one := Correspondent.parse(log)).key.kind != LOG or one.by_http:
-                raise ValueError(f"{log}: not the key of a log")
-    except OSError as error:
-        raise BadAccount(f"{path}: {error.strerror}") from error
+        if settings.mail_in:
+            converted(Account, msgspec.structs.asdict(settings.account))
+        if Listen.parse(settings.listen).path or settings.listen == "systemd":
+            raise ValueError(f"listen: {settings.listen}: write host:port")
+        for text in settings.logs:
+            log = Correspondent.parse(text)
+            if log.key.kind != LOG or log.by_http:
+                raise ValueError(f"{text}: not the key of a log")
     except ValueError as error:
         raise BadAccount(f"{path}: {error}") from error
-    here = path.absolute().parent
-    return msgspec.structs.replace(
-        found, key=str(here / Path(found.key).expanduser()), memory=str(here / Path(found.memory).expanduser())
-    )
+    return msgspec.structs.replace(settings, key=beside(path, settings.key), memory=beside(path, settings.memory))
 
 
 class Witness:
@@ -133,9 +121,13 @@ class Witness:
 
     def receive(self, raw: bytes, handle: str, now: datetime) -> str:
         """Take in a letter; returns the outcome in a few words. An answer, if any, is then ready to be sent."""
-        request, letter = _request(raw)
+        try:
+            letter = read(raw, LIMITS)
+            request = CosignRequest.read((letter.text or "").strip() + "\n")
+        except (Unreadable, NotANote):
+            request = None
         with self._deciding():
-            said = self._judge(request, letter, now) if request is not None and letter is not None else ""
+            said = "" if request is None else self._judge(request, letter, now)
             self._database.execute("INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING", (handle,))
         return said
 
@@ -170,10 +162,12 @@ class Witness:
             self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
         text = answer_text(made, origin, str(known.note) if known else "")
         if made.outcome in {"forked", "unproved"}:  # both notes: the one known now will be forgotten
-            self._database.execute(
-                "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING", (now.isoformat(), text)
-            )
+            self._note_refusal(now, text)
         return made, text
+
+    def _note_refusal(self, now: datetime, text: str) -> None:
+        query = "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        self._database.execute(query, (now.isoformat(), text))
 
     def _judge(self, request: CosignRequest, letter: Letter, now: datetime) -> str:
         origin = request.note.text.partition("\n")[0]
@@ -230,10 +224,7 @@ class Witness:
             if row is None:
                 return None
             self._database.execute("DELETE FROM logs WHERE origin = ?", (origin,))
-            self._database.execute(
-                "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (now.isoformat(), f"forgotten {origin}\n\n{row[0]}"),
-            )
+            self._note_refusal(now, f"forgotten {origin}\n\n{row[0]}")
         return row[0]
 
     def refused(self) -> list[tuple[str, str]]:
@@ -248,15 +239,6 @@ class Witness:
         with closing(self._database.execute(query, values)) as rows:
             found: tuple[str, ...] | None = rows.fetchone()
         return found
-
-
-def _request(raw: bytes) -> tuple[CosignRequest | None, Letter | None]:
-    """The request in a letter, if it is one."""
-    try:
-        letter = read(raw, LIMITS)
-        return CosignRequest.read((letter.text or "").strip() + "\n"), letter
-    except (Unreadable, NotANote):
-        return None, None
 
 
 _TABLES = """

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pbem.connections import LimitedThreads
@@ -47,11 +47,12 @@ class FoundLetter(NamedTuple):
     handle: str
 
 
-class MailSource(Protocol):
-    """The letters of one account."""
+class MailSource:
+    """The letters of one account; a source may leave them where they are, and hold nothing open."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
         """The letters there, except those whose handle was seen. Raises `NoMail`."""
+        raise NotImplementedError
 
     def done(self, found: FoundLetter) -> None:
         """A letter from the server was taken in: its octets are on the disk."""
@@ -60,7 +61,7 @@ class MailSource(Protocol):
         """Release the source."""
 
 
-class OwnMaildir:
+class OwnMaildir(MailSource):
     """A Maildir; its contents stay as they are, so that a mail program may show them, too."""
 
     def __init__(self, path: Path) -> None:
@@ -92,14 +93,8 @@ class OwnMaildir:
         except OSError as error:
             raise NoMail(f"{error.filename or self._path}: {error.strerror}") from error
 
-    def done(self, found: FoundLetter) -> None:
-        """Nothing: it stays where it is."""
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-class Mbox:
+class Mbox(MailSource):
     """An mbox file, which is read again whenever it has changed."""
 
     def __init__(self, path: Path) -> None:
@@ -121,14 +116,8 @@ class Mbox:
         except (OSError, mailbox.Error) as error:
             raise NoMail(f"{self._path}: {error}") from error
 
-    def done(self, found: FoundLetter) -> None:
-        """Nothing: it stays where it is."""
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-class Provider:
+class Provider(MailSource):
     """A mailbox that is read by IMAP; letters of the server are moved to its folder `pbem/done`."""
 
     def __init__(self, mailbox_: Mailbox) -> None:
@@ -209,7 +198,7 @@ class _Delivery(socketserver.StreamRequestHandler):
         return None
 
 
-class LmtpListener(LimitedThreads):
+class LmtpListener(MailSource, LimitedThreads):
     """A port of this machine at which the player's mail server delivers letters; 250 is sent once one is taken in."""
 
     allow_reuse_address = True
@@ -238,9 +227,6 @@ class LmtpListener(LimitedThreads):
             raw, taken = self._came.popleft()
             yield FoundLetter(raw, f"lmtp {sha256_hex(raw)}")
             taken.set()
-
-    def done(self, found: FoundLetter) -> None:
-        """Do nothing: the letter is not stored anywhere."""
 
     def close(self) -> None:
         """Close the port."""

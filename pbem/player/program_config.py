@@ -6,20 +6,19 @@ docs/opponent.md, "Configuration"; config/opponent.example.toml documents every 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.toml_file import read_as
 from pbem.match.terms import duration
-from pbem.player.account_file import Account, BadAccount
+from pbem.player.account_file import Account, beside, read_settings
 from pbem.player.blind import OCTETS
 from pbem.player.opponent import STRATEGIES, strategy
 from pbem.player.opponent.chance import Chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
+    from pathlib import Path
 
     from pbem.match.terms import Terms
     from pbem.player.standing import MatchStanding
@@ -136,12 +135,6 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(path: Path) -> ProgramSettings:
     """The settings of a file; raises `BadAccount` with all known faults."""
-    try:
-        found = read_as(ProgramSettings, path)
-    except OSError as error:
-        raise BadAccount(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise BadAccount(f"{path}: {error}") from error
-    here = path.absolute().parent
-    account = msgspec.structs.replace(found.account, key=str(here / Path(found.account.key).expanduser()))
-    return msgspec.structs.replace(found, account=account, memory=str(here / Path(found.memory).expanduser()))
+    settings = read_settings(ProgramSettings, path)
+    account = msgspec.structs.replace(settings.account, key=beside(path, settings.account.key))
+    return msgspec.structs.replace(settings, account=account, memory=beside(path, settings.memory))

@@ -10,13 +10,13 @@ import base64
 import binascii
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
 from pbem.config.limits import Limits
 from pbem.identity import ed25519_points
-from pbem.json_object import DEPTH, depth
+from pbem.json_object import DEPTH, JsonObject, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
@@ -24,7 +24,6 @@ from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
 
 __all__ = ["LIMITS", "HeardBulletin", "NotGenuine", "hear", "opened"]
@@ -34,14 +33,27 @@ LIMITS: Final = Limits(
 )
 """Wider than a server's, for bundles are large; what is beyond is no letter of a server's."""
 
-_MOST_ITEMS = 500
-_KEY = re.compile("[0-9a-f]{64}")
-_WORD = re.compile("[!-~]{1,320}")
+_Word = Annotated[str, msgspec.Meta(pattern=r"\A[!-~]{1,320}\Z")]
 _SIGNATURE = re.compile("[0-9a-f]{128}")
 
 
 class NotGenuine(Exception):
     """The letter is not the server's own, or not as the server wrote it; the text says why."""
+
+
+class _Bulletin(msgspec.Struct, frozen=True):
+    """The form of a bulletin."""
+
+    key: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    server: _Word
+    to: _Word
+    time: str
+    items: Annotated[tuple[JsonObject, ...], msgspec.Meta(max_length=500)]
+    files: JsonObject
+
+    def __post_init__(self) -> None:
+        if not is_time(self.time):
+            raise ValueError("its time is none")
 
 
 class HeardBulletin(msgspec.Struct, frozen=True):
@@ -80,25 +92,17 @@ def hear(letter: Letter) -> HeardBulletin | None:
         raise NotGenuine("it has two bulletins")
     document = _document(packed[0])
     signature = document.pop("signature", None)
-    key, server, to, time = (document.get(name) for name in ("key", "server", "to", "time"))
-    items, files = document.get("items"), document.get("files")
-    if not (isinstance(key, str) and _KEY.fullmatch(key)):
-        raise NotGenuine("its bulletin has not the form of one")
-    if not all(isinstance(name, str) and _WORD.fullmatch(name) for name in (server, to)):
-        raise NotGenuine("its bulletin has not the form of one")
-    assert isinstance(server, str)
-    assert isinstance(to, str)
+    try:
+        said = msgspec.convert(document, _Bulletin)
+    except msgspec.ValidationError as error:
+        raise NotGenuine("its bulletin has not the form of one") from error
     if not (isinstance(signature, str) and _SIGNATURE.fullmatch(signature)):
         raise NotGenuine("its bulletin is not signed")
-    said = announcement(server, sha256_hex(canonical(document)))
-    if not ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), said):
+    statement = announcement(said.server, sha256_hex(canonical(document)))
+    if not ed25519_points.holds(bytes.fromhex(said.key), bytes.fromhex(signature), statement):
         raise NotGenuine("the signature of its bulletin does not hold")
-    if not (isinstance(time, str) and is_time(time) and isinstance(items, list) and isinstance(files, dict)):
-        raise NotGenuine("its bulletin has not the form of one")
-    if len(items) > _MOST_ITEMS or not all(isinstance(item, dict) for item in items):
-        raise NotGenuine("its bulletin has not the form of one")
-    found, texts = _files(letter, files)
-    return HeardBulletin(key, server, to, time, tuple(items), found, texts, _bundles(letter))
+    files, texts = _files(letter, said.files)
+    return HeardBulletin(said.key, said.server, said.to, said.time, said.items, files, texts, _bundles(letter))
 
 
 def _document(packed: str) -> JsonObject:

@@ -39,26 +39,26 @@ class Registration:
 
     def register(self, public_key: str, fingerprint: str, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account; the same one again as long as it may be answered."""
-        before = self._memory.sent("register", "", fingerprint)
         failed = any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
-        if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
-            return self._outbox.again(before[-1])
         # Not as long as a recovery code, which is masked wherever it is repeated.
-        form = forms.registration(self._party.name, public_key, self._random(20).hex())
-        with self._memory.transaction():
-            self._memory.know("fingerprint", fingerprint)
-            return self._outbox.prepare("register", "", fingerprint, len(before) + 1, form, now, sign=False)
+        return self._register(
+            fingerprint, failed, lambda: forms.registration(self._party.name, public_key, self._random(20).hex()), now
+        )
 
     def register_mailbox(self, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account without a key, in the same way."""
-        before = self._memory.sent("register", "", _MAILBOX)
-        failed = before and any(sent.state == "refused" for sent in self._brought_back(before[-1]))
+        asked = self._memory.sent("register", "", _MAILBOX)[-1:]
+        failed = any(sent.state == "refused" for one in asked for sent in self._brought_back(one))
+        return self._register(_MAILBOX, failed, lambda: forms.checked(f"register {self._party.name}\n"), now)
+
+    def _register(self, fingerprint: str, failed: bool, form: Callable[[], str], now: datetime) -> SentForm:
+        """Prepare a registration, unless one may still be answered; `failed`: the server refused our proof."""
+        before = self._memory.sent("register", "", fingerprint)
         if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
             return self._outbox.again(before[-1])
         with self._memory.transaction():
-            self._memory.know("fingerprint", _MAILBOX)
-            form = forms.checked(f"register {self._party.name}\n")
-            return self._outbox.prepare("register", "", _MAILBOX, len(before) + 1, form, now, sign=False)
+            self._memory.know("fingerprint", fingerprint)
+            return self._outbox.prepare("register", "", fingerprint, len(before) + 1, form(), now, sign=False)
 
     def is_overdue(self, fingerprint: str, now: datetime) -> bool:
         """Whether nobody has answered the letter that asks for an account, and nobody will; or it was in vain."""
