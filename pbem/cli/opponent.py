@@ -84,7 +84,7 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
         return templates.render(f"player/{name}.txt", **facts).strip()
 
     with closing(Memory(Path(settings.memory))) as memory, closing(mail_in.source(account)) as source:
-        letters = Correspondence(account.party, memory, key.sign, os.urandom)
+        letters = Correspondence(account, memory, key.sign, os.urandom)
         agent = Agent(letters, SecretVault(Path(f"{settings.memory}.secrets")), os.urandom)
         program = Program(agent, settings, os.urandom, words)
         program.begin(key.public, key.fingerprint, _now())

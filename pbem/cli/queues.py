@@ -70,7 +70,9 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         if secrets:
             click.echo(SECRETS, err=True)
             if not as_json:
-                click.echo("\n" + _harmless(raw), nl=False)
+                # A stranger's letter: nothing in it controls the terminal; `--json` has its exact octets.
+                text = raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+                click.echo("\n" + harmless(text, kept="\n\t"), nl=False)
 
     @group.command()
     @click.argument("number", type=int)
@@ -90,11 +92,6 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         with opened(config_file) as store:
             Box(store.database, box).drop(number, datetime.now(UTC))
         click.echo("Dropped.")
-
-
-def _harmless(raw: bytes) -> str:
-    """A stranger's letter as text: nothing in it controls the terminal; `--json` has its exact octets."""
-    return harmless(raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n"), kept="\n\t")
 
 
 _commands(inbox, "inbox", ("id", "state", "attempts", "received", "sender", "size", "outcome", "reference"))

@@ -16,7 +16,6 @@ import tomli_w
 from pbem.config.toml_file import converted, read_as
 from pbem.durable import replace
 from pbem.player import PlayerTrouble
-from pbem.player.correspondence.party import Party
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,11 +79,6 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def id(self) -> str:
         """NAME@SERVER."""
         return f"{self.name}@{self.server}"
-
-    @property
-    def party(self) -> Party:
-        """Who writes to whom."""
-        return Party(self.name, self.address, self.server, self.server_address)
 
 
 def read_settings(kind: type[_Settings], path: Path) -> _Settings:

@@ -59,11 +59,6 @@ class Commitment(NamedTuple):
     """Of its strategy; 0 where it was committed to before editions were named, which is the first."""
     hash: str
 
-    @property
-    def said(self) -> str:
-        """The words in a letter that say which program plays."""
-        return f"pbem {self.program}" + (f", edition {self.edition}" if self.edition else "")
-
 
 class Plan(msgspec.Struct, frozen=True):
     """Who plays a match, at which level, by which chance: all that moves depend on, apart from the letters."""
@@ -116,7 +111,8 @@ class Plan(msgspec.Struct, frozen=True):
 
 def comment(commitment: Commitment) -> str:
     """The comment with the commitment in a signed letter, which commands ignore."""
-    return f"# played by {commitment.said}; commitment:\n# {commitment.hash}\n"
+    edition = f", edition {commitment.edition}" if commitment.edition else ""
+    return f"# played by pbem {commitment.program}{edition}; commitment:\n# {commitment.hash}\n"
 
 
 def seeds(text: str) -> list[bytes]:
@@ -184,10 +180,6 @@ def _canonical(judge: Callable[[str], str], text: str) -> str:
         return judge(text)
     except Refused:
         return text
-
-
-def _judges(entry: Entry, game: int) -> bool:
-    return entry.type == "verdict" and entry.body["game"] == game
 
 
 def _line(text: str) -> str:
@@ -259,7 +251,10 @@ class _PlayedSeat(msgspec.Struct, frozen=True):
             return
         options, steps = known[-1].options, known[-1].sealed_game.told()
         played = {step.turn: text for step in steps if (text := self._revealed(game, ORDERS, step.turn)) is not None}
-        verdicts = [entry.body["verdicts"][str(seat)] for entry in self.bundle.entries if _judges(entry, game)]
+        bodies = [
+            entry.body for entry in self.bundle.entries if entry.type == "verdict" and entry.body["game"] == game
+        ]
+        verdicts = [body["verdicts"][str(seat)] for body in bodies]
         false = verdicts[0]["false"] if verdicts and isinstance(verdicts[0], dict) else None
         table, given = judge.begin(options), dict[int, str]()
         for step in steps:

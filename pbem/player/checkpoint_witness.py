@@ -8,7 +8,7 @@ a witness".
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +23,7 @@ from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
 from pbem.player.account_file import Account, BadAccount, beside, read_settings
 from pbem.player.correspondence.outgoing import composed
-from pbem.player.memory import SentForm
+from pbem.player.memory import SentForm, transaction
 from pbem.player.server_letter import LIMITS
 from pbem.tlog.checkpoint import CosignRequest
 from pbem.tlog.cosigning import REPEATED, Answer, Known, answer, answer_text
@@ -126,21 +126,10 @@ class Witness:
             request = CosignRequest.read((letter.text or "").strip() + "\n")
         except (Unreadable, NotANote):
             request = None
-        with self._deciding():
+        with transaction(self._database):
             said = "" if request is None else self._judge(request, letter, now)
             self._database.execute("INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING", (handle,))
         return said
-
-    @contextmanager
-    def _deciding(self) -> Iterator[None]:
-        """A transaction; a second one at the same time waits."""
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._database.execute("COMMIT")
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
 
     def knows(self, origin: str) -> bool:
         """Whether it witnesses a log of this name."""
@@ -148,7 +137,7 @@ class Witness:
 
     def answer(self, request: CosignRequest, now: datetime) -> Answer:
         """The answer to a request that did not come by mail; what must be remembered is on disk when this returns."""
-        with self._deciding():
+        with transaction(self._database):
             return self._answer(request, now)[0]
 
     def _answer(self, request: CosignRequest, now: datetime) -> tuple[Answer, str]:
@@ -219,7 +208,7 @@ class Witness:
 
     def forget(self, origin: str, now: datetime) -> str | None:
         """Have a log begin anew; returns the note that was remembered, which stays among the refusals, or None."""
-        with self._deciding():
+        with transaction(self._database):
             row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
             if row is None:
                 return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from email import message_from_bytes
 from email.utils import parsedate_to_datetime
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Alarm", "AnswerPlace", "BadMemory", "Memory", "SentForm", "may_repeat"]
+__all__ = ["Alarm", "AnswerPlace", "BadMemory", "Memory", "SentForm", "may_repeat", "transaction"]
 
 _EDITION = 1
 """Of the tables; 0 is that of files from before it was written down, which is the same."""
@@ -126,6 +126,18 @@ class Alarm(NamedTuple):
 _SENT = "id, message_id, command, match, place, rev, form, raw, to_address, state, faults"
 
 
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """A transaction, which others wait for: all or nothing."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        database.rollback()  # on a full disk it may have ended by itself
+        raise
+
+
 class Memory:
     """The memory of one account; with `path` None it is not kept, for tests and trials.
 
@@ -160,19 +172,9 @@ class Memory:
         """Close the file."""
         self._database.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """A transaction: all or nothing; it is on the disk afterwards."""
-        if self._database.in_transaction:
-            yield
-            return
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._database.execute("COMMIT")
-        except BaseException:
-            self._database.rollback()  # on a full disk it may have ended by itself
-            raise
+        return nullcontext() if self._database.in_transaction else transaction(self._database)
 
     def _value(self, query: str, *values: object) -> Any:
         """The first value of the first row; None if there is no row."""

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
-from pbem.match.terms import Terms
+from pbem.match.terms import Terms, duration
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
@@ -144,7 +144,9 @@ class Program:
     def _look_around(self, now: datetime) -> None:
         """Ask for the open list, now and then."""
         looked = self.memory.fact("looked")
-        if self.settings.play.joins_after is None or (looked and abs(now - datetime.fromisoformat(looked)) < _LOOKS):
+        if duration(self.settings.play.joins) is None or (
+            looked and abs(now - datetime.fromisoformat(looked)) < _LOOKS
+        ):
             return
         with self.memory.transaction():
             self.memory.know("looked", now.isoformat())
@@ -152,7 +154,7 @@ class Program:
 
     def _join(self, now: datetime) -> None:
         """Take the last free seat of a match that waited long, one match at a time: people come first."""
-        after, name = self.settings.play.joins_after, self.letters.party.name
+        after, name = duration(self.settings.play.joins), self.letters.account.name
         for item in reversed(self.letters.matches.open_list):  # the oldest first
             match, others = item["match"], self.letters.matches.standings
             try:
@@ -242,8 +244,10 @@ class Program:
             return None
         level, seed, *promised = fact.split()
         named, program = promised or ("0", PROGRAM)  # before editions were named
-        party = self.letters.party
-        return Plan(party.server, party.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named))
+        account = self.letters.account
+        return Plan(
+            account.server, account.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named)
+        )
 
     # Playing.
 
@@ -302,7 +306,7 @@ class Program:
 
     def _claim(self, standing: MatchStanding, place: str, now: datetime) -> bool:
         """Claim a silent player's game, if the terms allow it and time enough has passed; whether it still waits."""
-        after, match = self.settings.play.claims_after, standing.match
+        after, match = duration(self.settings.play.claims), standing.match
         if after is None or not standing.claim:
             return False
         fact = f"claims {match} {place}"
@@ -319,7 +323,7 @@ class Program:
         """Whether it is too early to answer: the delay is not over, and no deadline is near."""
         # A clock that is set back must not make the delay longer.
         since = self._due[standing.match, place] = min(self._due.get((standing.match, place), now), now)
-        end = since + timedelta(seconds=self.settings.play.waits)
+        end = since + timedelta(seconds=duration(self.settings.play.delay) or 0)
         if standing.deadline:
             left = datetime.fromisoformat(standing.deadline) - since
             end = min(end, since + left / 2)
@@ -396,4 +400,4 @@ class Program:
             case "forged" | "contradiction" | "unread":
                 log.error("%s: %r: %s", event.kind, event.subject, event.said)
             case "account":
-                log.info("registered as %s", self.letters.party.name)
+                log.info("registered as %s", self.letters.account.name)

@@ -64,21 +64,6 @@ class PlayerLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if duration(text) is None:
                 raise ValueError(f"{text} is no time: write 10m, 2h or 1d")
 
-    @property
-    def waits(self) -> int:
-        """The delay in seconds."""
-        return duration(self.delay) or 0
-
-    @property
-    def joins_after(self) -> int | None:
-        """In seconds; None if it joins nothing."""
-        return duration(self.joins)
-
-    @property
-    def claims_after(self) -> int | None:
-        """In seconds; None if it claims nothing."""
-        return duration(self.claims)
-
     def allows(self, pace: int) -> bool:
         """Whether this pace in seconds is within the limits; 0 means no deadlines."""
         least, most = duration(self.pace[0]) or 0, duration(self.pace[1])

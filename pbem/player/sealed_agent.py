@@ -188,16 +188,15 @@ class Agent:
             raise Impossible(f"The letter that brings game {standing.game} of {standing.match} has not come.")
         known = self._games.get(standing.match)
         if known is None or known[0] != position:
-            known = self._games[standing.match] = position, SealedSide.of(standing, self._server, position)
+            known = self._games[standing.match] = (
+                position,
+                SealedSide.of(standing, self.letters.account.server, position),
+            )
         return known[1]
-
-    @property
-    def _server(self) -> str:
-        return self.letters.party.server
 
     def _place(self, standing: MatchStanding) -> PaperPlace:
         """The place of our papers in the current game."""
-        return PaperPlace(self._server, standing.match, standing.game, standing.seat, standing.player)
+        return PaperPlace(self.letters.account.server, standing.match, standing.game, standing.seat, standing.player)
 
     def _asked(self, standing: MatchStanding) -> SealedState:
         """The data of the letter that asks for the setup."""

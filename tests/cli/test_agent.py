@@ -19,10 +19,9 @@ from pbem.cli.play.foundation import PlayTable
 from pbem.desk import sealed_state
 from pbem.games import rules
 from pbem.player import secret_vault
-from pbem.player.account_file import places
+from pbem.player.account_file import Account, places
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.sealed_agent import Agent
 from pbem.player.sealed_view import Contradiction
@@ -132,7 +131,9 @@ def view_of(terminal: Terminal) -> dict[str, Any]:
     """What ann sees on her boards."""
     state = terminal.home / ".local/state/pbem"
     with closing(Memory(state / "ann@play.example.sqlite")) as memory:
-        letters = Correspondence(Party("ann", terminal.ann.address, SERVER, TO), memory, None, random.randbytes)
+        letters = Correspondence(
+            Account("ann", SERVER, TO, terminal.ann.address, "", "", ""), memory, None, random.randbytes
+        )
         return dict(
             Agent(letters, SecretVault(state / "ann@play.example.secrets"), random.randbytes).shown("m1").view
         )

@@ -550,7 +550,7 @@ def agree_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
         program.memory.know(fact, f"{level} {seed}")
         found = program._plan(standing)
         assert found is not None
-        assert found.commitment.said == f"pbem {blind.PROGRAM}"
+        assert (found.commitment.program, found.commitment.edition) == (blind.PROGRAM, 0)
         return found
 
     monkeypatch.setattr(Program, "_planned", forget)

@@ -127,7 +127,7 @@ class Partner:
         )
         self.key = signing.read(key, lambda _: "")
         self.memory = Memory(folder / "memory.sqlite")
-        self.letters = Correspondence(self.account.party, self.memory, self.key.sign, os.urandom)
+        self.letters = Correspondence(self.account, self.memory, self.key.sign, os.urandom)
         games = {game: GameLimits(level) for game in STRATEGIES}
         settings = ProgramSettings(account=self.account, play=PlayerLimits(), games=games)
         agent = Agent(self.letters, SecretVault(folder / "secrets"), os.urandom)

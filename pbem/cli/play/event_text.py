@@ -33,7 +33,7 @@ _LOUD = {
 
 
 def report(event: Event) -> None:
-    """Tell the player what matters of an event."""
+    """Tell the player what matters of an event; other mail, and letters that cannot be judged yet, do not."""
     match event.kind:
         case "news":
             click.echo(f"Came: {line_of(event.subject)}")
@@ -63,8 +63,6 @@ def report(event: Event) -> None:
                 f"CAME BACK: {about(event.sent)} did not reach the server. The same again sends it once more.",
                 err=True,
             )
-        case "foreign" | "unpinned" | "open":
-            pass  # other mail, and what may be judged later
 
 
 def about(sent: SentForm) -> str:

@@ -53,7 +53,6 @@ __all__ = [
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
-_SPINNER = "|/-\\"
 _Options = ParamSpec("_Options")
 
 
@@ -85,7 +84,7 @@ class PlayTable:
         """The correspondence of the account."""
         memory = Memory(self.folders.memory(self.account.id))
         self.afterwards.callback(memory.close)
-        return Correspondence(self.account.party, memory, self._sign if self.account.key else None, os.urandom)
+        return Correspondence(self.account, memory, self._sign if self.account.key else None, os.urandom)
 
     @cached_property
     def agent(self) -> Agent:
@@ -145,26 +144,23 @@ class PlayTable:
     def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
         """Look for letters until the awaited one is there; returns whether it came in time."""
         end = time.monotonic() + self.patience
-        turn, pause = 0, _SOON
+        pause = _SOON
         shown = sys.stderr.isatty()
+        if shown:
+            click.echo(f"Waiting for {what} (Ctrl-C: go on without) ", nl=False, err=True)
         try:
             while True:
                 if until(self.fetch()):
                     return True
                 if time.monotonic() >= end:
                     return False
-                if shown:
-                    sys.stderr.write(f"\r{_SPINNER[turn % 4]} Waiting for {what} (Ctrl-C: go on without) ")
-                    sys.stderr.flush()
-                turn += 1
                 time.sleep(min(pause, max(0.0, end - time.monotonic())))
                 pause = min(2 * pause, _LOOK)
         except KeyboardInterrupt:
             return False
         finally:
             if shown:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
+                click.echo("\r\x1b[K", nl=False, err=True)
 
     def settle(self, sent: SentForm) -> None:
         """Send a letter, wait for the server's answer, and report it; exits with 1 if it was refused."""

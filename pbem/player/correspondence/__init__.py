@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
@@ -50,19 +50,19 @@ class Correspondence:
 
     def __init__(
         self,
-        party: Party,
+        account: Account,
         memory: Memory,
         sign: Callable[[bytes, str], str] | None,
         random: Callable[[int], bytes],
         failpoint: Failpoints = passing,
     ) -> None:
-        self.party = party
+        self.account = account
         self.memory = memory
-        self.inbox = LetterInbox(party, memory, failpoint)
-        self.matches = OwnMatches(party, memory)
+        self.inbox = LetterInbox(account, memory, failpoint)
+        self.matches = OwnMatches(account, memory)
         self.judge = Judge(self.matches)
-        self.outbox = FormOutbox(party, memory, sign, random, failpoint)
-        self.registration = Registration(party, memory, self.outbox, random)
+        self.outbox = FormOutbox(account, memory, sign, random, failpoint)
+        self.registration = Registration(account, memory, self.outbox, random)
 
     def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> SentForm:
         """Prepare orders for the turn that is due: signed, and on the disk. The same again is the same letter.
@@ -97,7 +97,7 @@ class Correspondence:
         return self.outbox.prepare(command, match, place, rev, form, now)
 
     def _fields(self, standing: MatchStanding) -> dict[str, object]:
-        return {"server": self.party.server, "player": self.party.name, "prev": standing.prev}
+        return {"server": self.account.server, "player": self.account.name, "prev": standing.prev}
 
     def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> SentForm:
         """Prepare a commitment to a setup, of which the server learns only the hash; `place` is that of its game."""
@@ -142,7 +142,7 @@ class Correspondence:
         said = standing.rev - 1 if COMMANDS[command].withdraws else standing.said.get(command, 0)
         rev = max([said + 1, *(sent.rev + 1 for sent in before)])
         turn = {"turn": standing.turn} if standing.phase == "playing" else {"game": standing.game}
-        where: dict[str, object] = {"server": self.party.server, "player": self.party.name, **turn}
+        where: dict[str, object] = {"server": self.account.server, "player": self.account.name, **turn}
         form = forms.sentence(words, {**where, "prev": standing.prev, "rev": rev})
         return self.outbox.prepare(command, match, place, rev, form, now)
 
@@ -170,7 +170,7 @@ class Correspondence:
     def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> SentForm:
         """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
         rev = self.memory.count() + 1
-        place = {"server": self.party.server, "player": self.party.name, "rev": rev}
+        place = {"server": self.account.server, "player": self.account.name, "rev": rev}
         form = forms.block(words, place, text)
         return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, now)
 

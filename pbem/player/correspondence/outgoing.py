@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import AnswerPlace, Memory
 
 __all__ = ["FormOutbox", "composed"]
@@ -45,13 +45,13 @@ class FormOutbox:
 
     def __init__(
         self,
-        party: Party,
+        account: Account,
         memory: Memory,
         sign: Callable[[bytes, str], str] | None,
         random: Callable[[int], bytes],
         failpoint: Failpoints,
     ) -> None:
-        self._party = party
+        self._account = account
         self._memory = memory
         self._sign = sign
         self._random = random
@@ -71,7 +71,7 @@ class FormOutbox:
         """
         signed = form
         if sign and self._sign is not None:
-            signed += self._sign(form.encode(), self._party.namespace)
+            signed += self._sign(form.encode(), f"pbem@{self._account.server}")
         self._at("form signed")
         with self._memory.transaction():  # what others prepared meanwhile is known, and the address is nobody else's
             for other in self._memory.sent(command, match, place):
@@ -81,9 +81,9 @@ class FormOutbox:
                     raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
             answered = self._reply_place(command, match) if sign and self._sign is None else None
             known = answered or self._memory.standing(match)
-            to = known.address if known else self._party.server_address
-            message_id = f"<{self._random(16).hex()}@{self._party.address.rpartition('@')[2]}>"
-            letter = composed(self._party.address, to, f"{command} {match}".strip(), message_id, now)
+            to = known.address if known else self._account.server_address
+            message_id = f"<{self._random(16).hex()}@{self._account.address.rpartition('@')[2]}>"
+            letter = composed(self._account.address, to, f"{command} {match}".strip(), message_id, now)
             if answered:
                 letter["In-Reply-To"] = letter["References"] = answered.message_id
             letter.set_content(signed)

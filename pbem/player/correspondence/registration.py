@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from pbem.player.account_file import Account
     from pbem.player.correspondence.outgoing import FormOutbox
-    from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory, SentForm
 
 __all__ = ["Registration"]
@@ -31,8 +31,8 @@ _MAILBOX = "mailbox"
 class Registration:
     """The registration of one player with one server."""
 
-    def __init__(self, party: Party, memory: Memory, outbox: FormOutbox, random: Callable[[int], bytes]) -> None:
-        self._party = party
+    def __init__(self, account: Account, memory: Memory, outbox: FormOutbox, random: Callable[[int], bytes]) -> None:
+        self._account = account
         self._memory = memory
         self._outbox = outbox
         self._random = random
@@ -42,14 +42,17 @@ class Registration:
         failed = any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
         # Not as long as a recovery code, which is masked wherever it is repeated.
         return self._register(
-            fingerprint, failed, lambda: forms.registration(self._party.name, public_key, self._random(20).hex()), now
+            fingerprint,
+            failed,
+            lambda: forms.registration(self._account.name, public_key, self._random(20).hex()),
+            now,
         )
 
     def register_mailbox(self, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account without a key, in the same way."""
         asked = self._memory.sent("register", "", _MAILBOX)[-1:]
         failed = any(sent.state == "refused" for one in asked for sent in self._brought_back(one))
-        return self._register(_MAILBOX, failed, lambda: forms.checked(f"register {self._party.name}\n"), now)
+        return self._register(_MAILBOX, failed, lambda: forms.checked(f"register {self._account.name}\n"), now)
 
     def _register(self, fingerprint: str, failed: bool, form: Callable[[], str], now: datetime) -> SentForm:
         """Prepare a registration, unless one may still be answered; `failed`: the server refused our proof."""
@@ -95,7 +98,7 @@ class Registration:
         before = self._memory.sent("confirm", "", challenge)
         if before and not (before[-1].state == "refused" and may_repeat(before, now)):
             return self._outbox.again(before[-1])
-        form, rev = forms.confirm(self._party.name, self._party.server, challenge), len(before) + 1
+        form, rev = forms.confirm(self._account.name, self._account.server, challenge), len(before) + 1
         return self._outbox.prepare("confirm", "", challenge, rev, form, now)
 
     def confirm_again(self, now: datetime) -> None:

@@ -13,7 +13,7 @@ from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
@@ -30,8 +30,8 @@ class Impossible(PlayerTrouble):
 class OwnMatches:
     """The matches of one player, as a memory has them."""
 
-    def __init__(self, party: Party, memory: Memory) -> None:
-        self._party = party
+    def __init__(self, account: Account, memory: Memory) -> None:
+        self._account = account
         self._memory = memory
 
     @property
@@ -97,20 +97,17 @@ class OwnMatches:
         position = self._memory.paper(match, standing.game, standing.turn, "position")
         if position is None:
             raise Impossible(f"The letter that brings turn {standing.turn} of {match} has not come.")
-        if position["view"].get("entitled") is None or (not standing.asked and not self._ordered(standing)):
+        ordered = standing.rev > 1  # orders of ours were accepted for the turn, and may still be replaced
+        if position["view"].get("entitled") is None or not (standing.asked or ordered):
             raise Impossible(f"It is not your move in {match}.")
         return position
-
-    def _ordered(self, standing: MatchStanding) -> bool:
-        """Whether orders of ours are accepted for the turn, and may still be replaced."""
-        return standing.rev > 1
 
     def terms(self, match: str) -> Terms:
         """The terms of a proposal, exactly those whose hash `accept` names; raises `Impossible`."""
         standing = self.standing(match)
         try:
             found = Terms.read(standing.agreement or {})
-            hashed = found.hash(self._party.server, match)
+            hashed = found.hash(self._account.server, match)
         except (KeyError, TypeError, ValueError) as error:
             raise Impossible(f"The terms of {match} cannot be read.") from error
         if hashed != standing.hash:
