@@ -36,9 +36,9 @@ _SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after le
 _AGAIN = 30.0  # when it cannot be reached
 _PATIENCE = 20.0
 _NOTHING = "--nothing"
-"""What is typed in the place of orders where there are none, as for `pbem play`."""
+"""Typed in the place of orders to order nothing, as for `pbem play`."""
 _TAKE_BACK = "--take-back"
-"""What is typed in the place of orders to go on, as `pbem play take-back`."""
+"""Typed in the place of orders to go on, as `pbem play take-back`."""
 
 
 @click.command()
@@ -124,7 +124,7 @@ def _wait(table: PlayTable, stop: threading.Event, pause: float, *, typing: bool
 
 
 def _typed(table: PlayTable, line: str) -> None:
-    """What was typed: a match, and what is ordered in it; a semicolon ends a line of orders."""
+    """Obey a typed line: a match and its orders; a semicolon ends a line of orders."""
     match, _, orders = line.strip().partition(" ")
     match, orders = match.lower(), orders.strip()
     if not MATCH.fullmatch(match):

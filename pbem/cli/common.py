@@ -1,4 +1,4 @@
-"""What the operator's commands have in common: the configuration, the open store, and how instructions are given.
+"""The common parts of the operator's commands: the configuration, the open store, and instructions to the desk.
 
 A command may look into the store while the daemon runs; it never makes or migrates a store. An instruction waits in
 the store for the daemon, which is woken. If no daemon runs, the desk is opened here for a moment, under the same
@@ -53,7 +53,7 @@ class Opened(NamedTuple):
     database: Database
     vault: Vault
     afterwards: ExitStack
-    """What is closed when the store is."""
+    """Closed together with the store."""
 
 
 config_option = click.option(
@@ -137,7 +137,7 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
 
 
 def _at_rest(store: Opened) -> bool:
-    """Whether no daemon runs; over a store in a file, none starts until we are done."""
+    """True if no daemon runs; over a store in a file, none starts until we are done."""
     place = store.database.place
     if not isinstance(place, Path):
         return at_work(store.database, datetime.now(UTC)) is None

@@ -1,4 +1,4 @@
-"""What a doubter brings beside a bundle: letters that were kept, and the keys of witnesses who are believed.
+"""Evidence beside a bundle: letters that were kept, and the keys of trusted witnesses.
 
 Here lives reading them, and saying what cannot be read; what they prove is judged in `pbem.proof`.
 """

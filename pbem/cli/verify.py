@@ -47,7 +47,7 @@ _SUMS: dict[Standing, str] = {
     "contradicts": "contradict the bundle",
     "two stories": "prove that the server told two stories",
 }
-"""What letters of each standing do, for their number."""
+"""The sentence about the letters of each standing, which are counted."""
 
 
 def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

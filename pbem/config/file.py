@@ -28,7 +28,7 @@ class ConfigError(Exception):
 
 
 def place(environment: Mapping[str, str]) -> Path:
-    """Where the configuration is if nobody names it: in this folder, else in the user's data folder (XDG)."""
+    """The default place of the configuration: in this folder, else in the user's data folder (XDG)."""
     here = Path("pbem.toml")
     home = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "/").joinpath(".local", "share"))
     return here if here.exists() else Path(home, "pbem", "pbem.toml")

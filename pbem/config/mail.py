@@ -19,7 +19,7 @@ _Domain = Annotated[str, msgspec.Meta(pattern=rf"\A({DOMAIN.pattern})?\Z", descr
 
 
 class ListenerConfig(ConfigTable, frozen=True):
-    """Where mail is taken in over one protocol."""
+    """A listener for mail over one protocol."""
 
     listen: Listen = Listen()
     certificate: str = ""
@@ -32,7 +32,7 @@ class ListenerConfig(ConfigTable, frozen=True):
 
 
 class _Login(ConfigTable, frozen=True):
-    """Who logs in at a mail server, and how: with a password, or a command that prints an access token."""
+    """A login at a mail server: with a password, or with a command that prints an access token."""
 
     user: str = ""
     password_file: str = ""
@@ -41,7 +41,7 @@ class _Login(ConfigTable, frozen=True):
 
     @property
     def secrets(self) -> list[str]:
-        """Which of these are given; one is enough."""
+        """The secrets that are set; one is enough."""
         return [given for given in (self.password_file, self.password_command, self.token_command) if given]
 
 
@@ -70,12 +70,12 @@ class MailboxConfig(_Login, frozen=True):
         return bool(self.imap or self.maildir)
 
     def account(self, address: str) -> str:
-        """Which mailbox this is, for a server whose mail goes to this address."""
+        """The name of this mailbox, for a server whose mail goes to this address."""
         return self.maildir or f"{self.user or address} {self.imap}:{self.port}"
 
 
 class Delivery(ConfigTable, frozen=True):
-    """How long and how often sending is tried; RFC 5321 4.5.4.1 demands 4 to 5 days."""
+    """Retries of sending; RFC 5321 4.5.4.1 demands 4 to 5 days."""
 
     concurrency: Count = 4
     first_retry: Duration = Duration(seconds=60)
@@ -94,7 +94,7 @@ class Dkim(ConfigTable, frozen=True):
 
 
 def account_faults(box: MailboxConfig, smarthost: SmarthostConfig) -> Iterator[str]:
-    """What is wrong with the mailbox that letters are fetched from, and with the server that takes them."""
+    """The faults of the mailbox from which letters are fetched, and of the server that takes them."""
     if box.imap and box.maildir:
         yield "mailbox: imap and maildir: give one of them"
     if box.imap and not box.secrets:

@@ -66,20 +66,20 @@ class HousePlayer(ConfigTable, frozen=True):
 
 
 class MetricsConfig(ConfigTable, frozen=True):
-    """Where figures for Prometheus are served."""
+    """The listener for Prometheus."""
 
     listen: Listen = Listen()
 
 
 class Recovery(ConfigTable, frozen=True):
-    """How players who lost all their keys get new ones."""
+    """New keys for players who lost all of theirs."""
 
     delay: Duration = Duration(days=7)
     codes_per_day: Count = 5
 
 
 class LogConfig(ConfigTable, frozen=True):
-    """What is logged, to standard error."""
+    """The log, on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "text"] = "json"
@@ -170,7 +170,7 @@ class Config(ConfigTable, frozen=True):
 
     @property
     def return_paths(self) -> bool:
-        """Whether each letter has its own return path (VERP); providers let only the account send."""
+        """True if each letter has its own return path (VERP); providers let only the account send."""
         return bool(self.delimiter) and not self.mailbox.imap
 
     @property

@@ -83,7 +83,7 @@ def _inner_tables(
 
 
 def _fault(place: str, value: object, wanted: object, kinds: Iterable[str], where: str) -> str:
-    """What is wrong with the value of a key; empty when nothing is."""
+    """The fault of a key's value; empty if there is none."""
     if wanted is None:
         close = difflib.get_close_matches(place.removeprefix(where), kinds, 1)
         return f"{place} is no key of this file" + (f"; did you mean {where}{close[0]}?" if close else "")
@@ -143,7 +143,7 @@ _BOUNDS = {">=": "at least", "<=": "at most"}
 
 
 def _expected(found: re.Match[str]) -> str:
-    """What a key wants, and what it was given, where msgspec names types."""
+    """The expected and the actual value of a key, where msgspec names types."""
     wanted = _KINDS.get(found[1], found[1])
     wanted += f" of length {found['length']}" if found["length"] else ""
     wanted += f" of {_BOUNDS[found['bound']]} {found['most']}" if found["bound"] else ""

@@ -48,15 +48,15 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     server: Annotated[str, msgspec.Meta(pattern=f"^{_SERVER}$", description="a host name in lower case")]
     """The server's name, which everything that is signed names."""
     server_address: _Address
-    """Where the server reads letters, such as pbem@play.example."""
+    """The address at which the server reads letters, such as pbem@play.example."""
     address: _Address
     """The player's own mail address."""
     key: str
     """The file of the SSH key: a private one, or the public one of a key that an agent holds; "" is no key."""
     mail_in: str
-    """Where letters come, as a URL: `maildir:PATH`, `mbox:PATH`, `imaps://USER@HOST`, `lmtp://HOST:PORT`."""
+    """The mailbox as a URL: `maildir:PATH`, `mbox:PATH`, `imaps://USER@HOST`, `lmtp://HOST:PORT`."""
     mail_out: str
-    """How letters go: `smtps://USER@HOST`, `submission://USER@HOST` (STARTTLS), `smtp://HOST:PORT`,
+    """The way out as a URL: `smtps://USER@HOST`, `submission://USER@HOST` (STARTTLS), `smtp://HOST:PORT`,
     `sendmail:COMMAND`, or `drafts:FOLDER` for one's own mail program."""
     password_file: str = ""
     """A file with the password of the mailbox and of the submission, which nobody else may read (0600)."""

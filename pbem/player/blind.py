@@ -1,4 +1,4 @@
-"""How a program proves that it saw nothing but its letters: it commits to a seed, and opens it at the end.
+"""The proof that a program saw nothing but its letters: it commits to a seed, and opens it at the end.
 
 Its setups and orders are a function of level, seed and letters. When it agrees to a match, the letter that it signs
 commits to level and seed in two lines of comment; the seed is opened when the match is closed. Anybody who has the
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["OCTETS", "PROGRAM", "Commitment", "Plan", "comment", "replayed", "seeds"]
 
 PROGRAM: Final = version("pbem")
-"""What plays. Its strategies have editions of their own: another version plays alike, unless they differ."""
+"""The version that plays. Strategies have editions of their own: versions with the same edition play alike."""
 OCTETS: Final = 16
-"""Of a seed: nobody finds it by trying, and in hex it fits a line of mail, however it is quoted."""
+"""Length of a seed: too long to guess, and in hex it fits a line of mail, however it is quoted."""
 
 _COMMITTED = re.compile(
     r"^# played by pbem (\S{1,40}?)(?:, edition ([1-9]\d{0,4}))?; commitment:\n# ([0-9a-f]{64})$", re.MULTILINE
@@ -56,12 +56,12 @@ class Commitment(NamedTuple):
 
     program: str
     edition: int
-    """Of its strategy; 0 where it was committed to before editions were named, which is the first."""
+    """The edition of its strategy; 0: a commitment from before editions were named, which is the first."""
     hash: str
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Who plays a match, at which level, by which chance: all that moves depend on, apart from the letters."""
+    """The player, level and seed of a match: everything that moves depend on except the letters."""
 
     server: str
     player: str
@@ -87,7 +87,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def elsewhere(self) -> str | None:
-        """Which pbem plays its edition, in words, if this one does not."""
+        """A sentence that names the pbem that plays its edition; None if this one does."""
         played, here = self.edition or 1, edition(self.game)
         if self.edition is None or played == here:
             return None

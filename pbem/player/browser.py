@@ -114,7 +114,7 @@ class Port(LimitedThreads, HTTPServer):
         return True
 
     def wait(self, seconds: float) -> Handed | None:
-        """What was handed over, after this many seconds at the latest."""
+        """The orders that were handed over, or None after this many seconds."""
         try:
             return self._handed.result(seconds)
         except TimeoutError:

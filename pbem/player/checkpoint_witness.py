@@ -53,7 +53,7 @@ class WitnessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Empty if it is asked only by HTTP."""
     mail_out: str = ""
     listen: str = ""
-    """Where it is asked by HTTP: host:port."""
+    """The host:port at which it listens for requests by HTTP."""
     key: str = "witness_ed25519"
     memory: str = "witness.sqlite"
     password_file: str = ""
@@ -62,7 +62,7 @@ class WitnessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def account(self) -> Account:
-        """How its letters come and go."""
+        """The mailbox and submission of its letters, as an account."""
         mail = self.address, self.address, self.key, self.mail_in, self.mail_out
         return Account(
             "witness", "witness.invalid", *mail, self.password_file, self.password_command, self.token_command
@@ -116,7 +116,7 @@ class Witness:
         self._database.close()
 
     def has_seen(self, handle: str) -> bool:
-        """Whether a letter was seen before."""
+        """True if a letter was seen before."""
         return self._row("SELECT 1 FROM seen WHERE handle = ?", handle) is not None
 
     def receive(self, raw: bytes, handle: str, now: datetime) -> str:
@@ -132,7 +132,7 @@ class Witness:
         return said
 
     def knows(self, origin: str) -> bool:
-        """Whether it witnesses a log of this name."""
+        """True if it witnesses a log of this name."""
         return any(log.key.name == origin for log in self._logs)
 
     def answer(self, request: CosignRequest, now: datetime) -> Answer:
@@ -177,7 +177,7 @@ class Witness:
         return said
 
     def _repeated(self, origin: str, now: datetime) -> int:
-        """How many requests about a log brought nothing new today, this one included."""
+        """The number of requests about a log that brought nothing new today, this one included."""
         day = now.date().isoformat()
         self._database.execute("DELETE FROM repeated WHERE day <> ?", (day,))
         self._database.execute(

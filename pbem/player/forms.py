@@ -1,4 +1,4 @@
-"""What a player signs: the texts of forms and sentences, each with its place, as the server's letters print them.
+"""The texts that a player signs: forms and sentences, each with its place, as the server's letters print them.
 
 Pure. Before anybody signs a form, it is read again as the server reads it, so that no text that was filled
 in can end it, or begin another command. Implements protocol.md, "Identity" (the signed forms).

@@ -1,4 +1,4 @@
-"""Where a player's letters arrive: a Maildir, an mbox file, a mailbox at a provider, or a port of this machine.
+"""The sources of a player's letters: a Maildir, an mbox file, a mailbox at a provider, or a port of this machine.
 
 This module finds letters, as octets, each with a handle; nothing is parsed. The caller remembers which handles it has
 seen: a mailbox that people read, too, is left as it is. Implements mailbox.md for players.
@@ -70,7 +70,7 @@ class OwnMaildir(MailSource):
         """Handles that were seen, so that a look costs no question for each letter that ever came."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
-        """Those in `new` and `cur`, oldest first; a mail program changes a name only after its colon."""
+        """The letters in `new` and `cur`, oldest first; a mail program changes a name only after its colon."""
         try:
             if not (self._path / "new").is_dir():
                 raise NoMail(
@@ -125,7 +125,7 @@ class Provider(MailSource):
         self._handles: dict[str, Handle] = {}
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
-        """Those in the inbox and in the folder of spam."""
+        """The letters in the inbox and in the folder of spam."""
         try:
             for raw, handle in self._mailbox.letters(lambda handle: seen(_name(handle))):
                 self._handles[_name(handle)] = handle
@@ -221,7 +221,7 @@ class LmtpListener(MailSource, LimitedThreads):
         return taken.wait(self.PATIENCE)
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
-        """What was delivered since; a letter counts as taken in when the next one is requested."""
+        """The letters delivered since the last call; one counts as taken in when the next one is requested."""
         del seen
         while self._came:
             raw, taken = self._came.popleft()

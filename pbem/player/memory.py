@@ -1,4 +1,4 @@
-"""What a player's side remembers: letters read, how matches stand, what was signed and sent.
+"""The memory of a player's side: letters read, the states of matches, forms signed and sent.
 
 It is one SQLite file that only the player may read. What is written is on the disk when a transaction
 ends: a form is kept before it leaves, with the exact bytes of its letter, so that it leaves once, or again unchanged.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Alarm", "AnswerPlace", "BadMemory", "Memory", "SentForm", "may_repeat", "transaction"]
 
 _EDITION = 1
-"""Of the tables; 0 is that of files from before it was written down, which is the same."""
+"""The edition of the tables; 0 stands for files from before editions were recorded, with the same tables."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -96,7 +96,7 @@ _REST, _LONGEST_REST = timedelta(hours=1), timedelta(days=1)
 
 
 def may_repeat(refused: Sequence[SentForm], now: datetime) -> bool:
-    """Whether letters were refused so long ago that the same may be sent again, in a new one.
+    """True if letters were refused so long ago that the same may be sent again, in a new one.
 
     A server whose clock is wrong refuses what is right, by its date; later it takes it. One hour, then two, four, and
     so on pass in between, a day at most: also if our own clock was wrong.
@@ -106,7 +106,7 @@ def may_repeat(refused: Sequence[SentForm], now: datetime) -> bool:
 
 
 class AnswerPlace(NamedTuple):
-    """Where a letter from the server is answered: the address, its Message-ID, and its match, if any."""
+    """The reply address of a letter from the server, with its Message-ID, and its match, if any."""
 
     message_id: str
     address: str
@@ -305,7 +305,7 @@ class Memory:
         self._database.execute(query, (match, name, seq, content))
 
     def signed_text(self, match: str, name: str) -> bytes | None:
-        """What somebody else signed in a match, from a letter's file of this name."""
+        """A text signed by somebody else in a match, from a letter's file of this name."""
         content: bytes | None = self._value("SELECT content FROM texts WHERE match = ? AND name = ?", match, name)
         return content
 
@@ -380,7 +380,7 @@ class Memory:
         return [SentForm(*row) for row in self._database.execute(query, states)]
 
     def count(self) -> int:
-        """How many letters were prepared."""
+        """The number of letters prepared."""
         return int(self._value("SELECT count(*) FROM sent"))
 
 

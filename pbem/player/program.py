@@ -35,7 +35,7 @@ __all__ = ["Program", "ProgramWords"]
 log = logging.getLogger(__name__)
 
 _LOOKS = timedelta(hours=1)
-"""How often it looks at the open list."""
+"""The time between two requests for the open list."""
 
 _GAMES = 20
 """For how many games of a match it looks for setups before it agrees."""
@@ -61,7 +61,7 @@ class Program:
         self, agent: Agent, settings: ProgramSettings, random: Callable[[int], bytes], words: ProgramWords
     ) -> None:
         self.agent = agent
-        """What answers in sealed matches, and asks for the rest."""
+        """The agent that answers in sealed matches, and asks for setups and orders."""
         letters = self.letters = agent.letters
         self.memory = letters.memory
         self.settings = settings
@@ -72,7 +72,7 @@ class Program:
         self._key = "", ""
         """The public key and its fingerprint."""
         self._due: dict[tuple[str, str], datetime] = {}
-        """When it was first seen that something is due at a place of a match."""
+        """By match and place, the time at which a decision became due."""
 
     def begin(self, public: str, fingerprint: str, now: datetime) -> None:
         """Begin: register if need be, and look at everything. Letters that bounced are sent once more."""
@@ -320,7 +320,7 @@ class Program:
         return False
 
     def _early(self, standing: MatchStanding, place: str, now: datetime) -> bool:
-        """Whether it is too early to answer: the delay is not over, and no deadline is near."""
+        """True if it is too early to answer: the delay is not over, and no deadline is near."""
         # A clock that is set back must not make the delay longer.
         since = self._due[standing.match, place] = min(self._due.get((standing.match, place), now), now)
         end = since + timedelta(seconds=duration(self.settings.play.delay) or 0)
@@ -330,7 +330,7 @@ class Program:
         return now < end
 
     def _was_refused(self, standing: MatchStanding, now: datetime) -> bool:
-        """Whether what we would send was refused in the present state, or too often, and not long ago."""
+        """True if the same was refused in the present state, or too often, and not long ago."""
         command = "setup" if standing.phase == "setup" else "orders"
         turn = f" turn {standing.turn}" if command == "orders" else ""
         refused = self.memory.sent(command, standing.match, f"game {standing.game}{turn}")

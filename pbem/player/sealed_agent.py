@@ -62,11 +62,11 @@ class ShownGame(msgspec.Struct, frozen=True):
     options: Options
     turn: int
     asked: bool
-    """Whether orders are to be given."""
+    """True if orders are due."""
     view: Mapping[str, Any]
     """JSON, as a refereed game's position is attached."""
     reports: Sequence[Sequence[Report]]
-    """Of each turn."""
+    """The reports of each turn."""
 
 
 class Agent:
@@ -89,9 +89,9 @@ class Agent:
         self._random = random
         self._at = failpoint
         self._games: dict[str, tuple[JsonObject, SealedSide]] = {}
-        """By match the file that told of its game last, and what that says."""
+        """By match, the latest file about its game, and the game read from it."""
         self._passed: dict[str, SealedSide] = {}
-        """By match what was checked last, and held."""
+        """By match, the last game that passed all checks."""
 
     # The six words.
 
@@ -219,7 +219,7 @@ class Agent:
         return ShownGame(game.options, table.turn, asked, view, reports)
 
     def asks(self, match: str) -> bool:
-        """Whether its player has something to decide: a setup, orders, or whether to go on."""
+        """True if its player has something to decide: a setup, orders, or whether to go on."""
         standing = self.letters.matches.standing(match)
         try:
             if self.held.accused(match) or not standing.owes:
@@ -317,7 +317,7 @@ class Agent:
             return self._step(standing, game, found, now)
 
     def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
-        """What has to be decided; orders that are in no letter yet may be decided again. Raises `Impossible`."""
+        """The decision that is due; orders that are in no letter yet may be decided again. Raises `Impossible`."""
         match = standing.match
         sent = self._alive("step", match, _place(game))
         if sent is not None:
@@ -356,7 +356,7 @@ class Agent:
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
     def _is_over(self, standing: MatchStanding) -> bool:
-        """Whether the game has ended by what was told and checked, or by a resignation signed here or by the other.
+        """True if the game has ended by checked steps, or by a resignation signed here or by the other player.
 
         Anything else is the server's word alone, and a server in league with the opponent would like to see the
         secrets.

@@ -61,7 +61,7 @@ class BadSecrets(PlayerTrouble):
 
 
 class Secrets(msgspec.Struct, frozen=True):
-    """What only one player knows about one game."""
+    """The secrets of one player in one game."""
 
     server: str
     match: str
@@ -73,9 +73,9 @@ class Secrets(msgspec.Struct, frozen=True):
     setup: str
     """Canonical."""
     orders: dict[_Turn, str] = {}
-    """By turn, canonical."""
+    """The canonical orders, by turn."""
     after: dict[_Turn, _Hash] = {}
-    """By turn the head after which our paper was made that we committed to; it is told when we open that."""
+    """By turn, the head that our committed paper follows; it is revealed when we open the paper."""
     pbem: str = _TITLE
 
     def salt(self, turn: int, what: str) -> str:

@@ -7,7 +7,6 @@ of that is believed is said in `correspondence.belief`. Implements docs/attachme
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -57,7 +56,7 @@ class _Bulletin(msgspec.Struct, frozen=True):
 
 
 class HeardBulletin(msgspec.Struct, frozen=True):
-    """What a letter from the server says for programs."""
+    """The contents of a letter from the server that programs read."""
 
     key: str
     server: str
@@ -81,7 +80,7 @@ def opened(raw: bytes) -> Letter:
 
 
 def hear(letter: Letter) -> HeardBulletin | None:
-    """What a letter says for programs, signed by the key that it names; None if it has no bulletin.
+    """Read the part of a letter for programs, signed by the key that it names; None if it has no bulletin.
 
     Whose key that is, and whether the letter is for this player, is not checked here. Raises `NotGenuine`.
     """
@@ -107,17 +106,12 @@ def hear(letter: Letter) -> HeardBulletin | None:
 
 def _document(packed: str) -> JsonObject:
     try:
-        found = _loaded(base64.b64decode("".join(packed.split()), validate=True))
-        same = isinstance(found, dict) and found.get("pbem") == "bulletin 1"
-    except (binascii.Error, ValueError) as error:
-        raise NotGenuine("its bulletin is damaged") from error
-    if not same:
-        raise NotGenuine("its bulletin is of another kind")
-    document: JsonObject = found
-    try:
+        document: JsonObject = _loaded(base64.b64decode("".join(packed.split()), validate=True))
         canonical(document)
     except (TypeError, ValueError) as error:
         raise NotGenuine("its bulletin is damaged") from error
+    if not isinstance(document, dict) or document.get("pbem") != "bulletin 1":
+        raise NotGenuine("its bulletin is of another kind")
     return document
 
 

@@ -1,4 +1,4 @@
-"""How `pbem play` shows matches: the list of all, whose move it is, and the boards of one."""
+"""Matches as `pbem play` shows them: the list of all, whose move it is, and the boards of one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"
 DOUBTFUL = (
     "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as an agreed draw."
 )
-"""What is to be thought of where the server alone says that a sealed game is over."""
+"""The warning if only the server says that a sealed game is over."""
 
 _UNREAD = """\
 Your agent waits, as {unread}
@@ -37,7 +37,7 @@ to: pbem play take-back {match}
 You can also ask this player (pbem play press {match} ...), or resign. This is what was signed:
 
 {text}"""
-"""What is to be thought of a text of another player that cannot be read."""
+"""The warning about a text of another player that cannot be read."""
 
 _STATES = {
     "ready": "not sent yet",
@@ -69,7 +69,7 @@ def list_rows(table: PlayTable, standings: Sequence[MatchStanding]) -> None:
 
 
 def title_of(letters: Correspondence, standing: MatchStanding) -> str:
-    """Which game a match is of, and with whom."""
+    """The game of a match, and the other players."""
     game, programs = standing.rules, letters.matches.programs
     title = rules(game).title if game in GAMES else game
     others = [
@@ -81,7 +81,7 @@ def title_of(letters: Correspondence, standing: MatchStanding) -> str:
 
 
 def is_due(table: PlayTable, standing: MatchStanding) -> bool:
-    """Whether a match waits for this player to decide on a setup or orders."""
+    """True if a match waits for this player to decide on a setup or orders."""
     if standing.sealed:
         return table.agent.asks(standing.match)
     return standing.asked and table.letters.matches.pending(standing.match) is None
@@ -186,7 +186,7 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
 
 
 def _terms(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
-    """What the letters' own template says about terms."""
+    """The terms of a match, for the template of letters."""
     terms = letters.matches.terms(standing.match)
     return {
         "id": standing.match,

@@ -1,4 +1,4 @@
-"""What `pbem play` says of events, and of the player's own letters.
+"""The words of `pbem play` for events, and for the player's own letters.
 
 Others' words cannot move the cursor, nor begin a line of ours: they pass through `clean` or `line_of`.
 """

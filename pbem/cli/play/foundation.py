@@ -174,7 +174,7 @@ class PlayTable:
 
 
 def state(letters: Correspondence, sent: SentForm) -> str:
-    """How a letter of the player's stands now."""
+    """The present state of a letter of the player's."""
     found = letters.memory.by_message_id(sent.message_id)
     return found.state if found else "ready"
 

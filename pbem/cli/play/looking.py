@@ -1,4 +1,4 @@
-"""What a player looks at: an answer of the server's, a letter, a proof, and whether it is anybody's move yet."""
+"""Commands that only look: an answer of the server's, a letter, a proof, and the wait for one's move."""
 
 from __future__ import annotations
 

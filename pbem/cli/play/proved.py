@@ -1,4 +1,4 @@
-"""What `pbem play` says of a match's proof: the bundle verified, and the letters that came held against it."""
+"""The report of `pbem play` on a match's proof: the bundle verified, and the letters that came compared with it."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Correspondence:
         return self.outbox.prepare(command, match, place, rev, form, now)
 
     def has_said(self, match: str, words: str, now: datetime) -> bool:
-        """Whether this sentence was prepared before in the present state of the match, and not refused long ago."""
+        """True if this sentence was prepared before in the present state of the match, and not refused long ago."""
         before = self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.matches.standing(match), words))
         return bool(before) and not (before[-1].state == "refused" and may_repeat(before, now))
 

@@ -1,4 +1,4 @@
-"""What is believed of a letter that is known to be the server's: what its items and files change in the memory.
+"""The changes that a letter known to be the server's makes in the memory, by its items and files.
 
 Even the server's own word must have the form of it, be for this player, and fit what it told before: its signed heads
 must never tell two stories, and a sealed match stays one. What contradicts that is an alarm, and is not believed.
@@ -43,7 +43,7 @@ _NAME = re.compile("m[1-9][0-9]{0,8}")
 
 
 class Belief:
-    """What one player's memory takes over from the letters of one server."""
+    """Takes over the letters of one server into one player's memory."""
 
     def __init__(self, account: Account, memory: Memory) -> None:
         self._account = account
@@ -176,7 +176,7 @@ def _match_named(item: JsonObject) -> bool:
 
 
 def _place_of(item: JsonObject) -> AnswerPlace | None:
-    """Where a letter can be answered, if the item has the right form."""
+    """The reply address in an item, if it has the right form."""
     match item:
         case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
             name = item.get("match") or ""

@@ -69,7 +69,7 @@ class Judge:
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
-    """What refused orders or a refused setup were probably meant to say; None if that is refused, too."""
+    """The probable meaning of refused orders or a refused setup; None if that is refused, too."""
     found = rules(game).meant(text)
     try:
         judge(found)

@@ -59,7 +59,7 @@ class FormOutbox:
 
     @property
     def signs(self) -> bool:
-        """Whether there is a key."""
+        """True if there is a key."""
         return self._sign is not None
 
     def prepare(
@@ -123,7 +123,7 @@ class FormOutbox:
         return fitting[0] if fitting else None
 
     def _is_past(self, place: AnswerPlace) -> bool:
-        """Whether a match has moved on since a letter about it, or is over."""
+        """True if a match has moved on since a letter about it, or is over."""
         known = self._memory.standing(place.match)
         if known is None:
             return False

@@ -64,7 +64,7 @@ class Registration:
             return self._outbox.prepare("register", "", fingerprint, len(before) + 1, form(), now, sign=False)
 
     def is_overdue(self, fingerprint: str, now: datetime) -> bool:
-        """Whether nobody has answered the letter that asks for an account, and nobody will; or it was in vain."""
+        """True if the request for an account was not answered in time, or its proof was refused."""
         asked = self._memory.sent("register", "", fingerprint)[-1:]
         answered = self._memory.sent("confirm", "", self._challenge)[-1:]
         failed = any(sent.state == "refused" and _is_old(sent, now) for sent in answered)
@@ -108,10 +108,10 @@ class Registration:
 
 
 def _is_overdue(asked: SentForm, now: datetime) -> bool:
-    """Whether a letter left, and has not been answered for a day."""
+    """True if a letter left, and has not been answered for a day."""
     return asked.state == "sent" and _is_old(asked, now)
 
 
 def _is_old(sent: SentForm, now: datetime) -> bool:
-    """Whether a letter was written a day ago, or by a clock that was a day ahead."""
+    """True if a letter was written a day ago, or by a clock that was a day ahead."""
     return abs(now - sent.written) >= _ANEW

@@ -1,4 +1,4 @@
-"""How matches stand, by the newest letters, and what each of them asks of the player now.
+"""The states of matches, by the newest letters, and the decision that each of them awaits.
 
 Only reading: what letters change is in `belief`. Whatever a match does not allow now is refused with the reason.
 """
@@ -36,7 +36,7 @@ class OwnMatches:
 
     @property
     def standings(self) -> list[MatchStanding]:
-        """How each match stands, by the newest letters."""
+        """The state of each match, by the newest letters."""
         return self._memory.standings()
 
     @property
@@ -56,7 +56,7 @@ class OwnMatches:
         return found
 
     def standing(self, match: str) -> MatchStanding:
-        """How a match stands; raises `Impossible` if no letter told of it."""
+        """The state of a match; raises `Impossible` if no letter told of it."""
         known = self._memory.standing(match)
         if known is None:
             raise Impossible(f"No letter about {match} has come. `pbem play` lists your matches.")
@@ -67,7 +67,7 @@ class OwnMatches:
         return self._memory.latest(match, "position")
 
     def sealed_position(self, match: str) -> JsonObject | None:
-        """What was told last about the current game of a sealed match."""
+        """The latest file about the current game of a sealed match."""
         return self._memory.paper(match, self.standing(match).game, 0, SEALED_POSITION)
 
     def pending(self, match: str) -> SentForm | None:
@@ -132,5 +132,5 @@ def due(standing: MatchStanding) -> tuple[str, str]:
 
 
 def is_past(standing: MatchStanding, sent: SentForm) -> bool:
-    """Whether a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
+    """True if a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
     return standing.rev > sent.rev + 1
