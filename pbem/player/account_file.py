@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import msgspec
 import tomli_w
@@ -96,29 +96,28 @@ def beside(path: Path, name: str) -> str:
     return str(path.absolute().parent / Path(name).expanduser())
 
 
-class Places:
+class Places(NamedTuple):
     """The folders of accounts and their memories."""
 
-    def __init__(self, config: Path, state: Path) -> None:
-        self._config = config
-        self._state = state
+    config: Path
+    state: Path
 
     @property
     def accounts(self) -> list[str]:
         """NAME@SERVER of all accounts."""
-        return sorted(path.stem for path in self._config.glob("*@*.toml"))
+        return sorted(path.stem for path in self.config.glob("*@*.toml"))
 
     def file(self, account: str) -> Path:
         """The file of an account."""
-        return self._config / f"{account}.toml"
+        return self.config / f"{account}.toml"
 
     def memory(self, account: str) -> Path:
         """The file of an account's memory."""
-        return self._state / f"{account}.sqlite"
+        return self.state / f"{account}.sqlite"
 
     def secrets(self, account: str) -> Path:
         """The folder of an account's secrets of sealed matches."""
-        return self._state / f"{account}.secrets"
+        return self.state / f"{account}.secrets"
 
     def load(self, account: str = "") -> Account:
         """The account of this name, or the only one; raises `BadAccount`."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import Future, InvalidStateError
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.connections import LimitedThreads
+from pbem.player.http_handler import QuietHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,17 +38,15 @@ class Handed(NamedTuple):
     final: bool
 
 
-class _BrowserHandler(BaseHTTPRequestHandler):
+class _BrowserHandler(QuietHandler):
     server: Port
     timeout = _SECONDS
-    server_version = "pbem"
-    sys_version = ""
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - as http.server names it
         content = self.server.pages.get(self.path) if self._is_ours() else None
         self._answer(404 if content is None else 200, (content or "").encode())
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - as http.server names it
         port = self.server
         length = self.headers.get("Content-Length", "")
         if not self._is_ours() or self.path != port.path or self.headers.get("Origin") != port.origin:
@@ -64,14 +63,7 @@ class _BrowserHandler(BaseHTTPRequestHandler):
         return self.headers.get("Host") == self.server.origin.removeprefix("http://")
 
     def _answer(self, status: int, content: bytes = b"") -> None:
-        self.send_response(status)
-        for name, value in (_HEADERS | {"Content-Length": str(len(content))}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library names it
-        """Nothing is logged: the address holds the token."""
+        self.answer(status, content, _HEADERS)
 
 
 def _read(content: bytes) -> Handed | None:

@@ -41,7 +41,7 @@ class NotGenuine(Exception):
 
 
 class _Bulletin(msgspec.Struct, frozen=True):
-    """The form of a bulletin."""
+    """The form of a bulletin; `files` are the hashes of attached files, by name."""
 
     key: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     server: _Word
@@ -55,16 +55,9 @@ class _Bulletin(msgspec.Struct, frozen=True):
             raise ValueError("its time is none")
 
 
-class HeardBulletin(msgspec.Struct, frozen=True):
-    """The contents of a letter from the server that programs read."""
+class HeardBulletin(_Bulletin, frozen=True):
+    """The contents of a letter from the server that programs read; `files` are the attached JSON files, by name."""
 
-    key: str
-    server: str
-    to: str
-    time: str
-    items: tuple[JsonObject, ...]
-    files: Mapping[str, JsonObject]
-    """The attached JSON files, by their names."""
     texts: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     """The attached text files, by their names: what others signed in sealed matches."""
     bundles: Mapping[str, bytes] = msgspec.field(default_factory=dict)

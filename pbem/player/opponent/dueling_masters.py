@@ -252,7 +252,7 @@ class _Flights:
         self.prey = {kind: self._prey(kind) for kind in "WBXYZ"}
 
     def _lost(self, kind: str, loser: int, other_things: Sequence[int]) -> list[int]:
-        """These numbers by square, plus the fighters there that destroy one of this kind (loser 0) or lose to it (1)."""
+        """These numbers by square, plus the fighters there that destroy one of this kind (loser 0) or lose (1)."""
         found = list(other_things)
         for other, counts in self.fighters.items():
             if BEATS[kind, other][loser]:
@@ -317,9 +317,8 @@ class _Flights:
         return best
 
 
-def wish(level: int, position: Position) -> Wish:
+def wish(_level: int, position: Position) -> Wish:
     """A draw, once no fighter of the seat can reach a square where a home planet may be."""
-    del level
     known = _Known(position)
     if position.view["options"]["mobile_home"]:
         return None

@@ -56,9 +56,8 @@ Orders = tuple[tuple[int, str], ...]
 """Three actions for each of some ships, which are numbered by the alphabet."""
 
 
-def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
+def setup(_level: int, chance: Chance, options: games.Options, seat: int) -> str:
     """Squares of the home zone by chance, all ships facing the board."""
-    del level
     board = cast("Options", options).board
     squares = chance.shuffled(sorted(board.homes[seat - 1]))[:SHIPS]
     facing = "NSEW"[seat - 1]
@@ -79,9 +78,8 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     return _text(game.own[chance.weighted(mixture)])
 
 
-def wish(level: int, position: Position) -> Wish:
+def wish(_level: int, _position: Position) -> Wish:
     """Nothing: the game ends by itself."""
-    del level, position
     return None
 
 

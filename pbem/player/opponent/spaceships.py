@@ -107,15 +107,13 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     return " ".join(_Salvo(chance, position, worth, thin=level > 1).orders())
 
 
-def wish(level: int, position: Position) -> Wish:
+def wish(_level: int, _position: Position) -> Wish:
     """Nothing: a player who cannot strike any more ends the game with orders."""
-    del level, position
     return None
 
 
-def _hunted(chance: Chance, position: Position, known: Seen) -> list[int]:
+def _hunted(_chance: Chance, _position: Position, known: Seen) -> list[int]:
     """Known cells, then the neighbours of what was struck, then the dark."""
-    del chance, position
     beside = union(ADJACENT[cell] for cell in cells(known.wounds))
     worth = [0] * SPACE
     for mask, value in ((known.dark, CERTAIN // 8), (known.dark & beside, CERTAIN // 2), (known.alive, CERTAIN)):
