@@ -14,7 +14,7 @@ from pbem.player import PlayerTrouble
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Unfit", "block", "checked", "confirm", "registration", "sentence"]
+__all__ = ["Unfit", "block", "checked", "registration", "sentence"]
 
 
 class Unfit(PlayerTrouble):
@@ -32,11 +32,6 @@ def block(head: str, place: Mapping[str, object], text: str, *, final: bool = Fa
 def sentence(words: str, place: Mapping[str, object], comment: str = "") -> str:
     """A sentence with its place, and lines of comment after it."""
     return block(words, place, "") if place else checked(f"{words}\n{comment}")
-
-
-def confirm(name: str, server: str, challenge: str) -> str:
-    """The form by which a key proves itself."""
-    return sentence(f"confirm {name}", {"server": server, "challenge": challenge})
 
 
 def registration(name: str, public_key: str, secret: str) -> str:

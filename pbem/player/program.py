@@ -8,6 +8,7 @@ Implements docs/opponent.md.
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 from datetime import datetime, timedelta
@@ -155,7 +156,7 @@ class Program:
     def _join(self, now: datetime) -> None:
         """Take the last free seat of a match that waited long, one match at a time: people come first."""
         after, name = duration(self.settings.play.joins), self.letters.account.name
-        for item in reversed(self.letters.matches.open_list):  # the oldest first
+        for item in reversed(json.loads(self.memory.fact("open") or "[]")):  # the oldest first
             match, others = item["match"], self.letters.matches.standings
             try:
                 terms = Terms.read(item["agreement"])

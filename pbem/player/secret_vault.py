@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pbem.json_object import JsonObject
 
 __all__ = ["BadNote", "BadSecrets", "Code", "SecretVault", "Secrets", "understood"]
 
@@ -110,10 +109,6 @@ class Secrets(msgspec.Struct, frozen=True):
         """The orders, by turn."""
         return {int(turn): text for turn, text in sorted(self.orders.items(), key=lambda item: int(item[0]))}
 
-    def document(self) -> JsonObject:
-        """The secrets as they are kept."""
-        return msgspec.structs.asdict(self)
-
     @classmethod
     def read(cls, content: bytes) -> Secrets:
         """The secrets as they were kept; raises ValueError."""
@@ -143,7 +138,7 @@ class Code:
     def note(self, secrets: Secrets) -> str | None:
         """The note to self, in base64; None if there is too much to note."""
         plain = zlib.compressobj(9, wbits=-15)
-        content = _padded(plain.compress(canonical(secrets.document())) + plain.flush())
+        content = _padded(plain.compress(canonical(msgspec.structs.asdict(secrets))) + plain.flush())
         salt, nonce = self._random(_SALT), self._random(_NONCE)
         sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets.place))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
@@ -236,7 +231,7 @@ class SecretVault:
         """
         path = self._path(secrets.match, secrets.game)
         try:
-            replace(path, canonical(secrets.document()) + b"\n")
+            replace(path, canonical(msgspec.structs.asdict(secrets)) + b"\n")
         except OSError as error:
             raise BadSecrets(f"{path}: {error.strerror}") from error
 

@@ -54,13 +54,9 @@ class FormOutbox:
         self._account = account
         self._memory = memory
         self._sign = sign
+        self.signs = sign is not None
         self._random = random
         self._at = failpoint
-
-    @property
-    def signs(self) -> bool:
-        """True if there is a key."""
-        return self._sign is not None
 
     def prepare(
         self, command: str, match: str, place: str, rev: int, form: str, now: datetime, *, sign: bool = True

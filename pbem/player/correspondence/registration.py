@@ -98,8 +98,9 @@ class Registration:
         before = self._memory.sent("confirm", "", challenge)
         if before and not (before[-1].state == "refused" and may_repeat(before, now)):
             return self._outbox.again(before[-1])
-        form, rev = forms.confirm(self._account.name, self._account.server, challenge), len(before) + 1
-        return self._outbox.prepare("confirm", "", challenge, rev, form, now)
+        place = {"server": self._account.server, "challenge": challenge}
+        form = forms.sentence(f"confirm {self._account.name}", place)
+        return self._outbox.prepare("confirm", "", challenge, len(before) + 1, form, now)
 
     def confirm_again(self, now: datetime) -> None:
         """Prepare a new answer to the challenge if the last one was refused, and not just now."""

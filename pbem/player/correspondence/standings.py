@@ -49,12 +49,6 @@ class OwnMatches:
             if name and seat in standing.programs
         }
 
-    @property
-    def open_list(self) -> list[JsonObject]:
-        """The open list, by the latest letter."""
-        found: list[JsonObject] = json.loads(self._memory.fact("open") or "[]")
-        return found
-
     def standing(self, match: str) -> MatchStanding:
         """The state of a match; raises `Impossible` if no letter told of it."""
         known = self._memory.standing(match)
