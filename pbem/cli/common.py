@@ -129,7 +129,7 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
     until = time.monotonic() + PATIENCE
     while (outcome := instructions.outcome(number))[0] == "waiting":
         if time.monotonic() > until:
-            raise click.ClickException("The server has not obeyed yet; it will when it comes to it.")
+            raise click.ClickException("The server has not obeyed yet; it will do so later.")
         time.sleep(0.1)
     if outcome[0] == "refused":
         raise click.ClickException(outcome[1])

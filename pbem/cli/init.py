@@ -41,7 +41,7 @@ PROVIDERS = {
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
-    prompt="Do letters lie in a mailbox at a provider, or have you a domain with a mail server",
+    prompt="Do you use a mailbox at a provider, or your own domain with a mail server",
     default=KINDS[0],
     help="Letters are in a mailbox at a provider, or come through the mail server of your own domain.",
 )

@@ -104,7 +104,7 @@ def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause
         for event in fetch(program.letters, source, _now):
             events.append(event)  # noqa: PERF402 - what came before the mailbox failed counts
     except mail_in.NoMail as error:
-        log.warning("no mail now: %s", error)
+        log.warning("mail cannot be fetched now: %s", error)
         again = _AGAIN
     program.hear(events, _now())
     program.act(_now())

@@ -95,6 +95,4 @@ def _fill(folder: Path, config_file: Path) -> None:
             done = site.publish(folder, site.pages(facts, public.finished(), witnesses))
         except OSError as error:
             raise click.ClickException(f"{folder}: {error}") from error
-    click.echo(
-        f"{folder}: {len(done.written)} written, {len(done.kept)} as they were, {len(done.removed)} taken away."
-    )
+    click.echo(f"{folder}: {len(done.written)} written, {len(done.kept)} unchanged, {len(done.removed)} removed.")

@@ -239,11 +239,11 @@ def _tell(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
             click.echo(f"Letters that {does}: {counted[standing]}")
     worst = {letter.standing for letter in judged}
     if worst & _CONVICTS:
-        click.echo("The bundle holds in itself; but it is not what the letters tell.")
+        click.echo("The bundle is valid on its own, but the letters contradict it.")
     elif worst & _DOUBTFUL:
         click.echo("The bundle holds, and no letter contradicts it; look at what is damaged or left open.")
     elif asked and worst <= _NOTHING:
-        click.echo("The bundle holds; but no letter was there to compare it with.")
+        click.echo("The bundle holds, but there was no letter to compare it with.")
     elif blind:
         click.echo("Everything holds.")
 

@@ -99,7 +99,7 @@ def _look(found: Witness, source: mail_in.MailSource, settings: WitnessSettings)
                 click.echo(harmless(said))
                 source.done(letter)
     except mail_in.NoMail as error:
-        click.echo(f"no mail now: {error}", err=True)
+        click.echo(f"mail cannot be fetched now: {error}", err=True)
         _post(found, settings)
         return False
     return _post(found, settings)

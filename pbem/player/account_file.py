@@ -69,7 +69,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for url in (self.mail_in, self.mail_out):
             if "@" in url and ":" in url.partition("//")[2].rpartition("@")[0]:
                 raise BadAccount(
-                    "A password does not belong into a URL: name a --password-file, --password-command or"
+                    "A password does not belong in a URL: give a --password-file, --password-command or"
                     " --token-command."
                 )
         if sum(map(bool, (self.password_file, self.password_command, self.token_command))) > 1:

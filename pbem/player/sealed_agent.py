@@ -415,8 +415,8 @@ class Agent:
     def _demand_unaccused(self, match: str) -> None:
         if (said := self.held.accused(match)) is not None:
             raise Impossible(
-                f"Nothing more is told in {match}, for what came of it cannot be: {said}."
-                f" If you know better: `pbem play take-back {match}`"
+                f"Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
+                f" To go on anyway: `pbem play take-back {match}`"
             )
 
     # Secrets.

@@ -206,14 +206,14 @@ def test_an_accusation_is_listed_until_it_is_taken_back(
         Accusations(memory).accuse("m1", Contradiction("two things cannot both be true"), referee.now)
     shown = terminal()
     assert "ALARM" in shown
-    assert "your agent says nothing more: two things cannot both be true. If you know better: pbem play t" in shown
+    assert "your agent has stopped: two things cannot both be true. To go on anyway: pbem play t" in shown
     table = PlayTable(folders, "", 1.0)
     with table.afterwards:
         _typed(table, "m1 --take-back\n")
     assert not capsys.readouterr().err
     shown = terminal()
     assert "ALARM" not in shown
-    assert "says nothing more" not in shown
+    assert "your agent has stopped" not in shown
 
 
 def test_words_are_taken_over_and_strange_ones_are_refused(terminal: Terminal) -> None:

@@ -178,7 +178,7 @@ class TestLettersAgainstABundle:
         assert "the match is closed <" in said.partition("two stories: ")[2].partition("\n")[0]
         assert "play.example signed two different entries 8 of m1" in said
         assert "Letters that prove that the server told two stories: 1" in said
-        assert lines[-1] == "The bundle holds in itself; but it is not what the letters tell."
+        assert lines[-1] == "The bundle is valid on its own, but the letters contradict it."
 
     def test_letters_that_prove_nothing(self, proof: Path, tmp_path: Path) -> None:
         letter = (proof.parent / "last.eml").read_bytes()
@@ -191,7 +191,7 @@ class TestLettersAgainstABundle:
         assert status == 3
         assert lines[-2:] == [
             "Letters that say nothing about this match: 1",
-            "The bundle holds; but no letter was there to compare it with.",
+            "The bundle holds, but there was no letter to compare it with.",
         ]
 
     def test_a_bundle_that_does_not_hold_comes_first(self, proof: Path, tmp_path: Path) -> None:

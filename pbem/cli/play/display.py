@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"]
 
 DOUBTFUL = (
-    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as an agreed draw."
+    "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, such as by a draw."
 )
 """The warning if only the server says that a sealed game is over."""
 
@@ -102,7 +102,7 @@ def _whose(table: PlayTable, standing: MatchStanding) -> str:
     what = f"turn {standing.turn}" if phase == "playing" else f"setup of game {standing.game}"
     said = "your move" if standing.asked else "waiting for the others"
     if standing.sealed and (accused := table.agent.held.accused(match)):
-        return f"your agent says nothing more: {line_of(accused)}. If you know better: pbem play take-back {match}"
+        return f"your agent has stopped: {line_of(accused)}. To go on anyway: pbem play take-back {match}"
     if standing.sealed and table.agent.held.unread(match):
         until = _until(standing.deadline, table.now())
         return f"{what}: your agent waits for your decision: pbem play {match}{until}"
@@ -144,7 +144,7 @@ def show(table: PlayTable, standing: MatchStanding) -> None:
     except (BadSecrets, Contradiction, Impossible, sqlite3.Error):
         raise
     except Exception as error:  # the server may have sent anything
-        said = f"What came about {standing.match} cannot be shown. `pbem play letter {standing.match}` prints it."
+        said = f"The letters about {standing.match} cannot be shown. `pbem play letter {standing.match}` prints it."
         raise Impossible(said) from error
 
 

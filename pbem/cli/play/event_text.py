@@ -56,11 +56,11 @@ def report(event: Event) -> None:
             about_what = line_of(event.subject or event.match)
             click.echo(f"{_LOUD[event.kind]}: “{about_what}”: {line_of(event.said)}", err=True)
         case "doubled":
-            click.echo(f"Came again, and changes nothing: {line_of(event.subject)}")
+            click.echo(f"Received again; it changes nothing: {line_of(event.subject)}")
         case "bounced":
             assert event.sent is not None
             click.echo(
-                f"CAME BACK: {about(event.sent)} did not reach the server. The same again sends it once more.",
+                f"CAME BACK: {about(event.sent)} did not reach the server. Repeat the command to send it again.",
                 err=True,
             )
 

@@ -136,7 +136,7 @@ class PlayTable:
             else:
                 complete = False
                 click.echo(
-                    f"Not sent yet: {about(sent)}: {line_of(said)}\nIt lies ready; the next `pbem play` tries again.",
+                    f"Not sent yet: {about(sent)}: {line_of(said)}\nIt is kept; the next `pbem play` retries.",
                     err=True,
                 )
         return complete
@@ -189,7 +189,7 @@ def troubles() -> Iterator[None]:
         report_refused(refused)
         sys.exit(1)
     except Contradiction as error:
-        raise click.ClickException(f"What was told cannot be: {clean(str(error))}") from error
+        raise click.ClickException(f"The server's statements cannot all be true: {clean(str(error))}") from error
 
 
 def report_refused(refused: Refused) -> None:

@@ -44,7 +44,7 @@ def proved(letters: Correspondence, name: str) -> bool:
                 f"{name}: {line_of(accused.kept.subject)}: {finding.standing}: {line_of(finding.found)}", err=True
             )
     if proof.accusing:
-        click.echo(f"{name}: your letters say otherwise than the bundle.", err=True)
+        click.echo(f"{name}: your letters contradict the bundle.", err=True)
         return False
     agreeing = sum(letter.standing == "agrees" for letter in proof.letters)
     click.echo(f"{name}: verified: {len(proof.checks)} checks hold, and {agreeing} of your letters agree.")

@@ -25,11 +25,11 @@ __all__ = ["match", "read_back", "setup", "words"]
 _AN_HOUR = 3600.0  # that a player may take over clicking
 
 _SIX_WORDS = """\
-Your six words, to be kept somewhere else than on this machine:
+Your six words, to be kept somewhere other than on this machine:
 
     {words}
 
-Setup and orders of sealed matches stay here, and the server keeps a copy that these words alone open. If this
+Setup and orders of sealed matches stay here, and the server keeps a copy that only these words open. If this
 machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 
 
@@ -183,7 +183,7 @@ def _clicked(table: PlayTable, standing: MatchStanding) -> Handed:
     try:
         title = title_of(table.letters, standing)
         port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing.rules, home))
-        click.echo(f"{name}: click it together at\n\n    {port.url}\n")
+        click.echo(f"{name}: put it together by clicking at\n\n    {port.url}\n")
         click.launch(port.url)
         handed = port.wait(_AN_HOUR)
     except KeyboardInterrupt:

@@ -70,7 +70,7 @@ def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
 
 @_about_match()
 def reveal(table: PlayTable, match: str, yes: bool) -> None:
-    """Reveal your secrets after a sealed game that did not end by its rules: after an agreed draw, say."""
+    """Reveal your secrets after a sealed game that did not end by its rules, such as after an agreed draw."""
     standing = table.letters.matches.standing(match)
     click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
     confirm(table, yes, standing)
