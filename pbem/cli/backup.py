@@ -38,7 +38,7 @@ def backup(file: Path, config_file: Path) -> None:
             draft.unlink(missing_ok=True)
         config = store.config
     click.echo(
-        f"{file}: {file.stat().st_size} octets. It is useless without these files; keep copies of them somewhere else:"
+        f"{file}: {file.stat().st_size} octets. It is useless without these files; keep copies of them elsewhere:"
     )
     keys = [config_file, config.store_key, config.signing_key, config.dkim.key_file, config.smarthost.password_file]
     for key in keys:
