@@ -30,7 +30,6 @@ from pbem.player.sealed_view import Contradiction
 if TYPE_CHECKING:
     from pbem.player.standing import MatchStanding
 
-__all__ = ["agent"]
 
 _SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after letters came, and at most
 _AGAIN = 30.0  # when it cannot be reached

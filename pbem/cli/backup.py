@@ -15,8 +15,6 @@ from pbem.store import own_keys
 from pbem.store.restore import restore as put_back
 from pbem.store.sqlite import Lock
 
-__all__ = ["backup", "restore"]
-
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ABOUT", "COMMANDS", "help_text"]
 
 ABOUT: Final = """\
 A referee for slow games by e-mail:

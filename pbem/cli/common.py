@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from pbem.config.server import Config
 
-__all__ = ["as_json", "config_option", "fields", "instruct", "listed", "opened", "table", "troubles", "wake"]
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 _TROUBLES = (ConfigError, StoreError, KeyFileError, Busy)

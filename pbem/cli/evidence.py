@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["kept_letters", "witness_keys"]
-
 
 def witness_keys(texts: Sequence[str]) -> list[VerifierKey]:
     """The keys of witnesses, each once; raises click.UsageError. What is told of a witness is told by its name."""

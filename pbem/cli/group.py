@@ -10,8 +10,6 @@ from click.shell_completion import CompletionItem
 
 from pbem.cli.command_table import ABOUT, COMMANDS, help_text
 
-__all__ = ["group"]
-
 
 class _Commands(click.Group):
     """The group of all commands, each imported when it is needed."""

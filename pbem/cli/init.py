@@ -20,8 +20,6 @@ import click
 from pbem.config.file import faults
 from pbem.examples import example_folder
 
-__all__ = ["init"]
-
 KINDS = ("mailbox", "domain")
 PROVIDERS = {
     "gmail.com": ("imap.gmail.com", "smtp.gmail.com"),

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pbem.player.mail_in import MailSource
     from pbem.player.program_config import ProgramSettings
 
-__all__ = ["opponent"]
 
 log = logging.getLogger(__name__)
 

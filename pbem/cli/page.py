@@ -14,8 +14,6 @@ from pbem.games import GAMES
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer
 
-__all__ = ["page"]
-
 
 @click.command()
 @click.argument("game", type=click.Choice(list(GAMES)))

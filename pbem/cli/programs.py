@@ -17,8 +17,6 @@ from pbem.player import PlayerTrouble
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["passphrase", "settings_option", "stopping", "troubles"]
-
 
 def settings_option(program: str) -> Callable[[Any], Any]:
     """The option that names the settings of a program."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["publish"]
-
 
 @click.command()
 @click.argument("place", metavar="BUNDLE|DIR", type=click.Path(path_type=Path))

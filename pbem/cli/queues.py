@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["inbox", "outbox"]
 
 SECRETS = (
     "This prints the letter itself. It may hold setups, orders or reports that nobody but its sender or receiver may"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.match.record import Outcome, Record, Replay
 
-__all__ = ["replay"]
 
 LEGAL, REFUSED, UNREADABLE = 0, 1, 2
 LARGEST: Final = 16 << 20

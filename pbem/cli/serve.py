@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.smtp.intake import IntakePlace
 
-__all__ = ["serve"]
-
 
 log = structlog.get_logger()
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
 
-__all__ = ["witness"]
 
 _LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and when mail failed
 

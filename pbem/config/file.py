@@ -15,7 +15,6 @@ from pbem.config.values import ConfigTable, Listen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ConfigError", "faults", "load", "parse", "place"]
 
 _Table = TypeVar("_Table", bound=ConfigTable)
 

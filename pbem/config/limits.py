@@ -10,8 +10,6 @@ from pbem.config.values import ConfigTable, Count, Duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Limits"]
-
 
 class Limits(ConfigTable, frozen=True):
     """The limits of one letter, one connection and one sender."""

@@ -11,7 +11,6 @@ from pbem.config.values import DOMAIN, LOOPBACK, ConfigTable, Count, Duration, L
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Delivery", "Dkim", "ListenerConfig", "MailboxConfig", "SmarthostConfig", "account_faults"]
 
 _Host = Annotated[str, msgspec.Meta(pattern=r"\A[\w.:%-]{0,253}\Z", description="a host name")]
 """Also an address of the network, and a name that IDNA turns into one."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 else:
     Place = object  # msgspec knows no union of types that are not its own; `pbem.config.toml_file` reads this one
 
-__all__ = ["ClockConfig", "Config", "HousePlayer", "Identity", "LogConfig", "MetricsConfig", "Recovery"]
 
 _MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
 

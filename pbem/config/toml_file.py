@@ -17,7 +17,6 @@ from pbem.store_place import PostgresqlAddress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["converted", "from_text", "in_words", "read_as", "table_faults", "toml"]
 
 _Read = TypeVar("_Read", bound=msgspec.Struct)
 

@@ -9,8 +9,6 @@ from typing import Annotated, Self
 
 import msgspec
 
-__all__ = ["DOMAIN", "LOOPBACK", "ConfigTable", "Count", "Duration", "Listen", "Port"]
-
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")

@@ -12,7 +12,6 @@ from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Correspondent", "WitnessConfig"]
 
 _ADDRESS = re.compile(r"[^\s@<>\x00-\x20]{1,64}@[A-Za-z0-9.-]{1,253}")
 _SUBMISSION = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")

@@ -9,8 +9,6 @@ docs/attachments.md, from the reader's side.
 
 from __future__ import annotations
 
-__all__ = ["PlayerTrouble"]
-
 
 class PlayerTrouble(Exception):
     """Something is not possible, and the program is not at fault; the text tells the player why."""

@@ -20,7 +20,6 @@ from pbem.player import PlayerTrouble
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Account", "BadAccount", "Places", "beside", "places", "read_settings", "split"]
 
 _Settings = TypeVar("_Settings", bound=msgspec.Struct)
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pbem.player.memory import Memory
 
-__all__ = ["Accusations"]
-
 
 class Accusations:
     """The accusations in the matches of one account."""

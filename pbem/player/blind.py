@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
     from pbem.proof.verification import Proved
 
-__all__ = ["OCTETS", "PROGRAM", "Commitment", "Plan", "comment", "replayed", "seeds"]
 
 PROGRAM: Final = version("pbem")
 """The version that plays. Strategies have editions of their own: versions with the same edition play alike."""

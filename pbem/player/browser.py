@@ -18,7 +18,6 @@ from pbem.player.http_handler import QuietHandler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Handed", "Port"]
 
 _MOST = 100_000  # octets of an answer
 _SECONDS = 30

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["Witness", "WitnessSettings", "load"]
 
 _NAME = r"^[^\s+]{1,253}$"
 

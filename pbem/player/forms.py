@@ -14,8 +14,6 @@ from pbem.player import PlayerTrouble
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Unfit", "block", "checked", "registration", "sentence"]
-
 
 class Unfit(PlayerTrouble):
     """The values make no valid form; the text says why."""

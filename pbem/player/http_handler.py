@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["QuietHandler"]
-
 
 class QuietHandler(BaseHTTPRequestHandler):
     """Answers requests, and logs none: addresses hold tokens, and who asked is nobody's business."""

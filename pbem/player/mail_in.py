@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pbem.mailbox.imap import Tls
     from pbem.player.account_file import Account
 
-__all__ = ["FoundLetter", "MailSource", "NoMail", "source"]
 
 _MOST = LIMITS.message_bytes
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pbem.player.account_file import Account
     from pbem.player.memory import SentForm
 
-__all__ = ["NotSent", "send"]
 
 _SECONDS = 60.0
 _SENDMAIL = "/usr/sbin/sendmail"

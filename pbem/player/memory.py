@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Alarm", "AnswerPlace", "BadMemory", "Memory", "SentForm", "may_repeat", "transaction"]
 
 _EDITION = 1
 """The edition of the tables; 0 stands for files from before editions were recorded, with the same tables."""

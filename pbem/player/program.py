@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding
 
-__all__ = ["Program", "ProgramWords"]
 
 log = logging.getLogger(__name__)
 

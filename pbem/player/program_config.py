@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
     from pbem.player.standing import MatchStanding
 
-__all__ = ["GameLimits", "PlayerLimits", "ProgramSettings", "Reason", "load"]
 
 Reason = Literal["game", "options", "pace", "person", "all", "setup"]
 """A reason to decline a proposal; the template player/decline.txt has its sentence."""

@@ -13,8 +13,6 @@ from pbem.proof.prove import prove as proof
 if TYPE_CHECKING:
     from pbem.player.memory import Memory
 
-__all__ = ["prove"]
-
 
 def prove(memory: Memory, match: str) -> Proof | None:
     """Verify the latest bundle of a match, by the known server key; None if none has come."""

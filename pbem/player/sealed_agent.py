@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pbem.player.secret_vault import SecretVault
     from pbem.player.standing import MatchStanding
 
-__all__ = ["POINTS", "Agent", "ShownGame"]
 
 log = logging.getLogger(__name__)
 

@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from pbem.player.secret_vault import Secrets
     from pbem.player.standing import MatchStanding
 
-__all__ = [
-    "Changed",
-    "Contradiction",
-    "NextLetter",
-    "OrdersAsked",
-    "SealedSide",
-    "SealedState",
-    "ToldStep",
-    "commitment",
-    "refusal",
-]
 
 _OPEN = "open"
 """The step that brings the paper which `commit` named."""

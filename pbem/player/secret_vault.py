@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-__all__ = ["BadNote", "BadSecrets", "Code", "SecretVault", "Secrets", "understood"]
-
 _SEED: Final = 32
 _NOTE: Final = 4096
 """Octets of a note, which the server keeps."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["LIMITS", "HeardBulletin", "NotGenuine", "hear", "opened"]
 
 LIMITS: Final = Limits(
     message_bytes=64 << 20, message_lines=1_000_000, headers=500, header_bytes=256 << 10, parts=200

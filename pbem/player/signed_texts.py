@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pbem.player.sealed_view import SealedSide
     from pbem.requests import Requested, SignedForm
 
-__all__ = ["Unread", "check_resigned", "check_seal", "check_steps", "unproved"]
-
 
 class Unread(Impossible):
     """A text signed by another player cannot be read; the message says which and why, `content` is the text."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from pbem.identity.ssh import PrivateKey
 
-__all__ = ["CannotSign", "SigningKey", "make", "read"]
 
 _TRIES = 3
 _SECONDS = 120.0  # that a person may take over a device, or a passphrase

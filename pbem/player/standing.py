@@ -16,7 +16,6 @@ from pbem.match.transcript import is_time
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
 
-__all__ = ["OVER", "MatchStanding"]
 
 OVER = frozenset({"closed", "declined", "withdrawn"})
 """The phases after which nothing comes."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pbem.player.secret_vault import Secrets
     from pbem.player.standing import MatchStanding
 
-__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told", "has_resigned"]
 
 log = logging.getLogger(__name__)
 

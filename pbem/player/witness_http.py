@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from pbem.connections import Asked
 
-__all__ = ["WitnessListener"]
 
 PATIENCE = 5.0  # seconds without an octet
 MOST = 16 * 1024  # octets of a request: one with the longest proof has less

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Correspondence
     from pbem.player.standing import MatchStanding
 
-__all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"]
 
 DOUBTFUL = (
     "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, such as by a draw."

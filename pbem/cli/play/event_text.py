@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
 
-__all__ = ["about", "clean", "indented", "line_of", "report"]
 
 _LONGEST = 500  # characters of others within a line of ours
 

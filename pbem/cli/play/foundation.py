@@ -40,16 +40,6 @@ if TYPE_CHECKING:
     from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding
 
-__all__ = [
-    "MATCH",
-    "PlayTable",
-    "at_table",
-    "confirm",
-    "report_refused",
-    "state",
-    "troubles",
-    "yes_option",
-]
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most

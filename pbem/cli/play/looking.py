@@ -17,8 +17,6 @@ from pbem.player.standing import OVER
 if TYPE_CHECKING:
     from pbem.cli.play.foundation import PlayTable
 
-__all__ = ["ask", "letter", "verify", "wait"]
-
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)

@@ -11,8 +11,6 @@ from pbem.cli.play.display import list_matches
 from pbem.cli.play.foundation import MATCH, PlayTable, troubles
 from pbem.player.account_file import places
 
-__all__ = ["play"]
-
 
 class _Play(click.Group):
     """`pbem play m17 ...` is about that match; everything else is a command's name."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Correspondence
     from pbem.player.correspondence.event import Event
 
-__all__ = ["prove_ended", "proved"]
-
 
 def prove_ended(letters: Correspondence, events: Sequence[Event]) -> None:
     """Verify each match whose game has ended by these letters."""

@@ -16,8 +16,6 @@ from pbem.player.account_file import Account, split
 if TYPE_CHECKING:
     from pbem.cli.play.foundation import PlayTable
 
-__all__ = ["register"]
-
 
 @click.command()
 @click.argument("account", metavar="NAME@SERVER")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pbem.player.correspondence.judge import Judged
     from pbem.player.standing import MatchStanding
 
-__all__ = ["match", "read_back", "setup", "words"]
 
 _AN_HOUR = 3600.0  # that a player may take over clicking
 

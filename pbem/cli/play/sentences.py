@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pbem.cli.play.foundation import PlayTable
 
-__all__ = ["COMMANDS"]
-
 
 def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
     """Make a command about one match, which asks before it signs."""

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
-__all__ = ["POINTS", "Correspondence"]
 
 POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending noted")
 """The points at which a player's program may be stopped dead without harm; tests stop it there."""

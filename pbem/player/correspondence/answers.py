@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory, SentForm
     from pbem.player.server_letter import HeardBulletin
 
-__all__ = ["MESSAGE_ID", "Answers"]
 
 MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
 _QUOTED = 256 << 10

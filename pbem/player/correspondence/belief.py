@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory
     from pbem.player.server_letter import HeardBulletin
 
-__all__ = ["Belief"]
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
 _HOLDS = {"setup": "options", "position": "view", "reports": "reports"}

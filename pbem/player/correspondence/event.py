@@ -9,7 +9,6 @@ import msgspec
 if TYPE_CHECKING:
     from pbem.player.memory import SentForm
 
-__all__ = ["Event"]
 
 Kind = Literal[
     "foreign",

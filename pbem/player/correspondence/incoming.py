@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory
     from pbem.player.server_letter import HeardBulletin
 
-__all__ = ["LetterInbox"]
-
 
 class LetterInbox:
     """Takes in letters, whoever wrote them."""

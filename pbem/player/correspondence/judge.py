@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.phrase import Phrase
     from pbem.player.correspondence.standings import OwnMatches
 
-__all__ = ["Judge", "Judged", "meant"]
-
 
 class Judged(msgspec.Struct, frozen=True):
     """Legal orders or a legal setup: the canonical text, and what it leaves unused."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pbem.player.account_file import Account
     from pbem.player.memory import AnswerPlace, Memory
 
-__all__ = ["FormOutbox", "composed"]
-
 
 def composed(sender: str, to: str, subject: str, message_id: str, now: datetime) -> EmailMessage:
     """A letter with its headers, and no text yet."""

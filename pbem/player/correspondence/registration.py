@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pbem.player.correspondence.outgoing import FormOutbox
     from pbem.player.memory import Memory, SentForm
 
-__all__ = ["Registration"]
 
 _ANEW = timedelta(days=1)
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
-__all__ = ["SEALED_POSITION", "Impossible", "OwnMatches", "due", "is_past"]
 
 SEALED_POSITION = "sealed position"
 """The kind of file that has all that was told in a sealed game."""

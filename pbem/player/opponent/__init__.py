@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pbem.games import Options, Report
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["EDITIONS", "LEVELS", "STRATEGIES", "Position", "Strategy", "Wish", "edition", "strategy"]
 
 LEVELS: Final = (1, 2, 3)
 """From the weakest to the strongest."""

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pbem.player.opponent import Position, Wish
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["orders", "setup", "wish"]
 
 _ONE: Final = 1 << 16
 """Certainty: whole numbers stand for chances."""

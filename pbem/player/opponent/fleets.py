@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from pbem.player.opponent import Position
     from pbem.player.opponent.chance import Chance
 
-__all__ = [
-    "BURN_IN",
-    "CERTAIN",
-    "SPACE",
-    "FleetSlot",
-    "Placements",
-    "Seen",
-    "counted",
-    "drawn_fleet",
-    "indexed",
-    "placed",
-    "placements_of",
-    "sampled",
-    "seen",
-    "slots",
-]
 
 CERTAIN: Final = 1 << 20
 """The worth of a cell in which a ship is known to be: whole numbers stand for chances."""

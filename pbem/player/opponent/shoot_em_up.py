@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.player.opponent import Position, Wish
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["orders", "setup", "wish"]
-
 
 class Budget(NamedTuple):
     """The number of orders examined in one turn."""

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pbem.player.opponent.chance import Chance
     from pbem.player.opponent.fleets import Seen
 
-__all__ = ["orders", "setup", "wish"]
 
 FLEETS: Final = 4
 """The number of drawn fleets examined for the other side, if the options allow several."""
