@@ -63,6 +63,12 @@ class Listen:
     def __bool__(self) -> bool:
         return bool(self.host or self.path or self.systemd)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Listen) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
     def __str__(self) -> str:
         if self.path is not None:
             return f"unix:{self.path}"

@@ -113,7 +113,9 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
     terminal("draw", "m1", "accept", "--yes")
     for _ in range(2):
         shown = terminal.run("agent", "--once")
-        assert "The server asks for your secrets. By what was told, the game goes on." in shown.replace("\n", " ")
+        assert "The server asks for your secrets. The steps that came do not end the game." in shown.replace(
+            "\n", " "
+        )
         assert not revealed(referee)
     assert "ended in another way, such as an agreed draw" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
