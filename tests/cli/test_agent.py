@@ -117,7 +117,7 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
             "\n", " "
         )
         assert not revealed(referee)
-    assert "ended in another way, such as an agreed draw" in terminal("reveal", "m1", "--yes")
+    assert "ended otherwise, as by an agreed draw" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
     assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
 

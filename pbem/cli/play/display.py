@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 DOUBTFUL = (
-    "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, such as by a draw."
+    "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, as by an agreed draw."
 )
 """The warning if only the server says that a sealed game is over."""
 
