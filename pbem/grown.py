@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Grown"]
-
 Item_co = TypeVar("Item_co", covariant=True)
 
 

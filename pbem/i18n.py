@@ -15,8 +15,6 @@ from pathlib import Path
 
 from pbem.phrase import Moment, Phrase, Span, fill
 
-__all__ = ["ENGLISH", "LANGUAGES", "Catalogue", "catalogue", "languages", "say", "template_folder"]
-
 ENGLISH = "en"
 
 Catalogue = gettext.NullTranslations

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-__all__ = ["DEPTH", "JsonObject", "depth"]
-
 JsonObject = dict[str, Any]
 
 DEPTH: Final = 32

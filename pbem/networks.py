@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 
-__all__ = ["is_of_this_machine", "network_of"]
-
 PREFIXES = {4: 24, 6: 64}
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-__all__ = ["Moment", "Phrase", "Span", "either"]
-
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 

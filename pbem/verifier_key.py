@@ -12,8 +12,6 @@ import re
 
 import msgspec
 
-__all__ = ["COSIGNATURE", "LOG", "MOST_SIGNATURES", "VerifierKey"]
-
 LOG = 1
 """The signature type of a log's own Ed25519 key."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Board, Panel
 
-__all__ = ["draw", "font"]
-
 PAPER: Final = "#fbfbfa"
 INK: Final = "#1c1917"
 LINE: Final = "#a8a29e"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Board, Panel
 
-__all__ = ["sheet"]
-
 DOTS: Final = 300
 PAGE: Final = (2480, 3508)
 MARGIN: Final = 118  # one centimetre

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Line, Panel, Square
 
-__all__ = ["TextSetter", "columns", "numbered", "starting"]
-
 WIDTH: Final = 76
 TITLE: Final = 74
 _NO_BREAK: Final = "\xa0"

@@ -9,8 +9,6 @@ from __future__ import annotations
 from pbem.identity.verdict import BadKey
 from pbem.phrase import Phrase
 
-__all__ = ["CERTIFICATE_BYTES", "RSA_BITS", "check_rsa"]
-
 RSA_BITS = range(2048, 8192 + 1)  # above, one verification costs more than a letter is worth
 EXPONENT_BITS = 64  # everybody has 17 bits; with as many as the modulus, verifying takes as long as signing
 CERTIFICATE_BYTES = 16 * 1024  # ten times what authorities hand out; it stands in every transcript

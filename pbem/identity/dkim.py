@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["DkimSignature", "signatures", "verify"]
-
 SIGNATURES = 10  # how many DKIM-Signature headers of a letter are looked at
 HEADER = 3000  # octets of one; dkimpy takes them apart with expressions that are not linear
 RECORD = 4000  # octets of a key record; RSA with 8192 bits has 1500

@@ -15,8 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.phrase import Phrase
 
-__all__ = ["SMALL", "WEAK", "holds", "is_sound", "is_sound_signature"]
-
 _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
 """Order of the group that honest keys are of (RFC 8032 5.1)."""

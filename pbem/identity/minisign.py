@@ -20,8 +20,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["COMMENT", "PUBLIC", "MinisignSignature", "beneath", "parse", "read"]
-
 COMMENT = "untrusted comment:"
 PUBLIC = re.compile(r"RW[A-Za-z0-9+/]{54}")
 _LINE = r"[A-Za-z0-9+/](?:\s*+[A-Za-z0-9+/]){%d}(?:\s*+=){%d}"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pysequoia import Cert, Sig
     from pysequoia.packet import Packet
 
-__all__ = ["CLEAR", "MESSAGE", "SIGNATURE", "OpenpgpSignature", "canonical", "is_signature", "parse", "read"]
-
 CLEAR = "-----BEGIN PGP SIGNED MESSAGE-----"
 SIGNATURE = "-----BEGIN PGP SIGNATURE-----"
 MESSAGE = "-----BEGIN PGP MESSAGE-----"

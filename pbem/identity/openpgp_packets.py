@@ -15,8 +15,6 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DSA", "ELGAMAL", "RSA", "PublicKey", "SignatureBody", "Tag", "packets"]
-
 
 class Tag(IntEnum):
     """The kind of a packet (RFC 9580 5)."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.identity.dkim import DkimSignature
     from pbem.mail.message import Letter
 
-__all__ = ["Voucher", "vouch"]
-
 
 class Voucher(msgspec.Struct, frozen=True):
     """The verification of a letter's From, and by whom."""

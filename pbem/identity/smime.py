@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from asn1crypto import algos, cms, core
     from cryptography import x509
 
-__all__ = ["SmimeSignature", "parse", "read"]
-
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*+)-----END CERTIFICATE-----")
 _CURVES = frozenset({"secp256r1", "secp384r1", "secp521r1"})
 _DIGESTS: dict[str, hashes.HashAlgorithm] = {

@@ -35,21 +35,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = [
-    "BEGIN",
-    "END",
-    "PrivateKey",
-    "SshSignature",
-    "UnusableKey",
-    "fingerprint",
-    "load",
-    "parse",
-    "public",
-    "read",
-    "sign",
-    "verify",
-]
-
 BEGIN = "-----BEGIN SSH SIGNATURE-----"
 END = "-----END SSH SIGNATURE-----"
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
 
-__all__ = ["MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
-
 MORNING: Final = time(7)
 """The time of a digest, by the wall clock of its reader."""
 

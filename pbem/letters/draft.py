@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
 
-__all__ = ["Composing", "Drawing", "Facts", "OutgoingLetter", "TemplateText"]
-
 Facts = dict[str, Any]
 """The facts of a template, by name."""
 

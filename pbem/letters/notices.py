@@ -16,8 +16,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NOTICES", "NoticeSpec"]
-
 
 class NoticeSpec(msgspec.Struct, frozen=True):
     """One row of the table of notices."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pbem.i18n import Catalogue
 
-__all__ = ["Templates"]
-
 
 class Templates:
     """The letters' wording: folders of jinja2 templates, ours by default; the first folder that has one counts."""

@@ -12,8 +12,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["LONGEST", "about", "fitting", "joined"]
-
 LONGEST: Final = 69
 """The most characters of a subject of ours: lists of letters show no more."""
 

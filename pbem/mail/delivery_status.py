@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["REPORT", "RETURN_PATH", "Bounce", "quoted_tokens", "read", "token"]
-
 RETURN_PATH = "b"
 """The beginning of a return path's sub-address; the rest is the letter's token."""
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["own_words"]
-
 MOST = 64 * 1024
 """Characters that are read: an answer stands above its quote. End tags that nothing began cost as many looks each as
 there are elements open."""

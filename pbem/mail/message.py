@@ -26,8 +26,6 @@ from pbem.structured_header import without_comments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "mailboxes", "read", "received"]
-
 LINE_ENDS = "\n\v\f\x85\u2028\u2029"
 """Ends of lines, for the command language, too; CR was brought to LF."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Part
 
-__all__ = ["doubt"]
-
 _KINDS = ("content-type", "content-transfer-encoding", "content-disposition")
 _ENCODINGS = frozenset({"", "7bit", "8bit", "binary", "quoted-printable", "base64"})
 _DISPOSITIONS = frozenset({"", "inline", "attachment"})  # RFC 2183 2.8: any other is an attachment, and shown by some

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
-__all__ = ["Imap"]
-
 INBOX = "INBOX"
 JUNK = "\\Junk"  # RFC 6154
 SPAM = frozenset({"spam", "junk", "junk mail", "junk e-mail", "bulk", "bulk mail"})

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.requests import Clear, SignedForm, SubmitOrders
 
-__all__ = ["store", "take_up", "withdraw"]
-
-
 FARTHEST = 30
 """The maximum number of turns by which orders may be early."""
 

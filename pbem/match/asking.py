@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.match.sealed_game import Ending
     from pbem.match.step import Step
 
-__all__ = ["ask_for_orders", "ask_for_reveals", "ask_for_setups", "ask_for_steps", "banks", "start_clocks"]
-
 
 def ask_for_setups(step: Step, options: Options) -> None:
     """Ask everybody for a setup of the next game, of these options."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Value = TypeVar("Value", bound=DataclassInstance | msgspec.Struct)
 
-__all__ = ["replace", "without"]
-
 
 def replace(value: Value, /, **changes: object) -> Value:
     """A copy of a value with other values of some of its fields; raises TypeError if it has no such field."""

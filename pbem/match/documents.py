@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from pbem.match.signed import Signed
     from pbem.match.state import Match
 
-__all__ = ["SALT", "Evidence", "NamedMailbox", "NotADocument", "Opening", "Receipt", "Withdrawal"]
-
-
 SALT = re.compile(r"[0-9a-f]{64}")
 """A salt: 256 random bits."""
 

@@ -12,29 +12,6 @@ from datetime import date
 
 from pbem.match.transcript import is_time
 
-__all__ = [
-    "Form",
-    "anything",
-    "boolean",
-    "by_seat",
-    "day",
-    "either",
-    "hash_",
-    "key",
-    "letter",
-    "list_of",
-    "mapping",
-    "number",
-    "one_of",
-    "player",
-    "said",
-    "seat_number",
-    "seats",
-    "text",
-    "time",
-    "whole",
-]
-
 Form = Callable[[object], bool]
 """True if a value of JSON has this form."""
 

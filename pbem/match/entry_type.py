@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
-__all__ = ["EntryType"]
-
 
 class EntryType(msgspec.Struct, frozen=True):
     """One type of entry; each is in a module of `events`, with its event."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.documents import NamedMailbox
 
-__all__ = ["HOW", "KeyChange", "Player"]
-
 HOW: Mapping[str, str] = {
     "old-key": "signed",
     "recovery-code": "recovery code",

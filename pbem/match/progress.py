@@ -20,8 +20,6 @@ from pbem.match.step import Notice
 if TYPE_CHECKING:
     from pbem.match.step import Step
 
-__all__ = ["advance", "tick"]
-
 
 def tick(step: Step) -> None:
     """Do what is due by now: make up for outages, remind, record misses, and advance the match."""

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = [
-    "Illegal",
-    "NotARecord",
-    "Record",
-    "RecordedResult",
-    "Replay",
-    "Turn",
-    "read",
-    "replay",
-    "toml_value",
-    "write",
-]
-
 T = TypeVar("T")
 U = TypeVar("U")
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 Arguments = TypeVarTuple("Arguments")
 
-__all__ = ["Proving", "Remaking", "Sentence", "Source", "UnvouchedError", "of_letter", "of_sentence"]
-
 
 class Sentence(msgspec.Struct, frozen=True):
     """The facts about a letter with a sentence, which has no paper: its entry has them."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.games import Result
     from pbem.games.sealed import SealedRules, Table
 
-__all__ = ["HONEST", "SILENT", "Ending", "Filed", "Revealed", "SealedPlay", "ToldGame", "Verdict"]
-
 HONEST, SILENT = "honest", "not revealed"
 
 Verdict = Mapping[int, str | Falsehood]

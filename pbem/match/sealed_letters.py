@@ -48,20 +48,6 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
 
-__all__ = [
-    "Taken",
-    "judge_lines",
-    "judge_reveal",
-    "judge_steps",
-    "place",
-    "receipt_path",
-    "refuse_paused",
-    "seal",
-    "under_way",
-    "verdict",
-    "write_step",
-]
-
 
 def place(match: Match, seat: int) -> PaperPlace:
     """The place of a seat's papers in the current game."""

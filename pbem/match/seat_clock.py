@@ -25,20 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = [
-    "REMINDERS",
-    "VACATION",
-    "Calendar",
-    "Clock",
-    "Stop",
-    "days_of_year",
-    "on_a_day",
-    "on_the_wall",
-    "vacation_stop",
-    "written",
-    "zone_named",
-]
-
 DAY = 86400
 """Seconds of a day of the calendar."""
 

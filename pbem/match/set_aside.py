@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Step
 
-__all__ = ["file_trace"]
-
 
 def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
     """File what was set aside up to the next entry with the papers of this game; returns how the entry names it."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.requests import Requested
 
-__all__ = ["Signed", "at_reply_address", "here"]
-
 
 class Signed(msgspec.Struct, frozen=True):
     """The signed letter that brought a form: its raw bytes, its level and the fingerprint of its key.

@@ -33,26 +33,6 @@ if TYPE_CHECKING:
     from pbem.match.traces import SetAside
     from pbem.match.turns import Played, Reports
 
-__all__ = [
-    "AGREEING",
-    "BUNDLE",
-    "BUNDLES",
-    "PAUSE",
-    "PHASES",
-    "RESTORED",
-    "RUNNING",
-    "SEALED_BUNDLE",
-    "UNREACHABLE",
-    "Ended",
-    "Match",
-    "Nomination",
-    "Submission",
-    "not_played",
-    "only_one_without",
-    "seated",
-    "standing",
-]
-
 BUNDLE = 2
 """The version of the bundles of refereed matches that begin now."""
 

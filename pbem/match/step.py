@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pbem.match.traces import SetAside
     from pbem.requests import AnyForm
 
-__all__ = ["Document", "Environment", "Notice", "Step", "again", "misplaced"]
-
 
 class Environment(msgspec.Struct, frozen=True):
     """The environment of a step: the time, random bytes from the operating system, and the server's identity."""

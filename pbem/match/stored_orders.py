@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.games import Orders
     from pbem.match.state import Match, Submission
 
-__all__ = ["TakenUp", "default", "drop", "faults_of_default", "judge", "taken_up"]
-
 
 class TakenUp(msgspec.Struct, frozen=True):
     """The fate of orders in advance when their turn came: they count, or are unused because of these faults."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.requests import AnyForm, Clear, SignedForm, SubmitOrders, SubmitSetup
 
-__all__ = ["answered", "clear", "order", "receipted", "refuse_secrets", "setup", "submit", "withdrawn"]
-
 
 def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) -> Submission:
     """A seat's secret setup of the next game, which begins with the last setup."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["OPTIONS", "Terms", "duration"]
-
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
 MISSES = ("wait", "pass", "forfeit", "default")

@@ -21,8 +21,6 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["SetAside", "Trace", "read", "stem"]
-
 _FORM = re.compile(
     r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt ([0-9a-f]{64})\n"
     r"((?:[0-9a-f]{64}  (?:receipts|withdrawals)/[a-z0-9-]+\.txt\n)*)"

@@ -19,23 +19,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = [
-    "BEFORE",
-    "BrokenChain",
-    "Entry",
-    "TranscriptError",
-    "announcement",
-    "canonical",
-    "dumped",
-    "follow",
-    "is_time",
-    "sha256_hex",
-    "statement",
-    "utc",
-    "voucher",
-    "written",
-]
-
 BEFORE = "0" * 64
 """The head before the first entry."""
 

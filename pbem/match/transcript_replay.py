@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pbem.match.remaking import Source
     from pbem.match.step import Notice, Step
 
-__all__ = ["begin", "replay_transcript"]
-
 
 def begin(first: Entry) -> Match:
     """The match in a transcript's first entry, before it was agreed; raises `TranscriptError`."""

@@ -21,8 +21,6 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Witnessed", "checking", "replay", "revealed"]
-
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
 _AT_ONCE = "letters/keys-"

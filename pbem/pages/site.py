@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Finished", "Published", "composer_folder", "composers", "index", "pages", "publish"]
-
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
 _OURS = re.compile(r"(?:[a-z-]+|m[1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Table = Mapping[str, object]
 
-__all__ = ["script"]
-
 
 def script(name: str, language: str = ENGLISH) -> str | None:
     """The script of a table by its name among those of a page; None for a script that is written by hand."""

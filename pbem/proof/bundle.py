@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["LIMITS", "BeyondLimits", "Bundle", "BundleLimits", "NotABundle", "load", "read", "write"]
-
 
 class BundleLimits(msgspec.Struct, frozen=True):
     """The most that is read of a bundle, and of the letters that are compared with it."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Fate", "Fates"]
-
 SET_BACK = timedelta(days=1)
 """The most by which a server's clock may have been set back between two letters: their own dates may be as wrong."""
 

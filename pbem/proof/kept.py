@@ -13,8 +13,6 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Attached", "Kept", "Logged", "SignedHead", "SignedPaper"]
-
 
 class SignedHead(msgspec.Struct, frozen=True):
     """A head of a transcript as a letter shows it, with the server's signature and perhaps its key, in hex."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pbem.i18n import Catalogue
     from pbem.mail.message import Part
 
-__all__ = ["kept"]
-
 LIMITS: Final = Limits(
     message_bytes=bundle.LIMITS.kept_octets,
     message_lines=2_000_000,

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pbem.match.pinned_keys import KeyChange, Player
     from pbem.requests import AnyForm, Recover, Register
 
-__all__ = ["Spoken", "asked", "files", "named", "says", "unfit"]
-
 _KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")
 _KEY_TYPES = frozenset({"application/pgp-keys", "application/x-x509-user-cert"})
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
     from pbem.proof.kept import Logged
 
-__all__ = ["latest"]
-
 
 def latest(found: Iterable[Logged], bundle: Bundle, witnesses: Sequence[VerifierKey] = ()) -> list[tuple[int, str]]:
     """The earliest proof of the latest entry that each witness saw, by entries.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pbem.match.documents import Evidence
     from pbem.match.state import Match
 
-__all__ = ["place", "shown_tokens", "vouched"]
-
 _TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 
 _SEARCHED = 20_000

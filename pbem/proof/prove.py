@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.finding import NamedLetter
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["Proof", "against", "prove"]
-
 
 class Proof(msgspec.Struct, frozen=True):
     """The result of verifying a bundle and comparing it with kept letters."""

@@ -60,18 +60,6 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
 
-__all__ = [
-    "VOCABULARY",
-    "Heard",
-    "Letters",
-    "heard",
-    "misdated",
-    "said",
-    "shown",
-    "signed_agreement",
-    "words",
-]
-
 VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 """The words by which a signed form is found in a letter."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
 
-__all__ = ["ComplaintListener", "Complaints"]
-
 PAUSE = 60.0  # seconds in which a kind of complaint is logged once
 KINDS = 100  # of so many it is known when they were logged last
 

@@ -77,8 +77,6 @@ if TYPE_CHECKING:
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys
 
-__all__ = ["Daemon", "StartError", "write_ready"]
-
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"

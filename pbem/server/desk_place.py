@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     OpenPlace = Callable[[Supplies, Callable[[], None]], "DeskPlace"]
     """Makes a place in which the desk is not open yet; the second is called after the desk wrote something."""
 
-__all__ = ["DeskPlace"]
-
 
 class DeskPlace(Protocol):
     """The place of the desk, as the daemon sees it."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from pbem.server.desk_opening import Supplies
 
-__all__ = ["DeskError", "OwnProcess", "Process", "started"]
-
 PATIENCE = 20.0  # seconds for a desk to finish its leased letters when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
 SHORT = 1.0  # seconds at the most until then where there was no descriptor for it: as long as asyncio accepts nobody

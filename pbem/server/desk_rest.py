@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pbem.server.desk_opening import Supplies
 
-__all__ = ["LONGEST_WAIT", "Flood", "Rest"]
-
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
 RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.server.desk_opening import Supplies
     from pbem.store.database import Database
 
-__all__ = ["DeskLike", "Work"]
-
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
 STANDBY = 0.5  # seconds between two looks whether the server that decides is gone
 LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers

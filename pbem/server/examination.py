@@ -55,19 +55,6 @@ if TYPE_CHECKING:
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
-__all__ = [
-    "Diagnosis",
-    "clock",
-    "examined",
-    "growth",
-    "keys",
-    "mail_loop",
-    "queues",
-    "store",
-    "surroundings",
-    "transcripts",
-]
-
 RUNNING = frozenset({"setup", "playing", "ended"})
 
 STEP = timedelta(minutes=2)

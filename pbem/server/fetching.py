@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.mailbox import Handle, Mailbox
 
-__all__ = ["Fetcher", "Keeping", "envelope", "open_mailbox"]
-
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
 WITHHELD = 300.0  # seconds until a letter is asked for again that the provider did not give

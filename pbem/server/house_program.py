@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["HouseProgram", "command", "end_with_the_server"]
-
 FIRST, LONGEST = 1.0, 300.0  # seconds until it is started again: at first, and after many deaths
 WELL = 60.0  # seconds of life after which a death is a first one
 LAST_MOMENTS = 5.0  # seconds that it has to end when it is asked to

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from pbem.store.operator import Survey
 
-__all__ = ["Figures", "Metrics", "gauges"]
-
 PATIENCE = 5.0  # seconds for one request and its answer
 POLL = 0.05  # seconds until the listener notices that it is to end
 

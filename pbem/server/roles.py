@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["ALL", "UNDONE", "Role", "named"]
-
 
 class Role(StrEnum):
     """A part of a server's work."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.smtp.delivery import Means
     from pbem.store.witness_requests import WitnessRequest, WitnessRequests
 
-__all__ = ["Post", "WitnessAsker", "WitnessUnreachable", "posted"]
-
 if TYPE_CHECKING:
     Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
     """Posts a body to a URL, and returns the status and the answer's body. Raises `WitnessUnreachable`."""

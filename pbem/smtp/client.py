@@ -15,8 +15,6 @@ from typing import cast
 
 import aiosmtplib
 
-__all__ = ["RefusedBySmtp", "SmtpClient"]
-
 REPLY = 32 * 1024  # octets of one reply, all its lines; RFC 5321 4.5.3.1.5 knows 512 a line
 ROOM = 4096  # octets that are read at once
 GOODBYE = 5.0  # seconds that the server has to answer QUIT

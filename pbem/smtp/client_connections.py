@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.config.limits import Limits
     from pbem.smtp.session import Session
 
-__all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol"]
-
 LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
 
 TOO_MANY = "421 4.7.0 too many connections"

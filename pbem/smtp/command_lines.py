@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.smtp.recipients import Recipients
     from pbem.smtp.session import Shared
 
-__all__ = ["LmtpSession", "SmtpSession"]
-
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
 
 # The paths that nearly all clients send. aiosmtpd reads others by the email package, twenty times as slowly.

@@ -38,19 +38,6 @@ if TYPE_CHECKING:
     from pbem.config.mail import SmarthostConfig
     from pbem.store.outbox import Outbox, OutboxRow
 
-__all__ = [
-    "LONGEST_WAIT",
-    "TROUBLE_WAIT",
-    "Deliverer",
-    "Means",
-    "Permanent",
-    "Run",
-    "Smarthost",
-    "Temporary",
-    "Transport",
-    "retry_time",
-]
-
 REPLY = 500  # characters of a reply that are kept
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pbem.smtp.delivery import Means
     from pbem.store.lookups import Lookup, Lookups
 
-__all__ = ["Asker", "DnsUnreachable", "Resolve", "txt"]
-
 if TYPE_CHECKING:
     Resolve = Callable[[str], Awaitable[str]]
     """Gives the TXT record of a name, "" when there is none; raises `DnsUnreachable`."""

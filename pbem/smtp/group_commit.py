@@ -16,8 +16,6 @@ from pbem.smtp.waiting import is_set_within
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-__all__ = ["GroupCommit"]
-
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 

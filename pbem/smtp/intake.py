@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pbem.config.mail import ListenerConfig
     from pbem.smtp.storing import Accept
 
-__all__ = ["Intake", "IntakePlace"]
-
 WAITING = 1024  # connections that may wait to be looked at: many that come at once must not keep one out
 OURS = 0o660  # a Unix socket is for us and for the mail server, which is in our group
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pbem.store.inbox import ROLES
 
-__all__ = ["Recipients"]
-
 
 class Recipients:
     """The addresses of one server, and how many of them one letter may have."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pbem.smtp.delivery import Means
 
-__all__ = ["Asking"]
-
 log = structlog.get_logger()
 
 Question = TypeVar("Question")

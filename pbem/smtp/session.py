@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pbem.smtp.storing import Storing
     from pbem.smtp.trouble import Trouble
 
-__all__ = ["Session", "Shared"]
-
 COMMAND_BYTES = 512  # RFC 5321 4.5.3.1.4
 MAIL_PARAMETERS = 64  # what SIZE and BODY may add to that (RFC 1870 3, RFC 6152 2)
 IDLE_COMMANDS = 50  # NOOP, HELP, VRFY and their like, each in one session

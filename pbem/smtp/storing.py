@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.failpoints import Failpoints
     from pbem.smtp.trouble import Trouble
 
-__all__ = ["Accept", "Refusal", "Storing"]
-
 Accept = Callable[[Envelope, bytes], Awaitable[None]]
 """Stores one letter; returns when it is on disk, and raises when it is not."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-__all__ = ["is_set_within"]
-
 
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
     """Wait for an event, no longer than this; return whether it is set."""

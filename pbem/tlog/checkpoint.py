@@ -13,8 +13,6 @@ import msgspec
 
 from pbem.tlog.note import NotANote, Note
 
-__all__ = ["Checkpoint", "CosignRequest", "hash_of", "hash_text"]
-
 _SIZE = re.compile(r"0|[1-9][0-9]{0,14}")
 """Up to where the scripts of a page count without error."""
 _MOST = 63

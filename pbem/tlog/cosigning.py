@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.tlog.checkpoint import CosignRequest
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["REPEATED", "Answer", "answer", "answer_text"]
-
 REPEATED = 50
 """The number of letters without news that are answered a day: anybody who has a note of the log can write them."""
 

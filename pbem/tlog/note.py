@@ -19,8 +19,6 @@ from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["NotANote", "Note", "NoteSignature", "cosigned", "holds", "signed"]
-
 _LINE = re.compile(r"— ([^\s+\x7f]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}
 _TIMES = 1 << 63

@@ -11,8 +11,6 @@ from pbem.tlog.checkpoint import Checkpoint, hash_of, hash_text, size_of
 from pbem.tlog.note import NotANote, Note
 from pbem.tlog.tree import is_included, leaf_hash
 
-__all__ = ["InclusionProof"]
-
 _TITLE = "c2sp.org/tlog-proof@v1"
 _MOST = 63
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["EMPTY", "Nodes", "consistency", "grown", "inclusion", "is_consistent", "is_included", "leaf_hash", "root"]
-
 Nodes = Callable[[int, int], bytes]
 """The hash of a complete subtree, by level and number."""
 

@@ -24,46 +24,6 @@ if TYPE_CHECKING:
 
     ReadSlot = Callable[[Words, "Given"], Phrase | None]
 
-__all__ = [
-    "ADDRESS",
-    "CODE",
-    "DAYS",
-    "FIELDS",
-    "FINAL",
-    "FINGERPRINT",
-    "GAME",
-    "GAME_OR_WHOLE",
-    "HASH",
-    "KEY",
-    "KEY_OR_FINGERPRINT",
-    "LEAVER",
-    "MATCH",
-    "NAME",
-    "NAME_THE_MATCH",
-    "NEWCOMER",
-    "OF_ANY_PLACE",
-    "OPTIONAL_MATCH",
-    "PLAYERS",
-    "PUBLIC",
-    "RESERVED",
-    "RULES",
-    "RULES_OR_MATCH",
-    "SETTING",
-    "SETTINGS",
-    "STEP_TURN",
-    "TIME",
-    "TURN",
-    "TURN_OR_ALL",
-    "TURN_OR_DEFAULT",
-    "WHAT_STANDS",
-    "WHICH",
-    "WORD",
-    "WRITTEN",
-    "Given",
-    "Slot",
-    "masked",
-]
-
 FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof")
 """Header fields of the signed forms, each with one word as its value."""
 

@@ -9,8 +9,6 @@ import re
 from bisect import bisect_left
 from itertools import accumulate
 
-__all__ = ["Words", "clean"]
-
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _LINE_END = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _BLANK = re.compile(r"[^\S\n]")

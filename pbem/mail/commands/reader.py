@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands.arguments import Given
     from pbem.mail.commands.table import CommandSpec
 
-__all__ = ["AnyCommand", "Command", "Reading", "parse", "without_effect"]
-
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
 

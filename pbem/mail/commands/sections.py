@@ -21,8 +21,6 @@ from pbem.requests import Section
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["NOTE", "SECTIONS", "read", "written"]
-
 NOTE = 4096
 """The most octets of a note to oneself."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands.cursor import Words
     from pbem.requests import Request
 
-__all__ = ["COMMANDS", "CommandSpec", "row_of"]
-
 _PLACES: Mapping[str | None, tuple[str, ...]] = {
     None: (),
     "challenge": (),

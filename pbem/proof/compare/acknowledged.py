@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import AttachedFile
 
-__all__ = ["Acknowledged"]
-
 
 class Acknowledged:
     """The fates of openings, receipts and withdrawals, by a bundle."""

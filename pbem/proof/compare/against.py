@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.proof.kept import Kept
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["Against"]
-
 
 class Against:
     """A verified bundle, and everything with which letters are compared; letters are compared with one another, too.

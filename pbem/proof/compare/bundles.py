@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import AttachedFile
 
-__all__ = ["beside", "compare"]
-
 
 def compare(file: AttachedFile) -> Iterator[Finding]:
     """The finding about an attached bundle of this match beside the one that was verified."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import Shown
 
-__all__ = ["differs", "not_signed_by_the_server", "two_stories", "unknown_head"]
-
 
 def differs(
     index: BundleIndex, what: str, reason: str, seq: int | None = None, *, is_signed: bool | None = None

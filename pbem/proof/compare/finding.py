@@ -9,8 +9,6 @@ import msgspec
 if TYPE_CHECKING:
     from pbem.proof.kept import Kept
 
-__all__ = ["Finding", "NamedLetter", "Standing"]
-
 Standing = Literal["silent", "agrees", "later", "open", "broken", "contradicts", "two stories"]
 """The standing of a letter, or of one thing in it, beside the bundle, from the harmless to the worst.
 

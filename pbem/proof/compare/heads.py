@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.letter_facts import Shown
     from pbem.proof.kept import SignedHead
 
-__all__ = ["Heads"]
-
 
 class Heads:
     """The heads of a bundle, and of later entries those that letters showed first."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 
-__all__ = ["BundleIndex", "first_entries"]
-
 
 class BundleIndex:
     """The entries of a verified bundle by what they are about, and the match that they tell of."""

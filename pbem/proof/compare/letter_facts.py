@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.kept import Attached, Kept, SignedPaper
 
-__all__ = ["AttachedFile", "Shown", "is_signature"]
-
 
 def is_signature(key: str, signature: str, message: bytes) -> bool:
     """True if an Ed25519 signature holds; key and signature in hex, and they may be anything."""

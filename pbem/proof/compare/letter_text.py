@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from pbem.proof.compare.letter_facts import Shown
 
-__all__ = ["compare"]
-
 
 def compare(letter: Shown) -> Iterator[Finding]:
     """The findings about the text of a letter of this server."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pbem.proof.compare.letter_facts import AttachedFile, Shown
 
-__all__ = ["compare_files", "compare_vouchers"]
-
 
 def compare_vouchers(letter: Shown) -> Iterator[Finding]:
     """The findings about the signed hashes of papers in a letter, if the papers are not attached."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import AttachedFile
 
-__all__ = ["Positions", "compare"]
-
 STRIDE = 100
 """The number of turns of which the view of one is cached while letters are compared."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.letter_facts import Shown
     from pbem.proof.kept import Kept, Logged
 
-__all__ = ["LogCheck"]
-
 
 class LogCheck:
     """The server's log as letters show it, and the witnesses whose cosignatures of it are believed."""
