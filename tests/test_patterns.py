@@ -10,6 +10,7 @@ from patterns import called, hostile, modules, superlinear, used, users
 
 from pbem import identity
 from pbem.i18n import LANGUAGES
+from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal
 from pbem.proof import kept_letters
 from pbem.proof.signed_letters import VOCABULARY
 
@@ -22,6 +23,8 @@ def made(file: str, line: int) -> re.Pattern[str] | None:
     """The pattern of a call that makes it of what it was given."""
     if file == "pbem/proof/kept_letters.py":
         return None  # of each language's own messages: see below
+    if file == "pbem/match/documents.py":
+        return None  # of each paper's own fields: see below
     assert file == "pbem/identity/__init__.py", f"{file}:{line} is made of what this test cannot know"
     return identity._opening(VOCABULARY)
 
@@ -59,6 +62,11 @@ def read_backwards() -> Iterator[tuple[str, str, re.Pattern[str]]]:
 def test_case_31_what_letters_are_read_by_is_linear(language: str, name: str, pattern: re.Pattern[str]) -> None:
     found = {method: steep(pattern, method) for method in called(name, kept_letters)}
     assert not any(found.values()), (language, name, found)
+
+
+@pytest.mark.parametrize("paper", [Evidence, NamedMailbox, Opening, Receipt, Withdrawal])
+def test_case_31_the_forms_of_papers_are_linear(paper: type[Receipt]) -> None:
+    assert not steep(paper._form(), "fullmatch")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ clocks here: text in, new table out. Implements docs/sealed.md.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -281,7 +280,7 @@ class Answering(SealedGame[Options_contra, TheTable, ThePosition, TheOrders], Pr
     ) -> Own[ThePosition, TheOrders]:
         """The player's own side after a turn with these reports, at the start of the next one."""
         state = own.state.with_side(own.seat, self.side_after(own, reports))
-        return own._replace(state=replace(state, turn=state.turn + (not over)))
+        return own._replace(state=state._replace(turn=state.turn + (not over)))
 
 
 def misplaced(lines: Sequence[str], wanted: Sequence[str], end: str, is_answer: Callable[[str], bool]) -> list[Fault]:

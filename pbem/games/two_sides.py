@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +20,7 @@ TheAgreed = TypeVar("TheAgreed")
 TheSide = TypeVar("TheSide", bound=_Side)
 
 
-@dataclass(frozen=True, slots=True)
-class TwoSides(Generic[TheAgreed, TheSide]):
+class TwoSides(NamedTuple, Generic[TheAgreed, TheSide]):
     """A position at the start of the turn that is due; both seats order in every turn."""
 
     options: TheAgreed
@@ -47,4 +45,4 @@ class TwoSides(Generic[TheAgreed, TheSide]):
 
     def with_side(self, seat: int, side: TheSide) -> Self:
         """The same position with another side of this seat."""
-        return replace(self, sides=(side, self.sides[1]) if seat == 1 else (self.sides[0], side))
+        return self._replace(sides=(side, self.sides[1]) if seat == 1 else (self.sides[0], side))

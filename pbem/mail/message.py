@@ -321,7 +321,6 @@ _FIRST_LINE = re.compile(rb"[!-9;-~]++[ \t]*+:|From ")  # as a header, or as in 
 _LAST_HEADER = re.compile(rb"\n(?![!-9;-~]++[ \t]*+:|[ \t])|\Z")
 _EMPTY_LINE = re.compile(rb"\r*+(?:\n|\Z)")
 _FIELD = re.compile(rb"^([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*)", re.MULTILINE)
-_FOLD = re.compile(rb"\r*+\n")
 _SPACED_FROM = re.compile(rb"^from[ \t]++:", re.MULTILINE | re.IGNORECASE)
 
 
@@ -336,7 +335,8 @@ def _body_start(raw: bytes) -> int:
 def _fields(head: bytes) -> Iterator[tuple[str, str]]:
     """The headers of a header block: lower-case name, unfolded value."""
     for name, value in _FIELD.findall(head):
-        yield name.decode("ascii").lower(), _FOLD.sub(b"", value).decode("utf-8", "replace").strip(" \t\r")
+        unfolded = b"".join(line.rstrip(b"\r") for line in value.split(b"\n"))
+        yield name.decode("ascii").lower(), unfolded.decode("utf-8", "replace").strip(" \t\r")
 
 
 def _part(raw: bytes) -> Part:

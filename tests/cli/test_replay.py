@@ -158,7 +158,14 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
             "pbem.match",
             "pbem.phrase",
         ),
-        *("pbem.games", "pbem.games.audience", "pbem.games.masks", "pbem.games.turn_cache", "pbem.games.options"),
+        *(
+            "pbem.games",
+            "pbem.games.audience",
+            "pbem.games.masks",
+            "pbem.games.two_sides",
+            "pbem.games.turn_cache",
+            "pbem.games.options",
+        ),
         *("pbem.games.slips", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
     }
 

@@ -24,8 +24,8 @@ def told() -> Iterator[str]:
             if not (isinstance(node, ast.Call) and node.args):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in {"notify", "Notice"}:
-                first = node.args[0]
+            if name in {"notify", "notify_others", "Notice"}:
+                first = node.args[1 if name == "notify_others" else 0]
                 constants = (one.value for one in ast.walk(first) if isinstance(one, ast.Constant))
                 yield from (value for value in constants if isinstance(value, str))
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from pbem.games import Options, Refused, State, rules
 from pbem.games.dueling_masters.board import NAMES, PATHS, destinations, reach
-from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,7 +127,7 @@ def test_what_a_destroyed_piece_and_a_home_planet_may_not_is_said() -> None:
     state: Any = start(options)
     own = state.sides[0]
     assert messages(JUDGE.order, state, 1, "H A1-B1") == ["B1: a home planet never rams"]
-    gone = replace(state, sides=(own._replace(squares=(-1, *own.squares[1:])), state.sides[1]))
+    gone = state._replace(sides=(own._replace(squares=(-1, *own.squares[1:])), state.sides[1]))
     assert faults(JUDGE.order, gone, 1, "W A10-C9") == [("10", "W A10-C9", None)]
     assert messages(JUDGE.order, gone, 1, "W A10-C9") == ["W is destroyed"]
 
