@@ -24,13 +24,13 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import certificate
 import imap_tools
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from referee import ANN, BOB, Letters, Mailbox, attachment, confirming, form_in
+from in_a_box.referee import ANN, BOB, Letters, Mailbox, attachment, confirming, form_in
+from machines import certificate
+from signing.domains import Domain, rsa_key
 from test_postfix import free_port
 
 from pbem.identity import ssh

@@ -24,12 +24,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostile_letters import letters as hostile_letters
-from hostile_letters import plain
-from house import deliver
-from lives import MAILBOX, SERVER, Figures, Player, Server, Smarthost, Table, children
-from material import KEYS
-from referee import body
+from attackers.hostile_letters import letters as hostile_letters
+from attackers.hostile_letters import plain
+from data.material import KEYS
+from in_a_box.referee import body
+from machines.house import deliver
+from machines.lives import MAILBOX, SERVER, Figures, Player, Server, Smarthost, Table, children
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import ANN, BOB, Letters, Mailbox, confirming, form_in
+from in_a_box.referee import ANN, BOB, Letters, Mailbox, confirming, form_in
 
 from pbem.desk.strangers import EACH
 from pbem.identity import authres, ssh

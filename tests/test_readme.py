@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from post_office import PATIENCE, SERVER, PostOffice, Servers
+from machines.post_office import PATIENCE, SERVER, PostOffice, Servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from domains import Domain, rsa_key
-from office import Office, serve
-from referee import SERVER, Referee, body
-from stores import connection
+from in_a_box.referee import SERVER, Referee, body
+from in_a_box.stores import connection
+from machines.office import Office, serve
+from signing.domains import Domain, rsa_key
 from structlog.testing import capture_logs
 
 from pbem.desk.strangers import EACH
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SPAM = "BUY-MY-PILLS"
 EVE = "eve@elsewhere.example"

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from browser.test_live import Keyboard, Mouse
 from browser.waiting import until
-from referee import BOB, SERVER, Referee, attachment, body
+from in_a_box.referee import BOB, SERVER, Referee, attachment, body
 
 from pbem.pages import Home, composer, fragment
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
+    from in_a_box.referee import Mailbox
     from playwright.sync_api import Browser, Page
-    from referee import Mailbox
 
 HOME = Home(SERVER, f"pbem@{SERVER}")
 

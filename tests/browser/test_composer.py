@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
-from referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
 
 from pbem.games import GAMES, rules
 from pbem.pages import Home, composer, fragment
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from in_a_box.referee import Mailbox
     from playwright.sync_api import Page
-    from referee import Mailbox
 
     Opened = Callable[..., Page]
 

@@ -13,13 +13,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers.forgers import tampered
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from forgers import tampered
-from make_vectors import VECTORS
-from random_players import PLAYERS, sensible_orders
-from referee import ANN, BOB, Referee, attachment, form_in
+from in_a_box.referee import ANN, BOB, Referee, attachment, form_in
+from playing.random_players import PLAYERS, sensible_orders
+from vectors.make import VECTORS
 
 from pbem.desk.public import Public
 from pbem.match.changed import replace

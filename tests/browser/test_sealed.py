@@ -12,10 +12,10 @@ import msgspec
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
-from honest import accused
-from random_players import PLAYERS, sensible_orders
-from referee import SERVER, Referee, body, form_in
-from sealed_seats import SealedSeat, document
+from in_a_box.referee import SERVER, Referee, body, form_in
+from in_a_box.sealed_seats import SealedSeat, document
+from judges.honest import accused
+from playing.random_players import PLAYERS, sensible_orders
 
 from pbem.games import GAMES, rules
 from pbem.pages import Home, composer, fragment

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-import witnessed
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
+from in_a_box import witnessed
 
 from pbem.pages.match_page import Witnessed, replay
 from pbem.proof import bundle

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
-from lives import Server
-from material import KEYS, SIGNED
-from referee import Mailbox, Referee, body, sent_from
+from data.material import KEYS, SIGNED
+from in_a_box.referee import Mailbox, Referee, body, sent_from
+from machines.lives import Server
 
 from pbem import identity
 from pbem.config.limits import Limits

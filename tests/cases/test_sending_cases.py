@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from lives import End, Server, Smarthost
+from machines.lives import End, Server, Smarthost
 
 from pbem.config.mail import Delivery
 from pbem.smtp.delivery import retry_time

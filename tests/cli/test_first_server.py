@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import Letters, Mailbox, confirming, form_in
+from in_a_box.referee import Letters, Mailbox, confirming, form_in
 
 from pbem.cli.group import group
 from pbem.config.file import faults, load

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import ANN, SERVER, START, Referee
+from in_a_box.referee import ANN, SERVER, START, Referee
 
 from pbem.cli.group import group
 from pbem.proof.signed_letters import Letters

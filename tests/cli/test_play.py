@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 import pytest
-from bulletins import FIELD
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from referee import Referee, new
-from table import ANN, BOB, SMALL
-from terminal import Terminal
+from in_a_box.bulletins import FIELD
+from in_a_box.referee import Referee, new
+from in_a_box.table import ANN, BOB, SMALL
+from in_a_box.terminal import Terminal
+from signing.domains import Domain, rsa_key
 
 from pbem.cli.play.foundation import PlayTable
 from pbem.match.transcript import announcement, canonical, sha256_hex
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.json_object import JsonObject
     from pbem.player.correspondence.judge import Judged

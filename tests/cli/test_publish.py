@@ -8,9 +8,9 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-import witnessed
 from click.testing import CliRunner, Result
-from referee import Referee, attachment
+from in_a_box import witnessed
+from in_a_box.referee import Referee, attachment
 
 from pbem.cli.group import group
 from pbem.proof import bundle

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import witnessed
 from click.testing import CliRunner
-from referee import Referee, attachment
+from in_a_box import witnessed
+from in_a_box.referee import Referee, attachment
 
 from pbem.cli.verify import verify
 from pbem.proof import bundle

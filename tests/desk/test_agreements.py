@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body, form_in, whole_sentence
+from in_a_box.referee import Referee, attachment, body, form_in, whole_sentence
+from judges.golden import reads_like
 
 from pbem.match.record import read, replay
 from pbem.proof import bundle
@@ -16,7 +16,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN = "MD Rv1 Rv2 Rv3"

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
+from judges.golden import reads_like
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.match.state import Match
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, body
+from in_a_box.referee import Referee, body
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 ANN = "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1"
 BOB = "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from referee import Mailbox, Referee, sent_from
+from in_a_box.referee import Mailbox, Referee, sent_from
 
 from pbem.games import GAMES, titles
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import attachment, body, form_in
+from in_a_box.referee import attachment, body, form_in
+from judges.golden import reads_like
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -16,7 +16,7 @@ from pbem.store.inbox import Envelope
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 HOUR = timedelta(hours=1)
 

@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from referee import SERVER, Referee, attachment, body, placed
+from in_a_box.referee import SERVER, Referee, attachment, body, placed
 
 from pbem.boards import sheet as boards_sheet
 from pbem.desk import answer_letter, letter_writer

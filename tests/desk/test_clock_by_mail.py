@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import icalendar
 import pytest
-from domains import Domain, rsa_key
-from golden import reads_like
-from referee import SERVER, Referee, attachment, body
+from in_a_box.referee import SERVER, Referee, attachment, body
+from judges.golden import reads_like
+from signing.domains import Domain, rsa_key
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN = "MD Rv1 Rv2 Rv3"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from honest import accused
-from referee import SERVER, body, form_in
+from in_a_box.referee import SERVER, body, form_in
+from judges.honest import accused
 
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
@@ -24,7 +24,7 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
 
 if TYPE_CHECKING:
     from email.message import EmailMessage

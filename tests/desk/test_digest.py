@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
+from judges.golden import reads_like
 
 from pbem.letters.digest import next_digest
 from pbem.proof.compare.against import Against
@@ -17,7 +17,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

@@ -14,10 +14,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
-import second_verifier
-from referee import ANN, Mailbox, Referee, attachment, body, form_in, placed
-from sealed_seats import SealedSeat, agreed, play
+from in_a_box.referee import ANN, Mailbox, Referee, attachment, body, form_in, placed
+from in_a_box.sealed_seats import SealedSeat, agreed, play
+from playing import random_players
+from verifier import second_verifier
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import msgspec
-from referee import ANN, BOB, Referee, attachment, body
+from in_a_box.referee import ANN, BOB, Referee, attachment, body
 
 from pbem.pages import fragment
 

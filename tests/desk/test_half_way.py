@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import ANN, new
+from in_a_box.referee import ANN, new
 
 if TYPE_CHECKING:
-    from referee import Referee
+    from in_a_box.referee import Referee
 
     from pbem.match.state import Submission
 

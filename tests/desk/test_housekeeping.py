@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from referee import attachment
+from in_a_box.referee import attachment
 
 from pbem.config.values import Duration
 from pbem.desk import housekeeping
@@ -18,7 +18,7 @@ from pbem.store.database import Database
 from pbem.store.errors import BusyError
 
 if TYPE_CHECKING:
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 SMALL = "fleet: cost:3\nsettle: 0\npace: none"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")

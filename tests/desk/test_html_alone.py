@@ -6,9 +6,9 @@ import email.utils
 from typing import TYPE_CHECKING
 
 import pytest
-from domains import Domain, rsa_key
-from golden import reads_like
-from referee import ANN, BOB, Mailbox, Openings, Referee, body, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, body, form_in
+from judges.golden import reads_like
+from signing.domains import Domain, rsa_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from openpgp_maker import Signer, packet
-from referee import SERVER, Referee, attachment, body, form_in, placed, sent_from, whole_sentence
-from stores import at_rest
+from in_a_box.referee import SERVER, Referee, attachment, body, form_in, placed, sent_from, whole_sentence
+from in_a_box.stores import at_rest
+from signing.openpgp_maker import Signer, packet
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.signed_letters import Letters
@@ -23,7 +23,7 @@ from pbem.proof.verification import verify
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")

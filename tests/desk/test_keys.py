@@ -8,9 +8,9 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
-from material import IN_FORCE, KEYS
-from referee import Mailbox, Referee, attachment, body, confirming, form_in, placed
-from signers import WAYS, by_openpgp_mime, by_ssh, head, pasted
+from data.material import IN_FORCE, KEYS
+from in_a_box.referee import Mailbox, Referee, attachment, body, confirming, form_in, placed
+from signing.signers import WAYS, by_openpgp_mime, by_ssh, head, pasted
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.signed_letters import Letters

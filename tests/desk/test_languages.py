@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from golden import reads_like
-from referee import attachment, body, form_in, placed, sent_from
+from in_a_box.referee import attachment, body, form_in, placed, sent_from
+from judges.golden import reads_like
 
 from pbem.identity import ssh
 from pbem.proof.kept_letters import kept
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 SMALL = "fleet: cost:3\nsettle: 0\npace: 2d\ngrace: 1d\nmiss: wait"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")

@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
+from judges.golden import reads_like
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
-from referee import SERVER, Referee, body, sent_from, whole_sentence
-from unlocked import watched
+from in_a_box.referee import SERVER, Referee, body, sent_from, whole_sentence
+from judges.unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
 from pbem.letters.draft import TemplateText

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import SERVER, body, form_in, new
+from in_a_box.referee import SERVER, body, form_in, new
 
 from pbem.desk.match_archive import MatchRepository
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
     from pbem.match.state import Match
 

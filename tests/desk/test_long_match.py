@@ -9,8 +9,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from golden import reads_like
-from referee import Referee, attachment, body, form_in
+from in_a_box.referee import Referee, attachment, body, form_in
+from judges.golden import reads_like
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
@@ -19,7 +19,7 @@ from pbem.proof.verification import verify
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.match.state import Match
 

@@ -13,9 +13,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from bulletins import FIELD, unpacked
-from referee import Referee, attachment, body, form_in, sent_from, whole_sentence
-from stores import at_rest, of_sqlite
+from in_a_box.bulletins import FIELD, unpacked
+from in_a_box.referee import Referee, attachment, body, form_in, sent_from, whole_sentence
+from in_a_box.stores import at_rest, of_sqlite
 
 from pbem.desk.commands import HANDLERS
 from pbem.identity import ssh
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN = "MD Rv1 Rv2 Rv3"

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from boxes import Inbox, Outbox
-from referee import ANN, BOB, attachment, body, form_in
-from stores import of_sqlite
+from in_a_box.boxes import Inbox, Outbox
+from in_a_box.referee import ANN, BOB, attachment, body, form_in
+from in_a_box.stores import of_sqlite
 
 from pbem.match.transcript import Entry
 from pbem.proof.signed_letters import Letters
@@ -22,7 +22,7 @@ from pbem.store.operator import Generation, Instructions, survey
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 
 def order(referee: Referee, what: str, match: int | None = 1, reason: str = "the server moves") -> tuple[str, str]:

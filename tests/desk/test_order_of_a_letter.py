@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, body, confirming, form_in, placed, sent_from, whole_sentence
+from in_a_box.referee import Referee, body, confirming, form_in, placed, sent_from, whole_sentence
 
 from pbem.identity import ssh
 from pbem.letters.subjects import LONGEST
@@ -16,7 +16,7 @@ from pbem.proof.kept_letters import kept
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 FLEETS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")

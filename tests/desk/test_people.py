@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from referee import ANN, BOB, SERVER, attachment, body, form_in, placed
+from in_a_box.referee import ANN, BOB, SERVER, attachment, body, form_in, placed
 
 from pbem.identity import ssh
 from pbem.letters.render import Templates
@@ -14,7 +14,7 @@ from pbem.store.people import People
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 SMALL = "fleet: cost:3"
 SMALL_ANN = "MD Rv1 Rv2 Rv3"

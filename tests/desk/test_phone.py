@@ -13,8 +13,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from domains import Domain, rsa_key
-from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from signing.domains import Domain, rsa_key
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify

@@ -7,17 +7,17 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from material import IN_FORCE, KEYS
-from openpgp_maker import Signer
-from referee import Referee, body, confirming, form_in, new, placed, whole_sentence
-from signers import WAYS, head, pasted
+from data.material import IN_FORCE, KEYS
+from in_a_box.referee import Referee, body, confirming, form_in, new, placed, whole_sentence
+from signing.openpgp_maker import Signer
+from signing.signers import WAYS, head, pasted
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import words
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from domains import Domain, rsa_key
-from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from signing.domains import Domain, rsa_key
 
 from pbem.config.server import HousePlayer, Identity
 from pbem.desk.daily_limits import DailyLimit

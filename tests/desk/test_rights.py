@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, body, form_in, placed, sent_from
+from in_a_box.referee import SERVER, body, form_in, placed, sent_from
 
 from pbem.identity import ssh
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 DAY = timedelta(days=1)
 SMALL = "fleet: cost:3\nsettle: 0"

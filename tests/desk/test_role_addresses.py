@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import SERVER, Referee, sent_from
+from in_a_box.referee import SERVER, Referee, sent_from
 
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 OPERATOR = "operator@play.example"
 

@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bulletins import bulletin
-from honest import accused
-from material import IN_FORCE, KEYS
-from referee import SERVER, Referee, attachment, body, confirming
-from sealed_seats import SealedSeat, agreed, document, play
-from signers import WAYS, pasted
-from stores import of_sqlite
+from data.material import IN_FORCE, KEYS
+from in_a_box.bulletins import bulletin
+from in_a_box.referee import SERVER, Referee, attachment, body, confirming
+from in_a_box.sealed_seats import SealedSeat, agreed, document, play
+from in_a_box.stores import of_sqlite
+from judges.honest import accused
+from signing.signers import WAYS, pasted
 
 from pbem import identity
 from pbem.desk.sealed_state import for_page

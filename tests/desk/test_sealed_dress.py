@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import pytest
-from dresses import DRESSES, WAYS
+from data.material import KEYS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from material import KEYS
-from owners import Owner, live, propose
-from referee import SERVER, Referee
+from in_a_box.owners import Owner, live, propose
+from in_a_box.referee import SERVER, Referee
+from signing.dresses import DRESSES, WAYS
 
 from pbem import identity
 from pbem.match.changed import replace

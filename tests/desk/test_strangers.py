@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from referee import SERVER, form_in, new, sent_from
+from in_a_box.referee import SERVER, form_in, new, sent_from
 
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
@@ -18,7 +18,7 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 SPAM = "BUY-MY-PILLS"
 

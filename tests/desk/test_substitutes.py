@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body, form_in
+from in_a_box.referee import Referee, attachment, body, form_in
+from judges.golden import reads_like
 
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
@@ -17,7 +17,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3"
 ANN = "MD Rv1 Rv2 Rv3"

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 import pytest
-import second_verifier
-from honest import accused
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
+from judges.honest import accused
+from verifier import second_verifier
 
 from pbem.match.record import read as read_record
 from pbem.match.record import replay
@@ -21,7 +21,7 @@ from pbem.proof.verification import verify
 if TYPE_CHECKING:
     from email.message import EmailMessage as Message
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.games.shoot_em_up.view import View
     from pbem.match.state import Match

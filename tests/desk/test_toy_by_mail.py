@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
 
 import pbem
 from pbem.games import GAMES

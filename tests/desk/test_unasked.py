@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import body, form_in, new, placed
+from in_a_box.referee import body, form_in, new, placed
+from judges.golden import reads_like
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 DAY = timedelta(days=1)
 SMALL = "fleet: cost:3\nsettle: 0"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import form_in
+from in_a_box.referee import form_in
 
 from pbem.desk.public import Public
 from pbem.match.changed import replace
@@ -14,7 +14,7 @@ from pbem.match.transcript import Entry
 from pbem.store.schema import migrations
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
     from pbem.match.state import Match
 

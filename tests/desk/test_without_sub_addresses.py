@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-import second_verifier
-from domains import Domain, rsa_key
-from referee import ANN, BOB, Mailbox, Referee, attachment, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, form_in
+from signing.domains import Domain, rsa_key
+from verifier import second_verifier
 
 from pbem.config.mail import MailboxConfig
 from pbem.proof import bundle

@@ -17,9 +17,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
-from stores import POSTGRESQL
-from witness_double import Double
+from in_a_box.referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
+from in_a_box.stores import POSTGRESQL
+from machines.witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config.witnessing import Correspondent, WitnessConfig

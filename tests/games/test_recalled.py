@@ -6,7 +6,7 @@ import json
 from random import Random
 
 import pytest
-import random_players
+from playing import random_players
 
 from pbem.boards import words
 from pbem.games import GAMES, Fault, Refused, Rules, State, rules

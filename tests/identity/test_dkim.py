@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from material import KEYS, SIGNED
+from data.material import KEYS, SIGNED
+from signing.domains import Domain, rsa_key
 
 from pbem.identity import authres, dkim
 from pbem.identity.sender_auth import vouch

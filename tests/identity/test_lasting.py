@@ -16,9 +16,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
-from material import KEYS, SIGNED
-from openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
-from signers import private_key
+from data.material import KEYS, SIGNED
+from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
+from signing.signers import private_key
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
@@ -187,7 +187,7 @@ import json, sys
 sys.path.insert(0, "tests")
 from datetime import UTC, datetime
 from pathlib import Path
-from material import KEYS, SIGNED
+from data.material import KEYS, SIGNED
 from pbem.identity import judge, parse_key
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 import pytest
-import random_players
+from playing import random_players
 
 from pbem.games import rules
 from pbem.games.dueling_masters.words import events, summary

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
-import random_players
+from playing import random_players
 
 from pbem.games import rules
 from pbem.games.shoot_em_up.words import position, summary

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from sealed_match import SealedMatch, changed, said_otherwise
+from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
 from pbem.match.advance_orders import store
@@ -30,7 +30,7 @@ from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sealed_match import Change
+    from playing.sealed_match import Change
 
 SMALL = {"fleet": "cost:3"}
 GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2)]

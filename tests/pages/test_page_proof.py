@@ -7,13 +7,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dresses import part, several
-from forgers import checked, proof, signed_again, tampered, with_entry
-from javascript import PAGES, Scripts
-from make_vectors import VECTORS
-from mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
-from referee import Referee
-from sealed_seats import agreed, play
+from attackers.forgers import checked, proof, signed_again, tampered, with_entry
+from attackers.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
+from in_a_box.referee import Referee
+from in_a_box.sealed_seats import agreed, play
+from page_scripts.javascript import PAGES, Scripts
+from signing.dresses import part, several
+from vectors.make import VECTORS
 
 from pbem.desk.public import Public
 from pbem.identity import ed25519_points

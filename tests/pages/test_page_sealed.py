@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from javascript import Failed, Scripts
-from random_players import PLAYERS
+from page_scripts.javascript import Failed, Scripts
+from playing.random_players import PLAYERS
 
 from pbem.games import GAMES, rules
 from pbem.games.sealed import sealed_rules

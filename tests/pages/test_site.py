@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from referee import ANN, BOB, SERVER, Referee, attachment, form_in
+from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, form_in
 
 from pbem.cli.group import group
 from pbem.desk.public import Public, key_formats, signed_form
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 COMPOSERS = {name for game in GAMES for name in (f"{game}.html", f"{game}.de.html")}
 SMALL = "fleet: cost:3\nsettle: 0"

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from machine import Machine
-from owners import RAW, Owner, live, propose
+from in_a_box.machine import Machine
+from in_a_box.owners import RAW, Owner, live, propose
 
 from pbem.player.blind import replayed, seeds
 from pbem.player.correspondence.standings import Impossible
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 
 pytestmark = pytest.mark.usefixtures("quick")

@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
-from deaths import Death, Killed
-from owners import RAW, Owner, propose
+from in_a_box.owners import RAW, Owner, propose
+from machines.deaths import Death, Killed
 
 from pbem.player import correspondence, sealed_agent
 from pbem.player.proving import prove
@@ -15,7 +15,7 @@ from pbem.player.proving import prove
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 pytestmark = pytest.mark.usefixtures("quick")
 

@@ -8,14 +8,14 @@ import time
 from random import Random
 from typing import TYPE_CHECKING
 
-import post_office
 import pytest
-from by_hand import Player, new_player, register
-from demo import AtAgent, Terminal
-from dresses import DRESSES, beside, part
-from post_office import SERVER, PostOffice, Servers
-from referee import Mailbox, body
-from sealed_seats import SealedSeat
+from demo.whole_match import AtAgent, Terminal
+from in_a_box.referee import Mailbox, body
+from in_a_box.sealed_seats import SealedSeat
+from machines import post_office
+from machines.by_hand import Player, new_player, register
+from machines.post_office import SERVER, PostOffice, Servers
+from signing.dresses import DRESSES, beside, part
 
 from pbem.identity import ssh
 

@@ -10,7 +10,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from owners import RAW, Owner, live, propose
+from in_a_box.owners import RAW, Owner, live, propose
 
 from pbem.desk import bulletin, sealed_state
 from pbem.desk.position_files import PositionFiles
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match

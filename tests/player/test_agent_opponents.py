@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from owners import RAW, Owner, live, propose
-from referee import form_in
+from in_a_box.owners import RAW, Owner, live, propose
+from in_a_box.referee import form_in
 
 from pbem.desk import answer_letter
 from pbem.identity import openpgp, ssh
@@ -18,7 +18,7 @@ from pbem.player.sealed_view import SealedState
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from bulletins import FIELD, unpacked
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Mailbox, Referee, new, sent_from
-from table import ANN, BOB, SMALL, TO, Side
+from in_a_box.bulletins import FIELD, unpacked
+from in_a_box.referee import SERVER, Mailbox, Referee, new, sent_from
+from in_a_box.table import ANN, BOB, SMALL, TO, Side
 
 from pbem.desk.strangers import EACH
 from pbem.games import Refused

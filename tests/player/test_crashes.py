@@ -9,9 +9,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import pytest
-from deaths import Death, Killed
-from referee import Referee, new
-from table import ANN, BOB, SMALL, Side
+from in_a_box.referee import Referee, new
+from in_a_box.table import ANN, BOB, SMALL, Side
+from machines.deaths import Death, Killed
 
 from pbem.player.correspondence import POINTS
 from pbem.player.proving import prove

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from click.testing import CliRunner
-from machine import Machine
-from referee import ANN, BOB, Mailbox, Referee, new
+from in_a_box.machine import Machine
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, new
 
 from pbem.cli.opponent import _Lines
 from pbem.cli.verify import verify as verify_command

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from domains import Domain, rsa_key
-from forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
-from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
+from attackers.forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
+from signing.domains import Domain, rsa_key
 
 from pbem.desk.commands import proposals
 from pbem.games import Refused

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import fails, holds, index, proof, renamed, saying, signed_again, with_entry, with_papers
-from mutations import with_body
-from referee import Mailbox, Referee, attachment, body, whole_sentence
+from attackers.forgers import fails, holds, index, proof, renamed, saying, signed_again, with_entry, with_papers
+from attackers.mutations import with_body
+from in_a_box.referee import Mailbox, Referee, attachment, body, whole_sentence
 
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt

@@ -6,12 +6,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-import second_verifier
-from forgers import holds
-from honest import bundles_now
-from make_vectors import SETUPS, SMALL, asked, home, reply
-from random_letters import Table
-from referee import Mailbox, Referee, form_in, placed
+from attackers.forgers import holds
+from in_a_box.referee import Mailbox, Referee, form_in, placed
+from judges.honest import bundles_now
+from playing.random_letters import Table
+from vectors.make import SETUPS, SMALL, asked, home, reply
+from verifier import second_verifier
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from referee import SERVER, Referee, attachment
+from in_a_box.referee import SERVER, Referee, attachment
 
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, statement

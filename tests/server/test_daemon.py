@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
-from boxes import Inbox
-from domains import Domain, rsa_key
-from house import TEXT, House, configured, deliver, run
-from stores import of_sqlite
+from in_a_box.boxes import Inbox
+from in_a_box.stores import of_sqlite
+from machines.house import TEXT, House, configured, deliver, run
+from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig

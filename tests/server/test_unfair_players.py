@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from house import House, configured, run
-from referee import MAIL_SERVER, body, form_in, sent_from
+from in_a_box.referee import MAIL_SERVER, body, form_in, sent_from
+from machines.house import House, configured, run
 
 from pbem.config.server import ClockConfig, Identity
 from pbem.config.values import Duration

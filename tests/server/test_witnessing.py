@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import pytest
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from post_office import PBEM
-from referee import Letters, Mailbox, confirming, form_in
+from in_a_box.referee import Letters, Mailbox, confirming, form_in
+from machines.post_office import PBEM
 
 from pbem.identity import ssh
 from pbem.proof.kept_letters import kept

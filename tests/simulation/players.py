@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from domains import Domain
-from machine import settings, words
+from in_a_box.machine import settings, words
+from signing.domains import Domain
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.identity import ssh

@@ -14,11 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
+from in_a_box.stores import connection
 from simulation.disk import Disk, Faults
 from simulation.loop import Event
 from simulation.mailers import INTAKE, SMARTHOST
 from simulation.players import SERVER
-from stores import connection
 
 from pbem.config import mail
 from pbem.config.mail import ListenerConfig

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bulletins import FIELD, unpacked
+from in_a_box.bulletins import FIELD, unpacked
 from simulation.world import Week, World
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from office import HELLO, TEXT, Client, Office, serve, until
+from machines.office import HELLO, TEXT, Client, Office, serve, until
 
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig

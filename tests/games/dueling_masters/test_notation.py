@@ -7,9 +7,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playing import random_players
 
 from pbem.games import Options, Refused, State, rules
 from pbem.games.dueling_masters.board import NAMES, PATHS, destinations, reach

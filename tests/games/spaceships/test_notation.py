@@ -7,9 +7,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
 from hypothesis import given
 from hypothesis import strategies as st
+from playing import random_players
 
 from pbem.games import Fault, Refused
 from pbem.games.player_text import Text
