@@ -1,7 +1,7 @@
 """A second verifier of bundles, written from docs/bundle.md alone; a function or two for each of its sections.
 
-The rules of the games are pbem's. Signatures of OpenPGP and S/MIME are not looked at: such letters count as signed by
-the key that the papers name, and stand in `Match.open`.
+The rules of the games come in by `games`. Signatures of OpenPGP and S/MIME are not looked at: such letters count as
+signed by the key that the papers name, and stand in `Match.open`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
     load_ssh_public_key,
 )
-
-from pbem.games import Refused, Result, rules
-from pbem.games.sealed import SealedStep, sealed_rules, settled
+from verifier.games import Refused, Result, SealedStep, rules, sealed_rules, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
