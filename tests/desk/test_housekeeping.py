@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from in_a_box.referee import attachment
+from judges import sentences
 
 from pbem.config.values import Duration
 from pbem.desk import housekeeping
@@ -139,7 +140,7 @@ def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
         referee.open_desk()  # also across restarts
         referee.work()
     assert len(operator.letters) == 1
-    assert "has 100 MiB left" in operator.text
+    assert sentences.HAS_MIB_LEFT.format(100) in operator.text
     referee.wait(timedelta(days=1))
     assert len(operator.letters) == 2
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Referee, attachment, body
+from judges import sentences
 from judges.golden import reads_like
 
 from pbem.proof.signed_letters import Letters
@@ -47,7 +48,7 @@ def test_a_letter_that_was_late_moves_the_deadline_and_says_why(referee: Referee
     assert types(referee)[-2:] == ["halted", "moved"]
     referee.open_desk()
     referee.send(bob, "status m1\n", sign=False)
-    assert "A letter could not be delivered to you at once" in bob.text
+    assert sentences.A_LETTER_COULD_NOT_BE_DELIVERED in bob.text
     referee.wait(11 * DAY)
     referee.send(ann, "transcript m1\n", sign=False)
     checks = list(verify(attachment(ann.last, ".zip"), Letters))

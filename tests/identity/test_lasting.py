@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from data.material import KEYS, SIGNED
+from judges import sentences
 from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
 from signing.signers import private_key
 
@@ -62,7 +63,7 @@ class TestOpenPGP:
         assert verdict(made=RECEIVED + timedelta(minutes=20)).kind == "valid"
         found = verdict(made=RECEIVED + timedelta(hours=1))
         assert found.kind == "refused"
-        assert "in the future" in found.reason
+        assert sentences.IN_THE_FUTURE in found.reason
 
     def test_a_signature_with_conditions(self) -> None:
         assert verdict(notation(critical=False)).kind == "valid"

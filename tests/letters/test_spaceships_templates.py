@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import sentences
 
 from pbem.games.spaceships.words import EXAMPLE, summary
 from pbem.letters.render import Templates
@@ -281,7 +282,7 @@ def test_flashcube_data_names_whose_space_it_shows() -> None:
     assert "flashcube, your space: Yv1 empty, Yv2 KC, Yv3 KC destroyed" in mine
     assert "flashcube, Ann's space" in call("events", "events", [REPORTS[3]], 2, NAMES)
     assert "flashcube, Bob's space" in call("events", "events", [REPORTS[9]], 1, NAMES)
-    assert "flashcube, your space" in call("events", "events", [REPORTS[9]], 2, NAMES)
+    assert sentences.FLASHCUBE_YOUR_SPACE in call("events", "events", [REPORTS[9]], 2, NAMES)
 
 
 @pytest.mark.parametrize(("number", "seat", "own"), [(3, 1, False), (3, 2, True), (9, 1, True), (9, 2, False)])
@@ -354,7 +355,7 @@ def test_a_legend_explains_the_symbols_that_are_drawn_and_no_others(view: dict[s
         assert shown <= symbols
         assert {s.lower() for s in symbols} == {s.lower() for s in shown}
         ships = {s for s in symbols if s.isalpha() and s.islower() and s != "o"}
-        assert ("small letter: destroyed" in block) is bool(ships)
+        assert (sentences.SMALL_LETTER_DESTROYED in block) is bool(ships)
 
 
 def test_a_known_ship_of_which_every_cell_stands() -> None:

@@ -35,6 +35,7 @@ from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.referee import MAIL_SERVER, attachment, body, sent_from
+from judges import sentences
 from playing.random_players import _orders, random_setup
 
 import pbem.desk.wiring
@@ -403,7 +404,7 @@ class Player:
 
     def _react(self, letter: EmailMessage) -> None:
         text = "\n".join(line for line in body(letter).split("\n") if not line.startswith(">"))
-        assert "nothing was changed" not in text, text
+        assert sentences.NOTHING_WAS_CHANGED not in text, text
         if "You are registered" in text and self.first:
             self.write(self.first)
         self.closed = self.closed or "the match is closed" in text

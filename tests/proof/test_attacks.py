@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attackers.forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
+from judges import sentences
 from signing.domains import Domain, rsa_key
 
 from pbem.desk.commands import proposals
@@ -97,7 +98,7 @@ class Post:
         person = self.referee.person(name)
         self.referee.send(person, f"register {name}\n", sign=False)
         self.reply(person, f"register {name}")
-        assert "You are registered as" in person.text
+        assert sentences.YOU_ARE_REGISTERED_AS_2 in person.text
         return person
 
     def agreed(self, options: str) -> tuple[Mailbox, Mailbox]:
@@ -238,7 +239,7 @@ class TestServerWithItsKey:
         referee.send(bob, bob.filled("orders", "final\n"))
         referee.wait(9 * DAY)
         referee.send(bob, "claim m1\n")
-        assert "Your claim is granted" in bob.text
+        assert sentences.YOUR_CLAIM_IS_GRANTED in bob.text
         found = proof(referee, bob)
         monkeypatch.undo()
         fails(found, "letters/game-1-default-unused-seat-1-rev-2.eml", "that could be stored")
@@ -464,7 +465,7 @@ class TestHonestButOdd:
             bounced(referee, bob)  # and so does the letter that says so
             referee.wait(DAY)
         referee.send(ann, "claim m1\n")
-        assert "Your claim is granted" in ann.text
+        assert sentences.YOUR_CLAIM_IS_GRANTED in ann.text
         assert accused(referee, ann, bob) == {}
 
     def test_default_orders_that_came_while_the_time_ran_out(self, referee: Referee) -> None:
