@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from machines import certificate
+from machines.deaths import End
 from machines.house import Echo, House, configured, run
-from machines.lives import End, Server, Smarthost
+from machines.lives import Server, Smarthost
 from machines.office import HELLO, TEXT, Office, serve
 from structlog.testing import capture_logs
 

@@ -36,6 +36,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.referee import MAIL_SERVER, attachment, body, sent_from
 from judges import sentences
+from machines.deaths import Countdown
 from playing.random_players import _orders, random_setup
 
 import pbem.desk.wiring
@@ -58,6 +59,8 @@ from pbem.store.vault import Vault, load_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from email.message import EmailMessage
+
+    from machines.deaths import End
 
     from pbem.server.desk_process import Process
     from pbem.store_place import PostgresqlAddress
@@ -95,37 +98,6 @@ def children(process: int) -> list[int]:
     """The processes that it started: the desk of a daemon first, the reader of a desk."""
     found = Path(f"/proc/{process}/task").glob("*/children")
     return sorted(int(child) for path in found for child in path.read_text().split())
-
-
-@dataclass(frozen=True)
-class End:
-    """How a life is to end: at the n-th passing of a point, in whichever process; its desk `alone`, or all of it."""
-
-    point: str
-    count: int = 1
-    alone: bool = False
-
-
-class Countdown:
-    """Kills its server, as `kill -9` does, at a planned point: the daemon, and the desk if that came there."""
-
-    def __init__(self, end: End, daemon: int) -> None:
-        self._end = end
-        self._left = end.count
-        self._daemon = daemon
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[type[Countdown], tuple[End, int]]:
-        return Countdown, (self._end, self._daemon)
-
-    def __call__(self, point: str) -> None:
-        if point == self._end.point and not (self._end.alone and os.getpid() == self._daemon):
-            with self._lock:
-                self._left -= 1
-                if not self._left:
-                    if not self._end.alone:
-                        os.kill(self._daemon, signal.SIGKILL)
-                    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Forked:

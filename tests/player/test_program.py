@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from in_a_box.machine import Machine
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, new
 from judges import sentences
+from machines.deaths import Death, Killed
 
 from pbem.cli.opponent import _Lines
 from pbem.cli.verify import verify as verify_command
@@ -663,23 +664,6 @@ class _Cheat:
         if name in self._changed:
             return lambda *given: self._changed[name](self._plan, *given)
         return found
-
-
-class Killed(BaseException):
-    """The program ended there."""
-
-
-class Death:
-    """Ends the program at the n-th passing of a point, once."""
-
-    def __init__(self, point: str, number: int) -> None:
-        self.point, self.number, self.passed = point, number, 0
-
-    def __call__(self, point: str) -> None:
-        if point == self.point:
-            self.passed += 1
-            if self.passed == self.number:
-                raise Killed(point)
 
 
 class Mortal(Machine):
