@@ -117,7 +117,7 @@ def registered(server: Server, smarthost: Smarthost) -> Player:
     for _ in range(2):
         assert server.send(player.outgoing.pop(), player.address).startswith("250")
         player.receive(smarthost.arrivals.get(timeout=120)[1])
-    assert any(sentences.YOU_ARE_REGISTERED_AS.format("ann") in body(letter) for letter in player.letters.values())
+    assert any(sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in body(letter) for letter in player.letters.values())
     return player
 
 

@@ -142,7 +142,7 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
     page.get_by_role("button", name="remove sBz4").click()
     page.locator("#final").check()
     send(referee, ann, page)
-    assert "Your orders for turn 1 stand, revision 1, final" in ann.text
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, final" in ann.text
     referee.send(bob, bob.filled("orders", "final"))
     assert "strike    Yw2" in body(ann.find("turn 1"))
 
@@ -171,7 +171,7 @@ def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -
     while page.evaluate("document.activeElement.id") != "mail":  # at the end of the page, and always in sight
         page.keyboard.press("Tab")
     send(referee, ann, page)
-    assert "Your orders for turn 1 stand, revision 1, final:\n\n  Rv1 Rx2 Ox1" in ann.text
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, final:\n\n  Rv1 Rx2 Ox1" in ann.text
 
 
 def test_a_setup_and_a_move_of_dueling_masters_are_clicked_together(referee: Referee, opened: Opened) -> None:
@@ -255,7 +255,7 @@ def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Refere
     click(page, "The other space", "Rv1")
     _, text = signed_letter(page)
     referee.send(cat, text, sign=False)
-    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv1" in cat.text
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Rv1" in cat.text
 
 
 @pytest.mark.parametrize("game", GAMES)

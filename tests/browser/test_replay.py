@@ -494,7 +494,7 @@ def test_a_public_page_proves_what_it_holds(site: dict[str, str], opened: Callab
     said = verified(page)
     assert said[-1] == "All that can be checked here holds."
     assert sentences.THE_PLAYERS_LETTERS_ARE_NOT_AMONG in said[0]
-    assert sentences.LETTERS_SIGNED_WITH_THESE_KEYS.format(14) in said[-2]
+    assert sentences.X_LETTERS_SIGNED_WITH_THESE_KEYS.format(14) in said[-2]
     page.locator("#games button").first.click()
     assert "May the better one win." not in page.locator("#press").inner_text()
     page.locator("#next").click()

@@ -141,9 +141,9 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
     flowed = form.replace("orders m1 turn 1\n", "orders m1 \nturn 1\n")
     mangled = "\ufeff" + flowed.replace("player ann", "player\u00a0ann").replace("\nend\n", "  \n\nend\n") + armor
     told = orders_as(referee, ann, mangled, "Content-Type: text/plain; charset=utf-8; format=flowed\r\n")
-    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv5" in told
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Rv5" in told
     referee.send(ann, ann.filled("orders", "R\u200bv4", rev=2))
-    assert "Your orders for turn 1 stand, revision 2:\n\n  Rv4" in ann.text
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 2)}:\n\n  Rv4" in ann.text
     for looks, is_shown in (
         ("\u041ev5", "\\u041ev5"),
         ("\u201cRv5\u201d", "\\u201cRv5\\u201d"),
@@ -153,7 +153,7 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
         refusal = ann.text.partition("nothing was changed")[2]
         assert f"line 6: `{is_shown}`" in refusal
         assert refusal.isascii()
-    assert "Your orders stand, revision 2:\n\n  Rv4" in status(referee, ann)
+    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(2)}:\n\n  Rv4" in status(referee, ann)
 
 
 def test_case_18_html_only(referee: Referee) -> None:
@@ -187,7 +187,7 @@ def test_case_20_half_valid_orders(referee: Referee) -> None:
     assert "`gx3`" in refusal
     assert "`sRv1`" in refusal
     assert "Gv1" not in refusal
-    assert "Your orders stand, revision 1:\n\n  Rv5" in status(referee, ann)
+    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(1)}:\n\n  Rv5" in status(referee, ann)
 
 
 def test_case_21_forged_letters(referee: Referee) -> None:

@@ -12,6 +12,7 @@ from in_a_box.owners import RAW, Owner, propose
 from in_a_box.referee import SERVER, Referee
 from in_a_box.table import TO
 from in_a_box.terminal import Terminal
+from judges import sentences
 from playing import random_players
 
 from pbem.cli.agent import _typed
@@ -116,7 +117,7 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
         shown = terminal.run("agent", "--once")
         assert "The server asks for your secrets. By what was told, the game goes on." in shown.replace("\n", " ")
         assert not revealed(referee)
-    assert "ended in another way, such as an agreed draw" in terminal("reveal", "m1", "--yes")
+    assert f"{sentences.ENDED_IN_ANOTHER_WAY_SUCH_AS} an agreed draw" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
     assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
 

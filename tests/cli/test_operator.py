@@ -250,8 +250,8 @@ def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
     assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")
     assert house.found("match", "list")[0]["paused"]
     assert "reason a trip" in house.run("match", "show", "1")
-    assert sentences.THE_MATCH_IS_PAUSED in house.run("match", "pause", "m1", "--reason", "again", status=1)
-    assert "there is no match m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=1)
+    assert sentences.AS_THE_MATCH_IS_PAUSED in house.run("match", "pause", "m1", "--reason", "again", status=1)
+    assert f"{sentences.THERE_IS_NO_MATCH} m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=1)
     assert "m1 is closed." in house.run("match", "end", "m1", "--reason", "enough", "--yes")
     house.run("doctor", "--no-mail", status=1)
     with Lock(house.store):

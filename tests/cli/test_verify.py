@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from in_a_box import witnessed
 from in_a_box.referee import Referee, attachment
+from judges import sentences
 
 from pbem.cli.verify import verify
 from pbem.proof import bundle
@@ -175,7 +176,7 @@ class TestLettersAgainstABundle:
         status, lines = run(str(other), "--against", str(proof.parent / "last.eml"))
         assert status == 1
         said = "\n".join(lines)
-        assert "the match is closed <" in said.partition("two stories: ")[2].partition("\n")[0]
+        assert f"{sentences.THE_MATCH_IS_CLOSED} <" in said.partition("two stories: ")[2].partition("\n")[0]
         assert "play.example signed two different entries 8 of m1" in said
         assert "1 letter proves that the server told two stories." in said
         assert lines[-1] == "The bundle holds in itself; but it is not what the letters tell."

@@ -90,7 +90,7 @@ class TestDraws:
         referee.send(ann, "draw m1 offer\n")
         referee.send(bob, "draw m1 offer\n")
         assert types(referee)[-3:] == ["draw", "ended", "revealed"], "two offers are an agreement"
-        assert sentences.SEND_YOUR_SETUP in str(bob.last["Subject"]) or bob.find("game 2, send your setup")
+        assert sentences.SEND_YOUR_SETUP_WITHIN in str(bob.last["Subject"]) or bob.find("game 2, send your setup")
         found = proved(referee, ann)
         assert "game 1 ended: winner 0, scores [3, 3], agreement" in found
 
@@ -140,7 +140,7 @@ class TestAnnulment:
         referee.send(bob, "annul m1 accept\n")
         assert types(referee)[-1] == "closed"
         letter = body(ann.find("the match is closed"))
-        assert "The match ends without a winner, because you agreed to annul it." in letter
+        assert f"{sentences.THE_MATCH_ENDS_WITHOUT_A_WINNER}, because you agreed to annul it." in letter
         assert proved(referee, bob)[-1].endswith("annulled")
         referee.send(ann, "standings\n", sign=False)
         assert "bob" not in ann.text, "what was annulled counts for nothing"
@@ -196,6 +196,6 @@ class TestReasons:
     def test_of_a_single_game_its_match_says_the_same(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: forfeit")
         referee.wait(11 * DAY)
-        assert "The match ends without a winner, because nobody played on." in body(bob.find("closed"))
+        assert f"{sentences.THE_MATCH_ENDS_WITHOUT_A_WINNER}, because nobody played on." in body(bob.find("closed"))
         referee.send(ann, "standings\n", sign=False)
         assert "-        0     0      0       1  bob" in ann.text

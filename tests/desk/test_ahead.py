@@ -168,7 +168,7 @@ class TestInAdvance:
         referee.send(ann, "status m1\n", sign=False)
         assert "Stored for turn 5, revision 1, final:\n\n  Gx1 # a comment\n" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
-        assert "You have also stored: orders for turn 5." in body(reports(ann)[0])
+        assert f"{sentences.YOU_HAVE_ALSO_STORED}: orders for turn 5." in body(reports(ann)[0])
         referee.send(bob, "status m1\n", sign=False)
         assert "Stored" not in bob.text
         assert "Stored" not in body(reports(bob)[0])
@@ -216,7 +216,7 @@ class TestInAdvance:
         form = ann.filled("orders", "final\nRv3").replace("turn 1", "turn 2")
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, form)
-        assert "Your orders for turn 2 stand, revision 1, final" in ann.text
+        assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(2, 1)}, final" in ann.text
         referee.turn((bob, ""))
         proved(referee, ann)
         referee.send(ann, form)

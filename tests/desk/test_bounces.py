@@ -273,7 +273,9 @@ class TestForEver:
         referee.send(ann, "claim m1 # now\n")
         assert sentences.YOUR_CLAIM_IS_GRANTED in ann.text
         end = ann.find("the end")
-        assert "game 1 ends without a winner after 0 turns, because nobody\nplayed on." in body(end)
+        assert f"{sentences.GAME_ENDS_WITHOUT_A_WINNER.format(1)} after 0 turns, because nobody\nplayed on." in body(
+            end
+        )
         assert sentences.BECAUSE_NOBODY_PLAYED_ON in body(ann.find("the match is closed"))
         checks = list(verify(attachment(end, ".zip"), Letters))
         assert all(check.holds for check in checks), checks[-1]
@@ -305,7 +307,7 @@ class TestForEver:
         assert "is lost" not in ann.text
         assert not any(sentences.A_DEADLINE_WAS_MISSED in str(letter["Subject"]) for letter in ann.letters)
         referee.send(bob, "status m1\n")
-        assert "Your orders are due by\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
+        assert f"{sentences.YOUR_ORDERS_ARE_DUE_BY}\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
 
     def test_who_comes_back_in_time_goes_on(self, referee: Referee) -> None:
         ann, bob = self.lost(referee)

@@ -134,7 +134,7 @@ class TestReminders:
         assert "Your orders are due by\n    Thursday 2 April 2026, 00:30 Europe/Berlin (UTC+2)\n" in body(letter)
         assert deadline(letter) == datetime(2026, 4, 1, 22, 30, tzinfo=UTC)
         letter = ann.find("game 1 begins")
-        assert "Your orders are due by\n    Wednesday 1 April 2026, 23:30 UTC\n" in body(letter)
+        assert f"{sentences.YOUR_ORDERS_ARE_DUE_BY}\n    Wednesday 1 April 2026, 23:30 UTC\n" in body(letter)
         assert deadline(letter) == datetime(2026, 4, 1, 23, 30, tzinfo=UTC)
         (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
         assert str(event["SUMMARY"]) == "Spaceships m1, game 1, turn 1"
@@ -241,7 +241,7 @@ class TestMisses:
 
     def test_forfeit_at_the_first_miss(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: forfeit\npace: 3d\ngrace: 0")
-        assert "You lose the game if nothing arrives by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
+        assert f"{sentences.YOU_LOSE_THE_GAME_IF_NOTHING}\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
         referee.turn((bob, ""))
         referee.wait(3 * DAY)
         assert types(referee)[-5:] == ["missed", "forfeited", "ended", "revealed", "closed"]
@@ -364,7 +364,7 @@ class TestVacations:
             ("08.01. 12:00", REMINDER),
             ("11.01. 12:00", OVER),
         ]
-        assert "Your clock is stopped for your vacation, until\n    Monday 4 January 2027, 00:00" in body(
+        assert f"{sentences.YOUR_CLOCK_IS_STOPPED_FOR_YOUR}\n    Monday 4 January 2027, 00:00" in body(
             bob.letters[before]
         )
         proved(referee, ann)

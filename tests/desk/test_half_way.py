@@ -48,7 +48,7 @@ class TestUntouchedForms:
         ann, _ = referee.begun()
         referee.send(ann, ann.form("orders"))
         referee.send(ann, ann.form("orders"))
-        assert "Your orders for turn 1 stand, revision 1, final:\n\n  (none)" in ann.text
+        assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, final:\n\n  (none)" in ann.text
         kept = standing(referee)
         assert kept
         assert kept.final
@@ -91,7 +91,7 @@ class TestCompletedForms:
         assert form.startswith("orders m1 turn 1\nserver play.example\nplayer ann\nprev ")
         assert form.endswith("\nrev 1\nGx3 Gy3\nend\n")
         referee.send(ann, form)
-        assert "Your orders for turn 1 stand, revision 1:\n\n  Gx3 Gy3\n" in ann.text
+        assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Gx3 Gy3\n" in ann.text
 
     @pytest.mark.parametrize(
         ("written", "told"),
@@ -108,7 +108,7 @@ class TestCompletedForms:
         form = ann.form("orders")
         assert form.endswith("\nrev 1\nfinal\nGx3\nend\n")
         referee.send(ann, form)
-        assert "Your orders for turn 1 stand, revision 1, final:\n\n  Gx3\n" in ann.text
+        assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, final:\n\n  Gx3\n" in ann.text
 
     @pytest.mark.parametrize("settle", ["0", "10m"])
     def test_what_final_means_is_told(self, referee: Referee, settle: str) -> None:

@@ -137,4 +137,4 @@ def test_a_letter_that_was_given_up_is_the_postmasters_business(referee: Referee
     referee.send(bob, "press m1\nhere I am\nend\n")
     assert types(referee)[-1] == "moved"
     referee.send(bob, "status m1\n", sign=False)
-    assert "Your orders are due by\n    Thursday 9 April 2026, 12:00 UTC" in bob.text
+    assert f"{sentences.YOUR_ORDERS_ARE_DUE_BY}\n    Thursday 9 April 2026, 12:00 UTC" in bob.text

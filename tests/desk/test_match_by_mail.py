@@ -99,19 +99,19 @@ def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(refer
     assert "line 6" in ann.text
     assert "(ruling 4)" in ann.text
     referee.send(ann, "status m1\n", sign=False)
-    assert sentences.SEND_YOUR_SETUP_2 in ann.text
+    assert sentences.SEND_YOUR_SETUP in ann.text
 
 
 def test_half_legal_orders_change_nothing_and_what_stands_still_stands(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     referee.send(ann, ann.filled("orders", "Rv5"))
-    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv5" in ann.text
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Rv5" in ann.text
     referee.send(ann, ann.filled("orders", "Gv1 gx3 sRv1", rev=2))
     assert "`gx3`" in ann.text
     assert "`sRv1`" in ann.text
     assert "Gv1" not in ann.text.partition("nothing was changed")[2]
     referee.send(ann, "status m1", sign=False)
-    assert "Your orders stand, revision 1:\n\n  Rv5" in ann.text
+    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(1)}:\n\n  Rv5" in ann.text
 
 
 def test_orders_are_replaced_by_a_higher_revision_only(referee: Referee) -> None:
@@ -194,7 +194,7 @@ def test_resigning_a_game_and_a_match(referee: Referee) -> None:
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.send(ann, "resign m1 match\n")
-    assert "You have won the match, because ann resigned" in body(bob.find("closed"))
+    assert f"{sentences.YOU_HAVE_WON_THE_MATCH}, because ann resigned" in body(bob.find("closed"))
     referee.send(bob, "transcript m1\n", sign=False)
     checks = list(verify(attachment(bob.last, ".zip"), Letters))
     assert all(check.holds for check in checks), checks
@@ -428,7 +428,7 @@ def test_a_foreign_registration_does_not_push_ones_own_away(referee: Referee) ->
     form = form_in(ann.text, "confirm")
     referee.deliver(referee.raw(ann, f"register evil\n{ssh.public(evil.key)}\n"), "evil@elsewhere.example")
     referee.send(ann, form)
-    assert sentences.YOU_ARE_REGISTERED_AS.format("ann") in ann.text
+    assert sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in ann.text
 
 
 def test_what_hides_is_shown_escaped(referee: Referee) -> None:

@@ -49,7 +49,7 @@ def test_a_paused_match_keeps_what_is_sent_and_resolves_nothing(referee: Referee
         assert "the server moves" in body(person.find("the match is paused"))
     assert survey(referee.database)["paused"] == {"m1": "2026-03-01T12:00:00Z"}
     referee.turn((ann, ""), (bob, ""))
-    assert sentences.THE_MATCH_IS_PAUSED_2 in ann.text
+    assert sentences.THE_MATCH_IS_PAUSED in ann.text
     referee.wait(timedelta(days=3))
     referee.open_desk()
     referee.wait(timedelta(days=3))
@@ -97,7 +97,7 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     assert order(referee, "end", reason="the players asked for it") == ("done", "m1 is closed")
     assert types(referee)[-4:] == ["stopped", "ended", "revealed", "closed"]
     closed = body(bob.find("the match is closed"))
-    assert "nobody has won it:\n\n  the players asked for it\n" in closed
+    assert f"{sentences.NOBODY_HAS_WON_IT}:\n\n  the players asked for it\n" in closed
     reveal = ann.find(", the end")
     assert referee.database.rows("SELECT player, abandoned, drawn FROM standings ORDER BY player") == [
         {"player": "ann", "abandoned": 1, "drawn": 0},
@@ -129,7 +129,7 @@ def test_a_proposal_can_be_ended(referee: Referee) -> None:
     assert order(referee, "pause") == ("refused", "the match is proposed, not under way")
     assert order(referee, "end") == ("done", "m1 is declined")
     for person in (ann, bob):
-        assert "The operator of the server declined match m1" in person.text
+        assert f"{sentences.THE_OPERATOR_OF_THE_SERVER} declined match m1" in person.text
 
 
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ class TestLists:
         referee.send(ann, "set mail digest\n")
         referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
         referee.send(bob, form_in(bob.text, "accept", lines=1))
-        assert sentences.SEND_YOUR_SETUP in str(ann.last["Subject"])
+        assert sentences.SEND_YOUR_SETUP_WITHIN in str(ann.last["Subject"])
 
 
 class TestSettings:
@@ -225,7 +225,7 @@ class TestSettings:
     def test_the_first_language_and_time_zone_are_set_by_any_signed_letter(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         referee.send(ann, "set timezone Europe/Berlin\n", follow=False)
-        assert "Your time zone is Europe/Berlin" in ann.text
+        assert f"{sentences.YOUR_TIME_ZONE_IS} Europe/Berlin" in ann.text
         referee.send(ann, "set language de\n", sign=False)
         assert sentences.MUST_BE_SIGNED in ann.text
 

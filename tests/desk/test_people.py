@@ -129,14 +129,14 @@ def test_who_wants_no_mail_is_not_told_from_nobody(referee: Referee, options: st
         Players(referee.database).add("bob", bob.address, None, to_db(referee.now))
         People(referee.database).opt_out(bob.address, to_db(referee.now))
     referee.desk.players.forget()
-    assert "no player is called WHO, or WHO wants no mail" in unknown
+    assert f"{sentences.NO_PLAYER_IS_CALLED} WHO, or WHO wants no mail" in unknown
     assert asked("bob") == unknown
 
 
 def test_who_wants_no_mail_gets_none(referee: Referee) -> None:
     ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.person("cy")
     referee.send(bob, f"stop\n{placed(bob)}")
-    assert sentences.YOU_WILL_GET_NO_MORE_MAIL in bob.text
+    assert sentences.YOU_WILL_GET_NO_MORE_MAIL_FROM_HERE in bob.text
     before = len(bob.letters)
     referee.send(ann, "new spaceships with bob\nend\n")
     assert sentences.NO_PLAYER_IS_CALLED_OR_WANTS.format("bob", "bob") in " ".join(ann.text.split())

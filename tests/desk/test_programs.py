@@ -61,7 +61,7 @@ class TestSaying:
         referee.send(ann, "new spaceships\nend\n")
         referee.send(ann, "new spaceships with bob\nend\n")
         referee.send(ann, "set program yes\n")
-        assert "the others there agreed to play with a person: first end m1, m2" in words(ann)
+        assert f"{sentences.THE_OTHERS_THERE_AGREED_TO_PLAY.format('m1')}, m2" in words(ann)
         assert not People(referee.database).is_program("ann")
         for match in ("m1", "m2"):
             referee.send(ann, f"withdraw {match}\n")
@@ -163,10 +163,10 @@ class TestWelcome:
     def test_names_the_house(self, housed: Referee) -> None:
         program(housed)
         ann = housed.registered("ann")
-        assert "Nobody there yet? Write robo for NAME:\nrobo is a program" in ann.text
+        assert f"{sentences.NOBODY_THERE_YET_WRITE_FOR_NAME.format('robo')}:\nrobo is a program" in ann.text
         form = form_in(ann.text, "new", 4)
         housed.deliver(housed.raw(ann, housed.signed(ann, form.replace("NAME", "robo"))), ann.address)
-        assert "It has been sent to robo" in ann.text
+        assert f"{sentences.IT_HAS_BEEN_SENT_TO} robo" in ann.text
 
     def test_names_nobody_who_is_no_program(self, housed: Referee) -> None:
         housed.registered("robo")
@@ -202,7 +202,7 @@ class TestWelcome:
         assert form.startswith("new spaceships with robo\nserver play.example\nplayer ann\n")
         assert kept in form
         housed.send(ann, form)
-        assert "It has been sent to robo" in ann.text
+        assert f"{sentences.IT_HAS_BEEN_SENT_TO} robo" in ann.text
 
     def test_a_proposal_with_more_than_that_wrong_does_not(self, housed: Referee) -> None:
         program(housed)

@@ -70,7 +70,7 @@ class Post:
         person = self.referee.person(name)
         self.referee.send(person, f"register {name}\n", sign=False)
         self.reply(person, f"register {name}")
-        assert sentences.YOU_ARE_REGISTERED_AS_2 in person.text
+        assert sentences.YOU_ARE_REGISTERED_AS in person.text
         return person
 
     def agreed(self, options: str = "settle: 0") -> tuple[Mailbox, Mailbox]:
@@ -153,7 +153,7 @@ def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], t
     assert "help mailbox" in " ".join(bob.text.split())
     assert post.referee.desk.players.by_name("bob") is None
     post.reply(bob, "register bob", to=asked)
-    assert sentences.YOU_ARE_REGISTERED_AS.format("bob") in bob.text
+    assert sentences.YOU_ARE_REGISTERED_AS_X.format("bob") in bob.text
 
 
 def test_who_has_no_key_is_told_of_the_house_and_is_no_program(post: Post) -> None:
@@ -163,12 +163,12 @@ def test_who_has_no_key_is_told_of_the_house_and_is_no_program(post: Post) -> No
     robo = post.referee.registered("robo")
     post.referee.send(robo, "set program yes\n")
     bob = post.registered("bob")
-    assert "Nobody there yet? Write `new spaceships with robo end`:\nrobo is a program" in bob.text
+    assert f"{sentences.NOBODY_THERE_YET_WRITE_NEW} spaceships with robo end`:\nrobo is a program" in bob.text
     post.reply(bob, "set program yes")
     assert sentences.ONLY_A_SIGNATURE_WITH_YOUR_KEY in bob.text
     assert not post.referee.desk.people.is_program("bob")
     post.reply(bob, "new spaceships with robo end")
-    assert "It has been sent to robo" in bob.text
+    assert f"{sentences.IT_HAS_BEEN_SENT_TO} robo" in bob.text
 
 
 def test_a_registration_of_another_mailbox_registers_nobody(post: Post) -> None:
@@ -187,7 +187,7 @@ def test_registrations_are_few(post: Post) -> None:
     # Who reads the mail there goes on all the same.
     post.reply(bob, "register bob")
     post.reply(bob, "register bob")
-    assert sentences.YOU_ARE_REGISTERED_AS.format("bob") in bob.text
+    assert sentences.YOU_ARE_REGISTERED_AS_X.format("bob") in bob.text
 
 
 # A whole match.
@@ -196,17 +196,17 @@ def test_registrations_are_few(post: Post) -> None:
 def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
     ann, bob = post.begun()
     assert "(level mailbox)" in body(ann.find("send your setup"))
-    assert sentences.AT_THE_LEVEL_MAILBOX.format("bob") in ann.text
-    assert sentences.AT_THE_LEVEL_MAILBOX_2 in body(bob.find("orders"))
+    assert sentences.X_AT_THE_LEVEL_MAILBOX.format("bob") in ann.text
+    assert sentences.AT_THE_LEVEL_MAILBOX in body(bob.find("orders"))
     for turn in range(1, 4):
         asked = bob.find(f"game 1, turn {turn - 1}" if turn > 1 else "begins")
         post.referee.turn((ann, ""))
         post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(asked))
-        assert "Level of the orders: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
+        assert f"{sentences.LEVEL_OF_THE_ORDERS}: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
     html = bob.find("game 1, turn 3").get_body(("html",))
     assert html is not None
     assert sentences.ANSWER_THIS_LETTER_WITH_THE_FORM in html.get_content()
-    assert "Level of the orders: ann key, bob mailbox." in html.get_content()
+    assert f"{sentences.LEVEL_OF_THE_ORDERS}: ann key, bob mailbox." in html.get_content()
     post.reply(bob, "transcript m1")
     part = checks(attachment(bob.last, ".pbem.zip"))
     assert all(line.startswith("ok") for line in part)
@@ -216,7 +216,7 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
     assert all(line.startswith("ok") for line in found), found
     assert sum("bob: mailbox, DKIM with the key record that the server kept" in line for line in found) == 4
     assert any("resigned the game, signed (mailbox, DKIM" in line for line in found)
-    assert sentences.AT_THE_LEVEL_MAILBOX.format("bob") in " ".join(body(ann.find(", the end")).split())
+    assert sentences.X_AT_THE_LEVEL_MAILBOX.format("bob") in " ".join(body(ann.find(", the end")).split())
 
 
 def test_each_paper_of_the_level_is_needed(post: Post) -> None:
@@ -316,11 +316,11 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     post.reply(bob, form.replace("end", "bOy3Oy5\nend"), to=asked)
     changed = form.replace("\nrev 1", "\nrev 2").replace("end", "Gx3\nend")
     post.reply(bob, changed, to=asked)
-    assert "good for one letter, which came on 2026-03-01" in " ".join(bob.text.split())
+    assert f"{sentences.GOOD_FOR_ONE_LETTER_WHICH_CAME} 2026-03-01" in " ".join(bob.text.split())
     assert post.standing(2) == "bOy3Oy5"
     # The refusal brings a fresh one.
     post.reply(bob, changed)
-    assert sentences.AT_THE_LEVEL_MAILBOX_2 in bob.text
+    assert sentences.AT_THE_LEVEL_MAILBOX in bob.text
     assert post.standing(2) != "bOy3Oy5"
     assert receipt != bob.text
 
@@ -649,7 +649,7 @@ def test_a_signature_that_had_expired_when_its_letter_counts_as_received_proves_
     monkeypatch.setattr("pbem.desk.authenticate._came", lambda *_: now + timedelta(hours=1))
     ends = int((now + timedelta(minutes=30)).timestamp())
     post.reply(bob, bob.filled("orders", "Rv1"), sign=lambda raw: HOME.craft(raw, x=str(ends)))
-    assert "The DKIM signature of mail.example had expired" in " ".join(bob.text.split())
+    assert f"{sentences.THE_DKIM_SIGNATURE_OF} mail.example had expired" in " ".join(bob.text.split())
     assert post.standing(2) is None
     monkeypatch.setattr("pbem.desk.authenticate._came", lambda *_: now + timedelta(minutes=20))
     post.reply(bob, bob.filled("orders", "Rv1"), sign=lambda raw: HOME.craft(raw, x=str(ends)))
@@ -724,7 +724,7 @@ def test_two_people_without_keys(post: Post) -> None:
     post.reply(carl, carl.filled("orders", "final"))
     post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
     assert "turn 1" in str(carl.last["Subject"])
-    assert "Level of the orders: bob mailbox, carl mailbox." in carl.text
+    assert f"{sentences.LEVEL_OF_THE_ORDERS}: bob mailbox, carl mailbox." in carl.text
 
 
 def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -755,7 +755,7 @@ def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(po
     post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("begins")))
     post.referee.wait(timedelta(days=7))
     post.referee.turn((ann, ""))
-    assert "Level of the orders: ann key, bob mailbox." in body(ann.find("game 1, turn 1"))
+    assert f"{sentences.LEVEL_OF_THE_ORDERS}: ann key, bob mailbox." in body(ann.find("game 1, turn 1"))
     post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("game 1, turn 1")))
     assert sentences.MUST_BE_SIGNED in bob.text
     post.referee.turn((ann, ""), (bob, "bOy3Oy5"))
@@ -779,9 +779,9 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
     ann, bob = small(post)
     form = bob.filled("orders", "final\n")
     post.reply(bob, form.replace("turn 1", "turn 2"))
-    assert "at the level mailbox: your orders for turn 2" in bob.text
+    assert f"{sentences.AT_THE_LEVEL_MAILBOX_YOUR} orders for turn 2" in bob.text
     post.reply(bob, form.replace("turn 1", "default").replace("final\n", "# none\n"))
-    assert "at the level mailbox: your default orders" in bob.text
+    assert f"{sentences.AT_THE_LEVEL_MAILBOX_YOUR} default orders" in bob.text
     post.reply(bob, form)
     for cell in ("Rv1", "Rv3", "Gx1", "Bz5"):
         post.referee.turn((ann, cell))
@@ -805,7 +805,10 @@ def test_one_line_comes_back_as_the_whole_form_and_that_counts(post: Post, writt
     assert "Not understood" not in bob.text
     assert post.standing(2) is None
     post.reply(bob, bob.form("orders"))
-    assert "Your orders for turn 1 stand, revision 1, at the level mailbox:\n\n  Gx3 Gy3\n" in bob.text
+    assert (
+        f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, at the level mailbox:\n\n  Gx3 Gy3\n"
+        in bob.text
+    )
     post.referee.turn((ann, ""))
     post.referee.wait(timedelta(minutes=11))
     post.reply(bob, "resign m1 game 1")
@@ -860,7 +863,10 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
     assert "Not understood" not in bob.text
     assert post.standing(2) is None
     post.reply(bob, bob.form("orders"))
-    assert "Your orders for turn 1 stand, revision 1, final, at the level mailbox:\n\n  (none)" in bob.text
+    assert (
+        f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, final, at the level mailbox:\n\n  (none)"
+        in bob.text
+    )
 
 
 def test_yes_where_a_setup_is_due_is_prose(post: Post) -> None:
@@ -907,7 +913,7 @@ def test_what_is_left_out_of_it_is_told(post: Post) -> None:
     _, bob = post.begun()
     post.reply(bob, "Gx3 Gy3\nand what else I saw")
     assert bob.form("orders").endswith("\nrev 1\nGx3 Gy3\nend\n")
-    assert "Not understood, and ignored:\n\n  and what else I saw\n" in bob.text
+    assert f"{sentences.NOT_UNDERSTOOD_AND_IGNORED}:\n\n  and what else I saw\n" in bob.text
 
 
 @pytest.mark.parametrize("written", ["Gx3 Gy9", "Gx3\nGy9 Gz1", "orders: gx3 Gy9. final"])

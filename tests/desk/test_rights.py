@@ -56,7 +56,7 @@ class TestStop:
         ann = referee.registered("ann")
         letter = referee.raw(ann, referee.signed(ann, f"stop\n{placed(ann)}"))
         referee.deliver(letter, ann.address)
-        assert sentences.YOU_WILL_GET_NO_MORE_MAIL in ann.text
+        assert sentences.YOU_WILL_GET_NO_MORE_MAIL_FROM_HERE in ann.text
         assert silent(referee, ann)
         referee.send(ann, "new spaceships\nend\n")
         assert not silent(referee, ann)
@@ -84,7 +84,7 @@ class TestStop:
         assert not silent(referee, ann)
         answer(referee, ann, "Stop\n\nOn Sunday the referee wrote:\n> stop\n", asked)
         assert silent(referee, ann)
-        assert sentences.YOU_WILL_GET_NO_MORE_MAIL in ann.text
+        assert sentences.YOU_WILL_GET_NO_MORE_MAIL_FROM_HERE in ann.text
         before = len(ann.letters)
         forge(referee, ann, "stop\n")
         assert len(ann.letters) == before, "there is nothing left to ask"
@@ -123,7 +123,7 @@ class TestRegistration:
         assert sentences.ANSWER_THIS_LETTER_WITH_YOUR_COMMAND in " ".join(ann.text.split())
         answer(referee, ann, f"register ann\n{ssh.public(ann.key)}\n")
         referee.send(ann, form_in(ann.text, "confirm"))
-        assert sentences.YOU_ARE_REGISTERED_AS.format("ann") in ann.text
+        assert sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in ann.text
 
     def test_forged_ones_do_not_fill_the_store(self, referee: Referee) -> None:
         ann = referee.person("ann")
@@ -144,7 +144,7 @@ class TestRegistration:
             forge(referee, ann, f"register zoe\n{ssh.public(ann.key)}\n")
             forge(referee, ann, f"register ann\n{ssh.public(ann.key)}\n")
         referee.send(ann, form)
-        assert sentences.YOU_ARE_REGISTERED_AS.format("ann") in ann.text
+        assert sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in ann.text
 
     def test_without_a_key_neither(self, referee: Referee) -> None:
         ann = referee.person("ann")

@@ -199,7 +199,7 @@ def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
     ann, bob = begun(referee)
     assert ann.write(referee)
     referee.wait(timedelta(days=6, hours=1))
-    assert "One day is left, and your letter has not arrived yet." in bob.box.text
+    assert f"{sentences.ONE_DAY_IS_LEFT_AND} your letter has not arrived yet." in bob.box.text
     assert "Due from you: the orders, revealed." in bob.box.text
     assert "orders m1" not in bob.box.text
     referee.wait(timedelta(days=5))
@@ -235,7 +235,7 @@ def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Refer
     referee.wait(timedelta(days=5))
     told = body(ann.box.find("the end: you lost"))
     assert sentences.BECAUSE_YOU_REVEALED_NOTHING in told
-    assert "You missed the deadline and the grace period for the reveal.\nThis loses the game.\n" in told
+    assert f"{sentences.YOU_MISSED_THE_DEADLINE_AND_THE} the reveal.\nThis loses the game.\n" in told
     assert "may claim" not in told
 
 
@@ -332,7 +332,7 @@ def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) ->
     text, before = ann.letter(), stands(referee)
     assert text is not None
     referee.send(ann.box, text, follow=False)
-    assert sentences.THE_MATCH_IS_PAUSED in ann.box.text
+    assert sentences.AS_THE_MATCH_IS_PAUSED in ann.box.text
     assert stands(referee) == before
     instructions.give("resume", 1, "it has moved", "root", referee.now)
     referee.work()
@@ -515,8 +515,8 @@ def test_a_lie_is_told_of_at_the_end_by_name(referee: Referee) -> None:
     while bob.lie is deny:
         assert sum(seat.write(referee) for seat in (ann, bob))
     referee.send(bob.box, "resign m1 game 1\n")
-    assert "The game is over, because bob resigned." in body(ann.box.last)
-    assert "The game is over, because you resigned." in body(bob.box.find("reveal your secrets"))
+    assert f"{sentences.THE_GAME_IS_OVER}, because bob resigned." in body(ann.box.last)
+    assert f"{sentences.THE_GAME_IS_OVER}, because you resigned." in body(bob.box.find("reveal your secrets"))
     play(referee, [ann, bob])
     told = body(ann.box.find("the match is closed"))
     assert sentences.YOU_WON_GAME.format("Spaceships", 1) in told

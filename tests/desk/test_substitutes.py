@@ -249,7 +249,7 @@ class TestRefused:
         for name in ("dora", "nemo"):
             referee.send(ann, f"substitute m1 {name} for ann\n")
             told.append(ann.text.replace(name, "X"))
-        assert sentences.YOU_WILL_GET_NO_MORE_MAIL_2 in dora.text
+        assert sentences.YOU_WILL_GET_NO_MORE_MAIL in dora.text
         told = [re.sub(r"(?m)^(?:  ssh|Date|On|  [A-Za-z0-9+/=]{20,}).*\n", "", text) for text in told]
         assert told[0] == told[1]
         assert sentences.WANTS_NO_MAIL in told[0]

@@ -261,9 +261,11 @@ def test_by_edition_1_a_resignation_among_three_ends_the_game_without_a_winner(r
     ann, bob, _ = people
     referee.send(bob, "resign m1 game 1\n")
     reveal = ann.find(", the end")
-    assert "Spaceships game 1 ends without a winner after 0 turns" in body(reveal)
+    assert f"{sentences.X_GAME_X_ENDS_WITHOUT_A_WINNER.format('Spaceships', 1)} after 0 turns" in body(reveal)
     held(reveal)
-    assert "The match ends without a winner, because a player resigned." in body(ann.find("the match is closed"))
+    assert f"{sentences.THE_MATCH_ENDS_WITHOUT_A_WINNER}, because a player resigned." in body(
+        ann.find("the match is closed")
+    )
 
 
 def test_of_the_last_two_the_other_wins(referee: Referee) -> None:
@@ -302,7 +304,7 @@ def test_setups_are_open_when_all_are_in_and_not_before(referee: Referee) -> Non
 def test_reading_commands(referee: Referee) -> None:
     ann = begun(referee)[0]
     referee.send(ann, "games\nrules shoot-em-up\npreview m1 turn 1\nA: FMS\nB: LRL\nC: SSS\nend\n", sign=False)
-    assert "Legal. This was a preview; nothing was submitted.\n\n  A: FMS\n  B: LRL\n  C: SSS" in ann.text
+    assert f"{sentences.LEGAL_THIS_WAS_A_PREVIEW_NOTHING}.\n\n  A: FMS\n  B: LRL\n  C: SSS" in ann.text
     assert sentences.SHOOT_EM_UP_SPACESHIPS in body(ann.find("The rules of"))
     for letter in ann.letters:
         assert body(letter).isascii()

@@ -305,7 +305,7 @@ def test_a_letter_brings_what_is_due() -> None:
     assert sentences.THE_LINE_COMMITMENT_HASH_IS_MISSING in refused(lambda: seal(table.step(), 1, said, signed))
     table.begin()
     said, signed = table.letter(anna, "step", "game 1 turn 1", [Section("open", ("0" * 64,) * 3, "sGx1")])
-    assert "what is due from you: `commit`" in refused(lambda: table.take(anna, said, signed))
+    assert f"{sentences.WHAT_IS_DUE_FROM_YOU}: `commit`" in refused(lambda: table.take(anna, said, signed))
     table.play()
     for section in (Section("seed", (anna.seed.hex(),), ""), Section("setup", (), anna.setup)):
         said, signed = table.letter(anna, "reveal", "game 1", [section])
@@ -598,7 +598,7 @@ def test_nothing_is_told_while_the_match_stands_still() -> None:
     pause(step, "a look")
     table.done(step)
     owner = next(owner for owner in table.owners if table.match.owes(owner.seat))
-    assert sentences.THE_MATCH_IS_PAUSED in refused(lambda: table.tell(owner))
+    assert sentences.AS_THE_MATCH_IS_PAUSED in refused(lambda: table.tell(owner))
     step = table.step()
     resume(step, "seen")
     table.done(step)

@@ -98,7 +98,7 @@ class Post:
         person = self.referee.person(name)
         self.referee.send(person, f"register {name}\n", sign=False)
         self.reply(person, f"register {name}")
-        assert sentences.YOU_ARE_REGISTERED_AS_2 in person.text
+        assert sentences.YOU_ARE_REGISTERED_AS in person.text
         return person
 
     def agreed(self, options: str) -> tuple[Mailbox, Mailbox]:
