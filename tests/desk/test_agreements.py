@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.inquiries import proved, types
 from in_a_box.referee import Referee, attachment, body, form_in, whole_sentence
 from judges import sentences
 from judges.golden import reads_like
@@ -27,18 +27,6 @@ DAY = timedelta(days=1)
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
     return referee.begun(f"{SMALL}\n{options}", (ANN, BOB))
-
-
-def types(referee: Referee) -> list[str]:
-    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
-    return [json.loads(row[0])["type"] for row in rows]
-
-
-def proved(referee: Referee, person: Mailbox) -> list[str]:
-    referee.send(person, "transcript m1\n", sign=False)
-    checks = list(verify(attachment(person.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
 
 
 class TestDraws:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.inquiries import early
 from in_a_box.referee import Referee, attachment, body
 from judges import sentences
 from judges.golden import reads_like
@@ -38,13 +39,6 @@ def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
 
 def dueling(referee: Referee, options: str = "") -> list[Mailbox]:
     return referee.table("dueling-masters", options, dict(zip(("ann", "bob"), PIECES, strict=True)))
-
-
-def early(referee: Referee, person: Mailbox, place: str, text: str, rev: int = 1) -> None:
-    """Orders for `turn 7`, or `default`, in the form of the latest letter."""
-    form = person.filled("orders", text, rev)
-    due = form.partition("\n")[0].partition(" ")[2].partition(" ")[2]
-    referee.send(person, form.replace(due, place, 1))
 
 
 def match_of(referee: Referee) -> Match:

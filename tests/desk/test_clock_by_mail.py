@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import icalendar
 import pytest
+from in_a_box.inquiries import proved
 from in_a_box.referee import SERVER, Referee, attachment, body
 from judges import sentences
 from judges.golden import reads_like
@@ -54,14 +55,6 @@ def since(person: Mailbox, number: int) -> list[tuple[str, str]]:
         )
         for letter in person.letters[number:]
     ]
-
-
-def proved(referee: Referee, person: Mailbox) -> list[str]:
-    """What the proof finds, once it holds."""
-    referee.send(person, "transcript m1\n", sign=False)
-    checks = list(verify(attachment(person.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
 
 
 def entries(referee: Referee) -> list[dict[str, object]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.inquiries import types
 from in_a_box.referee import Referee, attachment, body
 from judges import sentences
 from judges.golden import reads_like
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
-
-
-def types(referee: Referee) -> list[str]:
-    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
-    return [json.loads(row[0])["type"] for row in rows]
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:

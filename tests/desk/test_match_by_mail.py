@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.bulletins import FIELD, unpacked
+from in_a_box.inquiries import sentence_of
 from in_a_box.referee import Referee, attachment, body, form_in, sent_from, whole_sentence
 from in_a_box.stores import at_rest, of_sqlite
 from judges import sentences
@@ -158,19 +159,11 @@ def test_a_turn_settles_unless_all_said_final(referee: Referee) -> None:
     assert "turn 2" in str(ann.last["Subject"])
 
 
-def whole_sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
-    """The answer to a sentence that does not say its place."""
-    referee.send(person, text, follow=False)
-    whole = whole_sentence(person.text)
-    assert whole is not None, person.text
-    return whole
-
-
 def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     form = ann.filled("orders", "Rv5")
     referee.send(ann, form)
-    clear = whole_sentence_of(referee, ann, "clear m1 turn 1\n")
+    clear = sentence_of(referee, ann, "clear m1 turn 1\n")
     referee.send(ann, clear)
     assert sentences.YOU_HAVE_NOTHING_SUBMITTED_NOW_SEND.format(3) in ann.text
     referee.send(ann, form)
@@ -395,7 +388,7 @@ def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None
 
 def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
-    text = whole_sentence_of(referee, ann, "resign m1 game 1\n").replace("game 1", "game 2")
+    text = sentence_of(referee, ann, "resign m1 game 1\n").replace("game 1", "game 2")
     resignation = referee.signed(ann, text)
     referee.deliver(referee.raw(ann, resignation), ann.address)
     assert "Refused" in ann.text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.inquiries import proved, types
 from in_a_box.referee import Referee, attachment, body, form_in
 from judges import sentences
 from judges.golden import reads_like
@@ -32,18 +32,6 @@ def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox, Mailbo
     referee.turn((ann, "Gx3"), (bob, ""))
     assert "turn 1" in str(bob.find("turn 1")["Subject"])
     return ann, bob, referee.registered("carl")
-
-
-def types(referee: Referee) -> list[str]:
-    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
-    return [json.loads(row[0])["type"] for row in rows]
-
-
-def proved(referee: Referee, person: Mailbox) -> list[str]:
-    referee.send(person, "transcript m1\n", sign=False)
-    checks = list(verify(attachment(person.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
 
 
 def says(referee: Referee, person: Mailbox, text: str = "substitute m1 carl for bob\n") -> None:

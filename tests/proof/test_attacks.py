@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
-from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
+from in_a_box.inquiries import early, sentence_of
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
@@ -121,24 +122,9 @@ def standings(found: Bundle, *people: Mailbox) -> dict[str, str]:
     return {finding.found: finding.standing for letter in letters for finding in letter.findings}
 
 
-def sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
-    """The whole sentence, as the server gives it back to be signed."""
-    referee.send(person, text, follow=False)
-    whole = whole_sentence(person.text)
-    assert whole is not None, person.text
-    return whole
-
-
 @pytest.fixture
 def post(tmp_path: Path) -> Post:
     return Post(tmp_path)
-
-
-def early(referee: Referee, person: Mailbox, place: str, text: str, rev: int = 1) -> None:
-    """Orders for `turn 7`, or `default`, in the form of the latest letter."""
-    form = person.filled("orders", text, rev)
-    due = form.partition("\n")[0].partition(" ")[2].partition(" ")[2]
-    referee.send(person, form.replace(due, place, 1))
 
 
 def hand_over(referee: Referee, leaver: Mailbox, newcomer: Mailbox, other: Mailbox) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import fails, holds, index, proof, renamed, saying, signed_again, with_entry, with_papers
 from attackers.mutations import with_body
+from in_a_box.inquiries import sentence_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, whole_sentence
 from judges import sentences
 
@@ -44,13 +45,6 @@ def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
     against = Against(proved.bundle, proved.match, proved.told)
     findings = [one for letter in letters for one in against.judge(kept("", letter.as_bytes())).findings]
     return {one.found: one.standing for one in findings if one.standing not in {"agrees", "later"}}
-
-
-def sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
-    referee.send(person, text, follow=False)
-    whole = whole_sentence(person.text)
-    assert whole is not None, person.text
-    return whole
 
 
 class TestReplayedSentences:

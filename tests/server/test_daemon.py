@@ -176,23 +176,6 @@ def test_a_desk_that_is_busy_in_a_transaction_stops_no_letter_for_long(tmp_path:
     run(configured(tmp_path), scene)
 
 
-def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pbem.store.sqlite.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
-    monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
-
-    async def scene(house: House) -> None:
-        with Database(tmp_path / "pbem.sqlite") as other:
-            with other.transaction():
-                assert (await house.send())[0] == 451
-            assert (await house.send())[0] == 250
-        await house.until(lambda: len(house.post.sent) == 1)
-
-    run(configured(tmp_path), scene)
-
-
 def test_letters_of_one_network_are_limited_by_the_day_and_retries_are_free(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         for number in range(2):
