@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation check catalogue lock manual bench clean
+.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation docs check catalogue lock materials manual release release-check bench clean
 
 venv: .venv/ready
 
@@ -109,15 +109,35 @@ mutation: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-mutation.lock
 	PYTHONPATH=tests nice $(BIN)/python -m mutation --sample $(SAMPLE) --seed $(SEED) $(OF)
 
+# The documents as a site in build/site, to be read from the folder. A link to a page, section or file that is not there fails.
+docs: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . build/site
+
 # A few minutes on a quiet machine; with Debian's postfix there are more to measure beside. PARTS="intake turn" runs those.
 bench: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
 	$(BIN)/python -m bench $(PARTS)
 
+# For maintainers: HEAD's wheel and source package in dist/, built twice and compared, and their checksums, signed by KEY=file.
+release: venv
+	@test -f "$(KEY)" || { echo "Name the SSH key that signs: make release KEY=file" >&2; exit 2; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
+	.ci/build-twice dist
+	$(BIN)/python -m twine --no-color check --strict dist/pbem-*
+	ssh-keygen -q -Y sign -f "$(KEY)" -n pbem-release dist/SHA256SUMS
+
+# As a stranger checks it: the signature, the checksums, the wheel in an empty place. SIGNERS=file: whose signatures you accept.
+release-check:
+	@test -f "$(SIGNERS)" || { echo "Name who may sign: make release-check SIGNERS=file" >&2; exit 2; }
+	PYTHON="$(PYTHON)" .ci/release-check "$(SIGNERS)" dist
+
 # For maintainers: makes the lock files anew (needs uv).
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--extra server --group dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group build -o requirements-build.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group browser -o requirements-browser.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -125,9 +145,18 @@ lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group coverage -o requirements-coverage.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group docs -o requirements-docs.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group mutation -o requirements-mutation.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--constraint requirements.lock --extra postgresql --group image pyproject.toml -o requirements-image.lock
+		--constraint requirements.lock --group release -o requirements-release.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --extra postgresql pyproject.toml -o requirements-image.lock
+	$(MAKE) --no-print-directory materials
+
+# The bill of materials in the wheel, after a change of a lock or of the version.
+materials: venv
+	PYTHONPATH=tests $(BIN)/python -m judges.bill_of_materials
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv
@@ -139,9 +168,12 @@ catalogue: venv
 			--no-wrap; \
 	done
 
-# The manual page, after a change of a command or its options.
+# The manual page, after a change of a command or its options; and the completions, which change with click alone.
 manual: venv
 	$(BIN)/python -m pbem.cli.manual > docs/pbem.1
+	_PBEM_COMPLETE=bash_source $(BIN)/pbem > share/bash-completion/completions/pbem
+	_PBEM_COMPLETE=zsh_source $(BIN)/pbem > share/zsh/site-functions/_pbem
+	_PBEM_COMPLETE=fish_source $(BIN)/pbem > share/fish/vendor_completions.d/pbem.fish
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .mutation

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +26,37 @@ def test_links_and_named_tests(name: str) -> None:
     missing = [link for link in links if not (ROOT / name).parent.joinpath(link).exists()]
     missing += [test for test in tests if not (ROOT / test).exists() and "<" not in test]
     assert not missing
+
+
+PAGES = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")} - {"docs/index.md"}
+
+
+def test_each_page_is_on_the_site_and_named_by_its_index() -> None:
+    """`make docs` checks the rest: that what a page links to is there, with its section."""
+    listed: set[str] = set()
+    for index in ("docs/index.md", "docs/specification.md"):
+        text = (ROOT / index).read_text()
+        names = " ".join(re.findall(r"```\{toctree\}\n(?::.*\n)*([^`]*)```", text)).split()
+        linked = re.findall(r"\]\(([^)#]+\.md)", text)
+        assert not {f"{name}.md" for name in names} - set(linked), f"in no sentence of {index}"
+        listed |= {os.path.normpath(f"docs/{name}.md") for name in names}
+    assert not PAGES - listed
+    assert not {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"} - listed
+
+
+def test_the_specification_lists_the_version_of_each_format() -> None:
+    files = "bulletin|position|reports|setup|verification"
+    format_ = re.compile(rf'\bpbem [a-z]+(?: NAME)? \d\b|\b(?:{files}) \d(?=["`])')
+    specification = (ROOT / "docs" / "specification.md").read_text()
+    for name in ("attachments", "bundle", "opponent", "sealed", "verification", "witnesses"):
+        formats = set(format_.findall((ROOT / "docs" / f"{name}.md").read_text()))
+        assert not formats - set(format_.findall(specification)), name
+
+
+def test_the_source_package_holds_the_site() -> None:
+    package = {file.distribution_path for file in SdistBuilder(str(ROOT)).recurse_included_files()}
+    assert not PAGES - package
+    assert not {"Makefile", "docs/conf.py", "docs/index.md", "docs/site/index.html"} - package
 
 
 def defined(body: list[ast.stmt], within: str = "") -> Iterator[str]:

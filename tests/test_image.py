@@ -1,4 +1,4 @@
-"""The image: what gets into it, and that it is made of what the lock names; no container was ever made of it."""
+"""The image: what gets into it, and that it is made of what the locks name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ import zipfile
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from data.material import WHEEL, of_checkout
+
 ROOT = Path(__file__).parent.parent
 PATTERNS = [
     line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line and not line.startswith("#")
 ]
 STEPS = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
+BUILDING, LAST = STEPS.split("\nFROM ")[1:]
 LOCK = (ROOT / "requirements-image.lock").read_text("utf-8")
+BACKEND = (ROOT / "requirements-build.lock").read_text("utf-8")
 SECRETS = (
     *(
         "pbem.toml",
@@ -70,31 +74,52 @@ def test_no_secret_of_an_operator_is_sent_to_the_builder() -> None:
     assert not sent("pbem/__pycache__/config.cpython-313.pyc")
 
 
+@of_checkout
 def test_what_is_sent_makes_a_package_that_can_begin(tmp_path: Path) -> None:
-    """As the image's last step does, offline, with the builder's own hatchling."""
+    """As the image's first stage does, offline, with the builder's own hatchling."""
     source = context(tmp_path / "src")
     assert (source / "requirements-image.lock").is_file()
+    assert (source / "requirements-build.lock").is_file()
+    assert "cd /src && /opt/build/bin/python -m hatchling build -t wheel -d /wheel" in BUILDING
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=source, check=True, capture_output=True)
     (path,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(path).namelist()
-    assert {"pbem/cli/serve.py", "pbem/examples/pbem.example.toml", "pbem/examples/init/mailbox.toml"} <= set(names)
-    assert {
-        f"pbem/{name}"
-        for name in subprocess.run(
-            ["git", "ls-files", "templates"], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-    } <= set(names)
+    version = path.name.split("-")[1]
+    assert sorted(name.replace(version, "VERSION", 1) for name in names) == WHEEL.read_text("utf-8").splitlines()
 
 
 def test_every_package_that_is_installed_has_a_hash() -> None:
-    for step in re.findall(r"pip install [^&\n]*", STEPS):
-        assert ("--require-hashes -r /src/requirements-image.lock" in step) or (
-            {"--no-deps", "--no-index", "--no-build-isolation"} <= set(step.split())
-        ), step
-    assert len(re.findall("pip install ", STEPS)) == 2
-    packages = re.split(r"\n(?=[a-z])", LOCK.strip())
-    assert all("--hash=sha256:" in package for package in packages)
+    installs = re.findall(r"pip install ([^&\n]*)", STEPS)
+    assert len(installs) == 3
+    for words in installs:
+        assert re.search(r"--require-hashes -r /src/requirements-(build|image)\.lock", words) or (
+            {"--no-deps", "--no-index", "/wheel/pbem-*.whl"} <= set(words.split())
+        ), words
+    for lock in (LOCK, BACKEND):
+        assert all("--hash=sha256:" in package for package in re.split(r"\n(?=[a-z])", lock.strip()))
+
+
+def test_only_what_runs_is_in_the_last_stage() -> None:
+    assert re.findall(r"(?m)^COPY (.*)$", LAST) == ["--from=build /opt/pbem /opt/pbem"]
+    assert "pip" not in LAST
+    assert "hatchling" not in LOCK
+
+
+def test_it_runs_as_a_user_whose_number_says_that_it_is_not_root() -> None:
+    (user, number) = re.findall(r"(?m)^USER (\d+):(\d+)$", LAST)[0]
+    assert user == number != "0"
+    assert f"useradd --uid {user} --user-group" in LAST
+
+
+def test_its_labels_say_what_the_project_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]*)"', LAST)) == {
+        "title": project["name"],
+        "description": project["description"],
+        "version": project["version"],
+        "licenses": project["license"],
+    }
 
 
 def test_the_lock_of_the_image_has_what_a_server_needs_in_the_tested_versions() -> None:
@@ -105,6 +130,7 @@ def test_the_lock_of_the_image_has_what_a_server_needs_in_the_tested_versions() 
     wanted = [*project["dependencies"], *project["optional-dependencies"]["server"], "psycopg", "psycopg-binary"]
     names = {re.split(r"[^\w.-]", one)[0].replace(".", "-") for one in wanted}
     image, tested = pinned(LOCK), pinned((ROOT / "requirements.lock").read_text("utf-8"))
-    assert names | {"hatchling"} <= image.keys()
-    assert {name: version for name, version in image.items() if tested.get(name, version) != version} == {}
-    assert not {"pytest", "mypy", "ruff"} & image.keys()
+    assert names <= image.keys()
+    both = image | pinned(BACKEND)
+    assert {name: version for name, version in both.items() if tested.get(name, version) != version} == {}
+    assert not {"pytest", "mypy", "ruff"} & both.keys()

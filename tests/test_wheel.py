@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from data.material import WHEEL, of_checkout
+from judges.bill_of_materials import BILL, bill
 
 from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
@@ -125,7 +128,7 @@ def test_the_manual_page_says_what_the_commands_say() -> None:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """Built where an operator's own files lie beside ours."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in ("config", "docs", "pbem", "templates"):
+    for name in ("config", "docs", "pbem", "share", "templates"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("LICENSE", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
@@ -139,6 +142,53 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     )
     (path,) = folder.glob("*.whl")
     return zipfile.ZipFile(path)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completions_are_those_of_the_click_that_is_locked(shell: str) -> None:
+    names = {"bash": "bash-completion/completions/pbem", "zsh": "zsh/site-functions/_pbem"}
+    path = ROOT / "share" / names.get(shell, "fish/vendor_completions.d/pbem.fish")
+    done = subprocess.run(
+        [sys.executable, "-c", "from pbem.cli import main; main([])"],
+        env=os.environ | {"_PBEM_COMPLETE": f"{shell}_source"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert path.read_text("utf-8") == done.stdout, "run `make manual`"
+
+
+TYPED = {
+    "bash": """
+        source share/bash-completion/completions/pbem
+        COMP_WORDS=(pbem ver); COMP_CWORD=1
+        _pbem_completion pbem ver pbem; echo "${COMPREPLY[@]}"
+        """,
+    "zsh": """
+        compdef() { registered=$1 }; compadd() { print -l -- $completions }
+        _describe() { print -l -- ${completions_with_descriptions%%:*} }
+        words=(pbem ver); CURRENT=2
+        source share/zsh/site-functions/_pbem; $registered
+        """,
+    "fish": "source share/fish/vendor_completions.d/pbem.fish; complete -C 'pbem ver'",
+}
+"""In each shell: `pbem ver`, and the tabulator."""
+
+
+@pytest.mark.parametrize("shell", TYPED)
+def test_a_shell_completes_the_name_of_a_command(shell: str) -> None:
+    """In bash always; in the others where they are installed."""
+    if shell != "bash" and not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    done = subprocess.run(
+        [shell, "-c", TYPED[shell]],
+        cwd=ROOT,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split("\t")[0].split() == ["verify"], done.stderr
 
 
 def metadata(wheel: zipfile.ZipFile) -> Message:
@@ -161,6 +211,45 @@ def test_the_wheel_holds_all_that_the_program_reads(wheel: zipfile.ZipFile) -> N
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_what_is_in_the_wheel_was_named_deliberately(wheel: zipfile.ZipFile) -> None:
+    """`GOLDEN=write pytest tests/test_wheel.py` names it anew: look at what came or went before you commit it."""
+    version = PROJECT["version"]
+    names = sorted(name.replace(f"pbem-{version}", "pbem-VERSION", 1) for name in wheel.namelist())
+    text = "\n".join([*names, ""])
+    if os.environ.get("GOLDEN") == "write":
+        WHEEL.write_text(text, "utf-8")
+    assert text == WHEEL.read_text("utf-8")
+
+
+def test_the_wheel_has_the_bill_of_materials_of_the_lock(wheel: zipfile.ZipFile) -> None:
+    (name,) = [name for name in wheel.namelist() if "/sboms/" in name]
+    assert name == f"pbem-{PROJECT['version']}.dist-info/sboms/{BILL.name}"
+    assert wheel.read(name).decode() == bill(), "run `make materials`"
+
+
+def test_a_bill_lists_what_is_required_and_what_only_a_server_needs() -> None:
+    listed = json.loads(bill())
+    scopes = {component["name"]: component["scope"] for component in listed["components"]}
+    assert {scopes[name] for name in distributions(PROJECT["dependencies"])} == {"required"}
+    assert (scopes["cffi"], scopes["aiosmtpd"], scopes["attrs"]) == ("required", "optional", "optional")
+    assert not {"hatchling", "pytest", "pbem"} & scopes.keys()
+    refs = {component["bom-ref"] for component in listed["components"]}
+    assert {ref for one in listed["dependencies"] for ref in one["dependsOn"]} == refs
+
+
+def test_no_address_is_invented(wheel: zipfile.ZipFile) -> None:
+    """The project has none yet: whoever gives it one names it here first."""
+    found = metadata(wheel)
+    assert "urls" not in PROJECT
+    assert [key for key in found.keys() if key in {"Project-URL", "Home-page", "Download-URL"}] == []  # noqa: SIM118
+    invented = re.compile(r"https?://|www\.|@")
+    assert not invented.search(str(found.get_payload()))
+    assert not [value for key, value in found.items() if key != "Requires-Dist" and invented.search(value)]
+    for name in ("docs/pbem.cdx.json", "Containerfile", "SECURITY.md"):
+        assert "://" not in (ROOT / name).read_text("utf-8"), name
+
+
+@of_checkout
 def test_of_the_configuration_the_wheel_holds_our_examples_alone(wheel: zipfile.ZipFile) -> None:
     """Those for compose are of no use without the checkout that builds the image."""
     known = subprocess.run(["git", "ls-files", "config"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -175,7 +264,8 @@ def test_what_an_index_shows_points_at_nothing_that_is_not_there(wheel: zipfile.
     text = str(found.get_payload())
     assert "pbem verify" in text
     assert not re.findall(r"\]\(", text)
-    assert found["License-Expression"] == "MIT"
+    assert (found["License-Expression"], found.get_all("License-File")) == ("MIT", ["LICENSE"])
+    assert not [one for one in found.get_all("Classifier", []) if one.startswith("License ::")]  # PEP 639
     assert "MIT License" in (ROOT / "LICENSE").read_text()
     for name in re.findall(r"`pbem ([a-z-]+)", text):
         assert name in COMMANDS

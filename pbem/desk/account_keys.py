@@ -1,4 +1,4 @@
-"""The life of a player's keys: which may sign, what changes them, and who is told.
+"""The life of a player's keys: signing, changes, and the notices about them.
 
 A change is entered in the transcript of each running match, with the letters that prove it. A recovery by the
 mailbox alone takes effect after a delay in which every old key can stop it. The commands that ask for changes are in
@@ -31,32 +31,10 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import WaitingKey
-    from pbem.store.players import KeyRow, PlayerRow
-
-__all__ = [
-    "PATIENCE",
-    "account",
-    "carry_out",
-    "delay",
-    "document",
-    "enter",
-    "is_code",
-    "new_code",
-    "next_due",
-    "offered",
-    "replace_all",
-    "stop",
-    "tell_changed",
-    "tell_opponents",
-    "tell_player",
-    "told",
-    "what_waits",
-    "write",
-    "writer",
-]
+    from pbem.store.players import PlayerRow, Players
 
 PATIENCE = timedelta(days=7)
-"""How long a challenge may be answered."""
+"""The lifetime of a challenge."""
 
 
 # Who signs.
@@ -69,7 +47,7 @@ def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
     """
     if player is None:
         rows = [waiting.key for waiting in desk.players.challenges(sender)]
-        rows += [key for owner in _newcomers(desk, sender) for key in owner.keys]
+        rows += [key for owner in _newcomers(desk.players, sender) for key in owner.keys]
         return [Key(row.format, row.fingerprint, row.public) for row in rows]
     rows = [*player.keys, *(waiting.key for waiting in desk.changes.of_player(player.name))]
     keys = [Key(row.format, row.fingerprint, row.public) for row in rows]
@@ -82,32 +60,32 @@ def writer(desk: Desk, sender: str, player: PlayerRow | None, verdict: Verdict) 
         return player, False
     if player is not None:
         return player, any(key.fingerprint == verdict.key for key in player.keys)
-    owners = (o for o in _newcomers(desk, sender) for key in o.keys if key.fingerprint == verdict.key)
+    owners = (o for o in _newcomers(desk.players, sender) for key in o.keys if key.fingerprint == verdict.key)
     return next(owners, None), False
 
 
-def _newcomers(desk: Desk, sender: str) -> list[PlayerRow]:
+def _newcomers(players: Players, sender: str) -> list[PlayerRow]:
     """The players who said that this address is theirs."""
-    names = [waiting.player for waiting in desk.players.waiting_addresses(address=sender)]
-    return [player for player in map(desk.players.by_name, names) if player is not None]
+    names = [waiting.player for waiting in players.waiting_addresses(address=sender)]
+    return [player for player in map(players.by_name, names) if player is not None]
 
 
 def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
-    """Whether a letter holds what only the player was told: the recovery code, or a waiting challenge."""
+    """True if a letter holds a secret that only its player was mailed: the recovery code, or a challenge."""
     challenges = {waiting.challenge for waiting in desk.players.challenges(sender)}
     challenges |= {waiting.challenge for waiting in desk.players.waiting_addresses(address=sender)}
     if player is not None:
         challenges |= {waiting.challenge for waiting in desk.changes.of_player(player.name)}
         asked = (command.request for command in reading.commands)
         codes = (one.code for one in asked if isinstance(one, Recover))
-        if any(code is not None and is_code(desk, player, code) for code in codes):
+        if any(code is not None and is_code(desk.players, player, code) for code in codes):
             return True
     return any(command.fields.get("challenge") in challenges for command in reading.commands)
 
 
-def is_code(desk: Desk, player: PlayerRow, code: str) -> bool:
-    """Whether this is the player's recovery code."""
-    return hmac.compare_digest(desk.players.recovery_hash(player.name) or "", _hash(player.name, code))
+def is_code(players: Players, player: PlayerRow, code: str) -> bool:
+    """True if this is the player's recovery code."""
+    return hmac.compare_digest(players.recovery_hash(player.name) or "", _hash(player.name, code))
 
 
 # What a player has.
@@ -121,7 +99,7 @@ def new_code(desk: Desk, name: str, now: datetime) -> str:
 
 
 def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
-    """What `whoami` shows."""
+    """The facts of an account, for `whoami`."""
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
     zone = desk.time.zone(player.name)
     return {
@@ -137,12 +115,12 @@ def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
 
 
 def delay(desk: Desk) -> Phrase:
-    """How long everybody is warned before a key counts that only the mailbox proves: in words."""
+    """The delay, in words, before a key counts that only the mailbox proves: everybody is warned meanwhile."""
     return duration(int(desk.config.recovery.delay.total_seconds()))
 
 
 def stop(desk: Desk, caller: Caller) -> bool:
-    """An old key signed a new letter: stop recoveries by the mailbox alone; returns whether there were any."""
+    """An old key signed a new letter: stop recoveries by the mailbox alone; returns True if there were any."""
     player = caller.player
     assert player is not None
     found = [waiting for waiting in desk.changes.of_player(player.name) if waiting.proof == "mailbox"]
@@ -195,12 +173,6 @@ def tell_recovery(
     tell_opponents(desk, player, "recovery", subject, now, facts)
 
 
-def next_due(desk: Desk) -> datetime | None:
-    """When the next delay is over."""
-    due = desk.changes.next_due()
-    return from_db(due) if due else None
-
-
 # What changes have in common.
 
 
@@ -209,7 +181,7 @@ def replace_all(
 ) -> tuple[KeyChange, str | None]:
     """Replace all keys with the new one; returns the change, and the recovery code if there is a new one."""
     gone = tuple(key.fingerprint for key in player.keys)
-    change = KeyChange("replaced", HOW[waiting.proof], (document(waiting.key),), gone, {"new": letter})
+    change = KeyChange("replaced", HOW[waiting.proof], (waiting.key.document(),), gone, {"new": letter})
     for fingerprint in gone:
         desk.players.revoke_key(fingerprint, to_db(now))
     desk.players.add_key(player.name, waiting.key, to_db(now))
@@ -268,20 +240,15 @@ def tell_player(
 def _by_the_clock_of(desk: Desk, player: str, facts: Facts) -> Facts:
     """The facts, with the time from which keys count, in a player's local time."""
     due = facts.get("due")
-    return (
-        {**facts, "due": seat_clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}
-    )
+    if isinstance(due, datetime):
+        return {**facts, "due": seat_clock.written(due, desk.time.zone(player))}
+    return facts
 
 
 def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
     """A letter about keys or addresses, to one address."""
     text = desk.letters.draft(f"letters/{template}.txt", mailbox=desk.config.mail_address, **facts)
     desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
-
-
-def document(key: KeyRow) -> dict[str, str]:
-    """A key as transcripts list it."""
-    return {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
 
 
 def _hash(player: str, code: str) -> str:

@@ -1,4 +1,4 @@
-"""Who is admitted when a network sent too many letters today: senders who are known here, by proof and not by name.
+"""Admission when a network sent too many letters today: of senders who are known here, by proof and not by name.
 
 Many senders share a network: all customers of one provider, for example. Only letters beyond the network's limit
 are examined, one after the other, each network in its turn, on a separate connection and in a separate reader, with
@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from pbem.store.inbox import Envelope
     from pbem.store.vault import Vault
 
-__all__ = ["DeskAdmission"]
-
 BOUNCES = 3
-"""How many letters that come back to one return path are taken in beyond the limit."""
+"""The most bounces to one return path that are taken in beyond the limit."""
 
 READING = Duration(seconds=2)
-"""How long one letter may be looked at."""
+"""The time limit for reading one letter."""
 
 
 class DeskAdmission:
@@ -54,8 +52,7 @@ class DeskAdmission:
         self._reader: Reader | None = None
 
     def knows(self, envelope: Envelope, raw: bytes, now: datetime) -> bool:
-        """Whether a letter answers one of ours, is a bounce of one, or says something new that a player signed."""
-        self._players.forget()  # the desk may have registered somebody since
+        """True if a letter answers one of ours, is a bounce of one, or says something new that a player signed."""
         if not envelope.sender:
             return self._comes_back(envelope)
         return any(map(self._is_awaited, envelope.recipients)) or self._is_by_a_player(raw, now)
@@ -66,15 +63,15 @@ class DeskAdmission:
             self._reader.close()
 
     def _comes_back(self, envelope: Envelope) -> bool:
-        """Whether this goes to the return path of one of our letters, to which little has come yet."""
+        """True if this goes to the return path of one of our letters, to which little has come yet."""
         if not self._config.return_paths:
             return False
         token = delivery_status.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
         returned = self._outbox.returned(token) if token else None
-        return returned is not None and sum(self._outbox.bounces(returned.id).values()) < BOUNCES
+        return returned is not None and self._outbox.bounces(returned.id).total() < BOUNCES
 
     def _is_awaited(self, recipient: str) -> bool:
-        """Whether this is a reply address that was given out and not used yet."""
+        """True if this is a reply address that was given out and not used yet."""
         token = self._tokens.find(token_in(recipient, self._config))
         return token is not None and token.used is None
 
@@ -82,20 +79,20 @@ class DeskAdmission:
         if self._reader is None:
             self._reader = self._open_reader(msgspec.structs.replace(self._config.limits, reading=READING))
         question = Question(raw, now, self._config.server)
-        letter = self._found(self._reader, question).letter
+        letter = self._findings(self._reader, question).letter
         player = self._players.by_address(letter.sender) if letter is not None and letter.sender else None
         if player is None:
             return False
         keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
-        understood = self._found(self._reader, replace(question, keys=keys)).understood
+        understood = self._findings(self._reader, replace(question, keys=keys)).understood
         if understood is None or understood.heard.verdict.kind != "valid":
             return False
         # Anybody can send again what others were shown.
         return self._players.handled(player.name, understood.heard.words) is None
 
     @staticmethod
-    def _found(reader: Reader, question: Question) -> Findings:
-        """What a letter says; nothing if it cannot be read."""
+    def _findings(reader: Reader, question: Question) -> Findings:
+        """The findings about a letter; empty if it cannot be read."""
         try:
             reader.ask([question])
             (found,) = reader.found()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed, Facts
     from pbem.phrase import Phrase
 
-__all__ = ["tell_operator"]
-
 
 def tell_operator(
     desk: Desk,
@@ -32,11 +30,11 @@ def tell_operator(
     about: Sequence[str] = (),
     attached: Sequence[Enclosed] = (),
 ) -> bool:
-    """Write to the operator, if there is one and this is not too much today; returns whether it was written.
+    """Write to the operator, if there is one and this is not too much today; returns True if it was written.
 
     The letter's fact `last_today` says that no more such letters follow today.
     """
-    left = left_today(desk.daily, limit, now, *about) if desk.config.operator else -1
+    left = left_today(desk.database, limit, now, *about) if desk.config.operator else -1
     if left >= 0:
         out = OutgoingLetter(
             subject, desk.letters.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Answered = tuple[AnyCommand, Reply]
 
-__all__ = ["SHORT", "write", "write_short"]
-
 SHORT = Phrase("[pbem] Your letter")
 """The subject of an answer that repeats nothing."""
 
@@ -39,14 +37,14 @@ _ONE_MORE_STEP = Phrase("[pbem] One more step")
 """The same, where it asks for something."""
 
 _ANSWER = 1024 * 1024
-"""How many octets an answer may have with what is attached; of the rest it is said that it was left out."""
+"""The most octets of an answer with its attachments; it says what was left out."""
 
 _ECHO = 4000
-"""How many characters of a command are echoed."""
+"""The most characters of a command that are echoed."""
 
 
 _SUBJECT = 60
-"""How many characters are repeated of the subject of a letter."""
+"""The most characters of a letter's subject that are repeated."""
 
 
 def write(
@@ -73,8 +71,8 @@ def write(
             desk.letters.send(caller.address, letter, caller.now)
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
         out.bulletin += _items(desk, caller.letter.message_id, command, reply, language)
-        told.append(_told(desk, command.echo, reply.template, reply.facts, language))
-    ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
+        told.append(_section(desk, command.echo, reply.template, reply.facts, language))
+    ignored = [] if reading.optout or caller.repeated else _ignored_lines(reading)
     out.language = language
     out.room = _ANSWER
     out.text = desk.letters.draft(
@@ -82,8 +80,8 @@ def write(
         answers=told,
         ignored=ignored,
         stopped=reading.optout,
-        html_only=None if reading.meant is None else _which(caller, at),
-        due=due and _told(desk, "", due.template, due.facts, language),
+        html_only=None if reading.meant is None else _answered_letter(caller, at),
+        due=due and _section(desk, "", due.template, due.facts, language),
         last=last,
         player=caller.player is not None,
         games=titles(),
@@ -100,20 +98,17 @@ def _language(desk: Desk, caller: Caller) -> str:
     return desk.players.setting(caller.player.name, "language", caller.language) if caller.player else caller.language
 
 
-def _told(desk: Desk, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
+def _section(desk: Desk, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
     """A command, and the text below it."""
     echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
     text = desk.letters.write(desk.letters.draft(f"answers/{template}.txt", **facts), language)
     return {"echo": echo, "text": text.strip("\n")}
 
 
-def _which(caller: Caller, at: SeatContext | None) -> dict[str, object]:
-    """Which letter is answered: its subject, when it was received, and the match that it is about."""
-    return {
-        "subject": masked(caller.letter.subject)[:_SUBJECT],
-        "received": caller.received,
-        "match": at.match.id if at else None,
-    }
+def _answered_letter(caller: Caller, at: SeatContext | None) -> dict[str, object]:
+    """The letter that is answered: its subject, the time of receipt, and its match."""
+    subject, match = masked(caller.letter.subject)[:_SUBJECT], at.match.id if at else None
+    return {"subject": subject, "received": caller.received, "match": match}
 
 
 def _items(desk: Desk, message_id: str | None, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
@@ -128,10 +123,10 @@ _FOOTER = re.compile(
     r"|Gesendet (?:von|mit|über) .{1,100}|Von (?:meine[mr] )?.{1,60} gesendet\.?"
     r"|Diese Nachricht wurde von .{1,100} gesendet\.?"
 )
-"""What phones and their mail programs write beneath a letter, in English and German."""
+"""The footers that phones and their mail programs write beneath a letter, in English and German."""
 
 
-def _told_of_ignored(reading: Reading) -> list[str]:
+def _ignored_lines(reading: Reading) -> list[str]:
     """The first ignored lines, enough to recognise them; without comments, quotes, their authors, and `end`."""
     lines: list[str] = []
     for run in reading.ignored:
@@ -155,7 +150,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None
             facts = {**reply.facts, "name": ""}
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]
-            told.append(_told(desk, "", reply.template, facts, caller.language))
+            told.append(_section(desk, "", reply.template, facts, caller.language))
             out.bulletin += _items(desk, caller.letter.message_id, command, reply, caller.language)
             out.reply_to = reply.reply_to
     asked = any(reply.outcome == "asked" for _, reply in replies)

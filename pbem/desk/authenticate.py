@@ -1,4 +1,4 @@
-"""Who wrote a letter, and by which right: by a key, or by the mailbox.
+"""The sender of a letter, and the right by which it counts: a key, or the mailbox.
 
 A letter with a bad signature has no effect, and its owner is told; answers to senders for whom nobody vouches are
 counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
@@ -13,7 +13,7 @@ from pbem.desk import account_keys, daily_limits
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, left_today
 from pbem.desk.dispatch import to_answer
-from pbem.desk.seats import find_seat
+from pbem.desk.seats import find_seat, number_of
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
 
-__all__ = ["UNVOUCHED", "KeysChanged", "authenticate"]
-
 UNVOUCHED = "nobody vouches for the sender, not answered"
 
 
@@ -48,7 +46,7 @@ class KeysChanged(Exception):
 def authenticate(
     desk: Desk, row: InboxRow, letter: Letter, understood: Understood, now: datetime
 ) -> tuple[Caller, Reading] | str:
-    """Who wrote a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
+    """The sender of a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
 
     Raises `KeysChanged`, and `NeedsDns`.
     """
@@ -72,7 +70,7 @@ def authenticate(
     player, by_key = account_keys.writer(desk, sender, player, verdict)
     # Step 6: the time of receipt, before the evidence is made, which must name the same one as the papers.
     if player is not None:
-        row = replace(row, received=_came(desk, player, to_answer(reading)[0], row.received, now))
+        row = replace(row, received=_receipt(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, found, player) if verdict.kind == "none" else None
     # Step 8: anybody can write a From. So letters that only came from there are answered a few times a day.
@@ -84,27 +82,13 @@ def authenticate(
     # Texts from before words were compared are recognised by their signed bytes.
     words, signed = understood.heard.words, sha256_hex(verdict.signed)
     seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
-    said = _said(proof) if seen is None else _said_again(desk, sender, tokens, vouched, now)
+    said = _novelty(proof) if seen is None else _novelty_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return f"said before; {UNVOUCHED}"
-    caller = Caller(
-        sender,
-        player,
-        verdict,
-        letter,
-        now,
-        row.received,
-        desk.letters.language_of(player, letter),
-        trust,
-        said,
-        proof,
-        understood,
-        tokens,
-        _place_answered(found, player),
-        seen,
-        misdated(letter, row.received),
-    )
-    return caller, reading
+    language = desk.letters.language_of(player, letter)
+    answers, fault = _place_answered(found, player), misdated(letter, row.received)
+    rights = (trust, said, proof, understood, tokens, answers, seen, fault)
+    return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
 
 
 def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
@@ -116,7 +100,7 @@ def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
 def _prove(
     desk: Desk, letter: Letter, row: InboxRow, understood: Understood, tokens: list[Token], player: PlayerRow | None
 ) -> MailboxProof | None:
-    """What the letter of somebody without a key proves, if one of its commands needs that."""
+    """The proof that a letter without a signature brings, if one of its commands needs that."""
     reading = understood.reading
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
     if player is None:
@@ -140,10 +124,12 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
     return next(filter(None, mailed), None)
 
 
-def _came(desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: datetime, now: datetime) -> datetime:
-    """When a letter of this player counts as received, by the matches that its commands are about."""
-    for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
-        if seated := find_seat(desk, int(match.removeprefix("m")), player.name):
+def _receipt(
+    desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: datetime, now: datetime
+) -> datetime:
+    """The time at which a letter of this player counts as received, by the matches that its commands are about."""
+    for number in {number_of(command) for command in told if COMMANDS[command.name].signed}:
+        if seated := find_seat(desk, number, player.name):
             received = missed.came(seated.match, seated.seat, received, now)
     return received
 
@@ -156,19 +142,21 @@ def _trust(proof: MailboxProof | None, *, by_key: bool, vouched: bool) -> Trust:
     return Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
 
 
-def _said(proof: MailboxProof | None) -> Said:
+def _novelty(proof: MailboxProof | None) -> Said:
     return Said.SEEN if proof is not None and proof.again is not None else Said.NEW
 
 
-def _said_again(desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime) -> Said:
-    """Whether somebody else may send these words again; counts the answer to that one."""
+def _novelty_again(
+    desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime
+) -> Said:
+    """True if somebody else may send these words again; counts the answer to that one."""
     if tokens or vouched():
         return Said.SEEN
     return Said.REPEATED if desk.strangers.may_be_answered(sender, now) else Said.SILENT
 
 
 def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
-    """Whether nothing in these words can be obeyed now.
+    """True if nothing in these words can be obeyed now.
 
     If they never were, another's copy may have been refused: by its date, or as it came before what it rests on.
     """
@@ -191,20 +179,15 @@ def _refuse_signature(
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
-    left = left_today(desk.daily, limit, now, sender.lower())
+    left = left_today(desk.database, limit, now, sender.lower())
     if left < 0:
         return outcome
     last = left == 0 and not tokens
     rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
     subject = masked(letter.subject)[:60] if vouched else ""
-    text = desk.letters.draft(
-        "letters/warning.txt",
-        reason=verdict.reason,
-        fingerprints=[key.fingerprint for key in rows],
-        subject=subject,
-        received=now,
-        last=last,
-    )
+    facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last}
+    keys = [key.fingerprint for key in rows]
+    text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
     out.language = desk.letters.language_of(player, None if player else letter)
     home = player.address if player else sender
@@ -222,7 +205,7 @@ def _left_unread(
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now) else UNVOUCHED
-    left = 0 if reading.optout else left_today(desk.daily, daily_limits.UNSIGNED, now, sender.lower())
+    left = 0 if reading.optout else left_today(desk.database, daily_limits.UNSIGNED, now, sender.lower())
     if left >= 0:
         return ""
     if left == -1:  # say once how to get a letter read anyway

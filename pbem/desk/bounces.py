@@ -1,4 +1,4 @@
-"""Bounces: letters of ours that came back, which players they cut off, and who is told.
+"""Bounces: letters of ours that came back, the players whom they cut off, and the notices about that.
 
 This module decides what a bounce or a refused letter means: its player is out of reach until something comes that
 only the player can have sent, or until a later letter arrives. A bounce is the receiver's bare word, and unsigned:
@@ -36,18 +36,16 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Failure
     from pbem.store.players import PlayerRow
 
-__all__ = ["bounce", "heard", "reach_again", "reached_again", "tell_failures"]
-
 _CAME_BACK = Phrase("it bounced, with status {status}")
 
 _SOON = timedelta(days=1)
-"""By when a letter that was accepted bounces, if it does: most do within minutes."""
+"""The time within which an accepted letter bounces, if it does: most do within minutes."""
 
 _AGAIN = timedelta(hours=1)
-"""When to look again for letters that reach unreachable players."""
+"""The interval at which letters are looked for that reach unreachable players."""
 
 _LISTED = 50
-"""How many undelivered letters are listed in one of them."""
+"""The most undelivered letters that one notice lists."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
@@ -66,7 +64,7 @@ def bounce(desk: Desk, row: InboxRow, letter: Letter, found: Bounce | None, now:
 
 
 def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
-    """Which of our letters came back; None if none did."""
+    """The letter of ours that came back; None if none did."""
     if desk.config.return_paths:
         token = delivery_status.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
         return desk.outbox.returned(token) if token else None
@@ -83,11 +81,11 @@ def tell_failures(desk: Desk, now: datetime) -> None:
 
 
 def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> bool:
-    """Something came that only this player can have sent; returns whether the player was out of reach until then."""
+    """Something came that only this player can have sent; returns True if the player was out of reach until then."""
     since = desk.players.unreachable(player.name)
     if since is None or to_db(received) <= since:
         return False
-    _find(desk, player, from_db(since), now, heard=True)
+    _reach(desk, player, from_db(since), now, heard=True)
     return True
 
 
@@ -103,12 +101,12 @@ def reach_again(desk: Desk, names: list[str], now: datetime) -> None:
     for name in names:
         player, since = desk.players.by_name(name), desk.players.unreachable(name)
         if player is not None and since is not None:
-            _find(desk, player, from_db(since), now, heard=False)
+            _reach(desk, player, from_db(since), now, heard=False)
             subject = Phrase("letters reach you again")
             _write(desk, player, "reached", subject, now, opponents=False)
 
 
-def _find(desk: Desk, player: PlayerRow, since: datetime, now: datetime, *, heard: bool) -> None:
+def _reach(desk: Desk, player: PlayerRow, since: datetime, now: datetime, *, heard: bool) -> None:
     """The player can be reached again: clocks run, and the opponents are told."""
     desk.players.find(player.name)
     _LOG.info("player reached again", player=player.name)
@@ -130,7 +128,7 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
             _LOG.info("letter to a stranger undelivered", outbox=failure.id)
         elif failure.recipient.lower() != player.address.lower():
             told.append((failure, None))  # reports do not go to a second address: nobody is cut off
-        elif _loses(desk, player, failure, now):
+        elif _cut_off(desk, player, failure, now):
             _LOG.warning("player out of reach", player=player.name, outbox=failure.id)
             told.append((failure, player.name))
             _clocks(desk, player, now, failure.created)
@@ -142,15 +140,15 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
         tell_operator(desk, UNDELIVERED, now, Phrase("[pbem] Letters could not be delivered"), facts)
 
 
-def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
-    """Mark a player as cut off by a letter that did not arrive; returns whether that is new.
+def _cut_off(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
+    """Mark a player as cut off by a letter that did not arrive; returns True if that is new.
 
     The receiver of a letter knows its return path: a player who is lost and found all day is not reported again.
     """
     if desk.outbox.arrived_since(failure.id, now):
         _LOG.info("a later letter arrived", player=player.name, outbox=failure.id)
         return False
-    if desk.players.unreachable(player.name) or left_today(desk.daily, OUT_OF_REACH, now, player.name) < 0:
+    if desk.players.unreachable(player.name) or left_today(desk.database, OUT_OF_REACH, now, player.name) < 0:
         return False
     return desk.players.lose(player.name, to_db(now), failure.id)
 

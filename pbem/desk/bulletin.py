@@ -23,27 +23,14 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.tlog.proof import InclusionProof
 
-__all__ = [
-    "SIGNED_TEXT",
-    "is_for_programs",
-    "of_account",
-    "of_answer",
-    "of_challenge",
-    "of_log",
-    "of_match",
-    "of_open",
-    "of_reply",
-    "unsigned",
-]
-
 SIGNED_TEXT = ".signed.txt"
-"""How the name of a file ends that holds what another player signed, with the signature."""
+"""The ending of a file's name, if it holds a text that another player signed, with the signature."""
 
 
 def of_match(
     match: Match, row: MatchRow, seat: int, signature: str, address: str, programs: Sequence[int]
 ) -> JsonObject:
-    """How a match stands for one of its seats; `signature` signs its head, and its forms are sent to `address`.
+    """The state of a match for one of its seats; `signature` signs its head, and its forms are sent to `address`.
 
     `programs`: the seats of players who said that they are programs.
     """
@@ -118,7 +105,7 @@ def of_challenge(command: AnyCommand, fingerprint: str, challenge: str) -> JsonO
 
 
 def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:
-    """Where a reader without a key can answer this letter once; `place`: match, game and turn that it is about."""
+    """The address at which a reader without a key can answer this letter once; `place`: its match, game and turn."""
     number, game, turn = place or (0, 0, 0)
     about = {"match": f"m{number}" if number else None, "game": game, "turn": turn}
     return {"about": "reply", "address": address, "message_id": message_id, **about}
@@ -130,7 +117,7 @@ def of_account(name: str, code: str | None) -> JsonObject:
 
 
 def is_for_programs(name: str, kind: str) -> bool:
-    """Return whether an attached file is one of those that programs read, and whose hash the bulletin has."""
+    """True if an attached file is one of those that programs read, and whose hash the bulletin has."""
     return kind == "application/json" or name.endswith(SIGNED_TEXT)
 
 

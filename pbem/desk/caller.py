@@ -1,4 +1,4 @@
-"""A caller: who wrote a letter, and by which right the letter counts, as `authenticate` found out.
+"""A caller: the sender of a letter, and the right by which the letter counts, as `authenticate` decides.
 
 Only plain values live here; `dispatch` decides who may do what. Implements protocol.md, "Identity".
 """
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.phrase import Phrase
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
-
-__all__ = ["Caller", "Said", "Trust"]
 
 
 class Trust(IntEnum):
@@ -53,7 +51,7 @@ class Said(IntEnum):
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who wrote, and how we know: the address, the player if registered, the verdict over the signature."""
+    """The sender of a letter: the address, the player if registered, and the proofs that the letter brings."""
 
     address: str
     player: PlayerRow | None
@@ -61,38 +59,38 @@ class Caller(msgspec.Struct, frozen=True):
     letter: Letter
     now: datetime
     received: datetime
-    """When the letter was received, which may be long before."""
+    """The time of receipt, which may be long before."""
     language: str
-    """What the answer is written in."""
+    """The language of the answer."""
     trust: Trust
     said: Said
     proof: MailboxProof | None
-    """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
+    """The mailbox's proof, of somebody without a key; None where none is needed, or where there is a key."""
     understood: Understood
     """The sandbox's findings about the letter."""
     tokens: tuple[Token, ...] = ()
     """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
     answers: Place | None = None
-    """Where a match stood in the letter to a player without a key that this one answers, perhaps not for the first
+    """The place of a match in the letter to a player without a key that this one answers, perhaps not for the first
     time."""
     seen: HandledRow | None = None
-    """What became of these words when they were said before."""
+    """The outcome of these words when they were said before."""
     misdated: Phrase | None = None
-    """Why the date of the letter cannot be true: then it proves nothing later."""
+    """The reason why the letter's date cannot be true: then it proves nothing later."""
 
     @property
     def new(self) -> bool:
-        """Whether this is proved to be by its sender, and nobody else could have sent it before."""
+        """True if this is proved to be by its sender, and nobody else could have sent it before."""
         return self.trust >= Trust.MAILBOX and self.said is Said.NEW
 
     @property
     def repeated(self) -> bool:
-        """Whether somebody else may have sent these words again."""
+        """True if somebody else may have sent these words again."""
         return self.said >= Said.REPEATED
 
     @property
     def waits(self) -> bool:
-        """Whether the key or the address is not the player's yet: then nothing but `confirm` counts.
+        """True if the key or the address is not the player's yet: then nothing but `confirm` counts.
 
         With such a key anybody can sign what the player is going to say.
         """
@@ -111,7 +109,7 @@ class Caller(msgspec.Struct, frozen=True):
 
     @property
     def again(self) -> str | None:
-        """When these words had an effect that they have only once; None if they had none."""
+        """The time at which these words had an effect that they have only once; None if they had none."""
         return self.seen.time if self.seen is not None and self.seen.effect else None
 
     @property

@@ -21,7 +21,7 @@ from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.step import Step
 from pbem.phrase import Phrase
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -32,16 +32,14 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["beat", "tick"]
-
 _PER_TICK = 100
-"""How many matches the clock looks at in one go, so that letters need not wait for it."""
+"""The most matches that the clock looks at in one go, so that letters need not wait for it."""
 
 _UNHEARD = timedelta(seconds=30)
-"""When the clock looks again at a match whose deadline is over, while letters wait that may have come before it."""
+"""The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
 
 _TRY_AGAIN = timedelta(hours=1)
-"""When the clock looks again at a match over which it stumbled."""
+"""The delay before the clock looks again at a match on which it failed."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -70,18 +68,19 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
             with desk.database.transaction():
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     due = desk.archive.matches.next_due()
-    recovery = _when_due(desk, partial(account_keys.next_due, desk), partial(account_keys.carry_out, desk), now)
+    recovery = _when_due(desk, desk.changes.next_due, partial(account_keys.carry_out, desk), now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
-    offers = _when_due(desk, partial(unasked.next_due, desk), partial(unasked.send, desk), now)
+    offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk), now)
     kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
-    times = [from_db(due) if due else None, recovery, following, digest, offers, kept, log, look]
+    times = [due, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
 
 def beat(desk: Desk, now: datetime) -> None:
-    """Note that the server is at work."""
-    desk.time.beat(now, partial(_step, desk), partial(decide, desk))
+    """Record that the server is at work, once a minute."""
+    if desk.time.is_beat_due(now):
+        decide(desk, partial(_beat, desk, now))
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
@@ -121,11 +120,14 @@ def _when_due(
     return next_due()
 
 
-def _step(desk: Desk, last: datetime, now: datetime) -> None:
-    """The server was not at work, or its clock was set: from within it both look alike. The operator is told.
+def _beat(desk: Desk, now: datetime) -> None:
+    """Record that the server is at work; if it was not, or its clock was set, the operator is told.
 
-    Within the caller's transaction.
+    From within the server both look alike.
     """
+    last = desk.time.beat(now)
+    if last is None:
+        return
     account_keys.put_off(desk, now - last, now)
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     facts = {"last": last, "now": now, "back": last > now}

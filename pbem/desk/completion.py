@@ -34,13 +34,11 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.match.state import Match
 
-__all__ = ["completed", "proposing", "stands", "understood"]
-
 _WIDTH = 72
-"""So many columns a text may have that is to be signed."""
+"""The width, in columns, of a text that is to be signed."""
 
 _MOST = 4000
-"""How many characters of a text are completed: it is judged while the store is locked."""
+"""The most characters of a text that is completed: it is judged while the store is locked."""
 
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
@@ -53,7 +51,7 @@ _POLITE = re.compile(
     r"i|we|with|it|of|course|the|this|match|game|please|thanks|thank|you|very|much|gladly|play|to|all|right"
     r"|ich|wir|bin|sind|an|die|das|diese|partie|spiel|bitte|danke|sehr|doch|natürlich|alles|spielen|mit"
 )
-"""What a sentence of consent holds beside such a word, in the languages of the letters; with another it is prose."""
+"""The words that a consent may hold beside such a one, in the languages of the letters; with others it is prose."""
 _NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
@@ -87,7 +85,7 @@ def completed(
 
 
 def stands(seated: SeatContext, command: AnyCommand) -> bool:
-    """Whether the seat has submitted before what this command submits, and it stands, or is stored for later."""
+    """True if the seat has submitted before what this command submits, and it stands, or is stored for later."""
     match, seat, name = seated.match, seated.seat, command.name
     if name == "setup":
         return match.phase == "setup" and standing(match.setups, seat) is not None
@@ -119,11 +117,6 @@ def _complete(
     return None
 
 
-def _short_reply(match: Match, seat: int, text: str) -> _Completed | None:
-    """A few words in answer to a letter about what is due now, understood as orders or a setup."""
-    return _complete(match, seat, _NAMED.sub("", text))
-
-
 def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Reply, list[str]] | None:
     """The whole form for a short answer to a letter about a match, by a player without a key.
 
@@ -138,17 +131,14 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Repl
     # A yes to an older letter may be one to anything.
     after = None if older else _after_consent(short)
     if after is not None and (reply := _consented(at)) is not None:
-        return (
-            Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept())),
-            reply,
-            after.split("\n"),
-        )
+        consent = Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept()))
+        return consent, reply, after.split("\n")
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
-    found, wrong = _short_reply(match, seat, short), _nearly(match, seat, short)
+    found, wrong = _complete(match, seat, _NAMED.sub("", short)), _nearly(match, seat, short)
     if found is None and _nearly(match, seat, rest) is None:
         text, left_out = first, rest
-        found, wrong = _short_reply(match, seat, first), _nearly(match, seat, first)
+        found, wrong = _complete(match, seat, _NAMED.sub("", first)), _nearly(match, seat, first)
     if found is not None:
         told = [*older, *(escaped(slip) for slip in found.slips)]
         facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox"}
@@ -169,7 +159,7 @@ def _older(match: Match) -> Fault:
 
 
 def _after_consent(text: str) -> str | None:
-    """What follows a first sentence that says only yes; None if it says anything else."""
+    """The text after a first sentence that says only yes; None if it says anything else."""
     end = _SENTENCE_END.search(text)
     assert end is not None
     words = plain(text[: end.start()]).lower().split()
@@ -214,7 +204,7 @@ def _due(match: Match, seat: int) -> str | None:
 
 
 def _is_of_place(fault: Fault) -> bool:
-    """Whether the right place removes a fault; a text that names another server, player or turn is left alone."""
+    """True if the right place removes a fault; a text that names another server, player or turn is left alone."""
     return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
 
 
@@ -247,11 +237,11 @@ def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -
     wrapped = "\n".join(
         textwrap.fill(line, _WIDTH, break_long_words=False, break_on_hyphens=False) for line in written.split("\n")
     )
-    return "\n".join([*lines, wrapped if _same(match, seat, written, wrapped) else written, "end"])
+    return "\n".join([*lines, wrapped if _mean_the_same(match, seat, written, wrapped) else written, "end"])
 
 
-def _same(match: Match, seat: int, one: str, other: str) -> bool:
-    """Whether two texts say the same, even if their lines end elsewhere."""
+def _mean_the_same(match: Match, seat: int, one: str, other: str) -> bool:
+    """True if two texts say the same, even if their lines end elsewhere."""
     if one == other or _faults(match, seat, other):
         return one == other
     if match.phase == "setup":

@@ -1,4 +1,4 @@
-"""The table of daily limits: who is told what, how often a day; and the one function that reads it.
+"""The table of daily limits of notices and answers, and the one function that reads it.
 
 Strangers can bring about most of these letters, so none of them is sent as often as it is asked for. A limit from the
 configuration, or from the row of a command, is handed to the function. Implements reliability.md, "Limits".
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pbem.store.daily import count_today
 from pbem.tlog.cosigning import REPEATED
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.store.daily import Daily
-
-__all__ = ["DailyLimit", "left_today"]
+    from pbem.store.database import Database
 
 
 class DailyLimit(NamedTuple):
@@ -101,10 +100,10 @@ UNKNOWN_HEAD = DailyLimit("unknown heads {}", 3, "unknown_head")
 """The operator: that a player cites a head which a match's transcript never had."""
 
 WITNESS_REFUSED = DailyLimit("witness {} {}", 3, "witness_refused")
-"""The operator: that a witness does not cosign; apart where its letter proves a fork, which nobody can use up."""
+"""The operator: that a witness does not cosign; proofs of a fork have a count that nobody can use up."""
 
 LOG_REFUSED = DailyLimit("log {} {}", 3, "log_refused")
-"""The operator: that another server's log was refused; apart if it forked, for the same reason."""
+"""The operator: that another server's log was refused; forks are counted separately, for the same reason."""
 
 LITTLE_ROOM = DailyLimit("little room", 1, "room")
 """The operator: that the disk is filling up."""
@@ -118,9 +117,9 @@ LOG_REPEATED = DailyLimit("log {} repeated", REPEATED)
 """A log: the answer to a request that brought nothing new."""
 
 
-def left_today(daily: Daily, limit: DailyLimit, now: datetime, *about: str, most: int | None = None) -> int:
+def left_today(database: Database, limit: DailyLimit, now: datetime, *about: str, most: int | None = None) -> int:
     """Count once more, in the caller's transaction; returns how many may follow today.
 
     0: this is the last one; -1: the first that is too many. `most` is the limit where its row has none.
     """
-    return (limit.most if most is None else most) - daily.count(limit.mark.format(*about), now)
+    return (limit.most if most is None else most) - count_today(database, limit.mark.format(*about), now)

@@ -5,14 +5,13 @@ Implements design.md, "The way of a letter" (one transaction).
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pbem.desk.wiring import Desk
-
-__all__ = ["decide", "forget"]
 
 T = TypeVar("T")
 
@@ -23,6 +22,17 @@ def decide(desk: Desk, decision: Callable[[], T]) -> T:
     try:
         with desk.database.transaction():
             return decision()
+    except BaseException:
+        forget(desk)
+        raise
+
+
+@contextmanager
+def part(desk: Desk) -> Iterator[None]:
+    """A part of the open decision: if the block raises, what it did is undone, in the store and in memory."""
+    try:
+        with desk.database.savepoint():
+            yield
     except BaseException:
         forget(desk)
         raise

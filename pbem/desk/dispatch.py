@@ -6,7 +6,6 @@ called. Implements protocol.md, "Commands" and "Identity".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,10 +16,10 @@ from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
-from pbem.desk.decisions import forget
+from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
-from pbem.desk.seats import find_seat, own_match
+from pbem.desk.seats import find_seat, number_of, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
@@ -37,16 +36,14 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, CommandSpec, Reading
 
-__all__ = ["carry_out", "to_answer"]
-
 _COMMANDS = 20
-"""How many commands of one letter are answered."""
+"""The most commands of one letter that are answered."""
 
 _BULKY = 5
-"""How many of them may bring sheets, reports, transcripts and rules."""
+"""The most of them that may bring sheets, reports, transcripts and rules."""
 
 _BLOCKS = 10_000
-"""How many characters its setups and orders may have together: a game judges them while the store is locked."""
+"""The most characters of its setups and orders together: a game judges them while the store is locked."""
 
 _TOO_BULKY = Phrase(
     "one letter may ask for at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
@@ -78,8 +75,7 @@ class _UnplacedError(Exception):
         self.reply = reply
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
+class _Effect(msgspec.Struct, frozen=True):
     """The effect of a letter, by the replies to its commands."""
 
     caller: Caller
@@ -93,17 +89,17 @@ class _Effect:
 
     @property
     def counts_once(self) -> bool:
-        """Whether anything was done that is done only once."""
+        """True if anything was done that is done only once."""
         return self.optout or any(spec.once for spec in self.done)
 
     @property
     def changes(self) -> bool:
-        """Whether anything was done that changes something."""
+        """True if anything was done that changes something."""
         return self.counts_once or any(spec.changes for spec in self.done)
 
     @property
     def is_of_player(self) -> bool:
-        """Whether a key of the player signed something for players alone that is obeyed, and only now.
+        """True if a key of the player signed something for players alone that is obeyed, and only now.
 
         What was obeyed before others can send again; but they may have had a copy refused first.
         """
@@ -120,10 +116,9 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     if caller.said is not Said.SILENT:
         return _carry_out(desk, caller, reading)
     try:
-        with desk.database.savepoint():
+        with part(desk):
             return _carry_out(desk, caller, reading)
     except _NothingObeyedError:
-        forget(desk)
         return "said before, and not obeyed now either; not answered"
 
 
@@ -202,15 +197,15 @@ def _use_up(desk: Desk, effect: _Effect) -> None:
 
 
 def _left_idle(desk: Desk, effect: _Effect) -> int:
-    """How many more letters like this one, which changes nothing, are answered today."""
+    """The number of letters that change nothing and are still answered today."""
     caller = effect.caller
     if not caller.tokens or (caller.verdict.kind == "valid" and not caller.waits):
         return 1
-    return left_today(desk.daily, CHANGES_NOTHING, caller.now, caller.address.lower())
+    return left_today(desk.database, CHANGES_NOTHING, caller.now, caller.address.lower())
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
-    """Write the answer; whoever has no command is told what is due."""
+    """Write the answer; to a letter without a command, it says what is due."""
     if effect.caller.trust is Trust.STRANGER:
         answer_letter.write_short(desk, effect.caller, effect.replies)
         return
@@ -219,7 +214,7 @@ def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> Non
 
 
 def _overview(desk: Desk, caller: Caller) -> Reply | None:
-    """What is due in all matches of a player whose letter has no command; None for somebody else."""
+    """The reply to a player's letter without a command: what is due in each match. None for somebody else."""
     if caller.player is None:
         return None
     reply = _reply(desk, caller, asked_by_nothing(), ())
@@ -257,7 +252,7 @@ def _beyond(wanted: Sequence[AnyCommand]) -> dict[int, Reply]:
 
 
 def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Fault | None:
-    """Why a command must not be in one letter with the others, if so: its letter is shown to other players."""
+    """The fault of a command that must not share its letter with the others: other players are shown that letter."""
     spec = COMMANDS[command.name]
     others = [other for other in together if other is not command]
     if spec.alone and others:
@@ -278,7 +273,7 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
-    """Whether another in the letter brings something else for the same place: their order alone says what counts."""
+    """True if another in the letter brings something else for the same place: their order alone says what counts."""
     place = (command.name, command.match, command.form.game, command.form.turn)
     if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.game, other.form.turn):
         return False
@@ -288,7 +283,7 @@ def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
 
 
 def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
-    """Whether a command withdraws what another one in its letter brings."""
+    """True if a command withdraws what another one in its letter brings."""
     if other.name not in COMMANDS[command.name].withdraws or command.match != other.match:
         return False
     turn = command.form.turn
@@ -310,13 +305,11 @@ def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[A
     try:
         if caller.player is not None and (fault := _unfit_together(command, together)):
             raise Refused(fault)
-        with desk.database.savepoint():
+        with part(desk):
             return _obey(desk, caller, command)
     except _UnplacedError as unplaced:
-        forget(desk)
         return unplaced.reply
     except Refused as refused:
-        forget(desk)
         return _refused(desk, caller, command, refused)
 
 
@@ -328,7 +321,7 @@ def _without_effect(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     if at is not None and caller.answers == at.place and caller.trust is not Trust.STRANGER:
         faults, form = completed(at, command, command.faults)
         form = form or (None if command.faults else command.echo)
-    facts = {"faults": _told(desk, caller, faults), "form": form, "level": "mailbox", "match": command.match}
+    facts = {"faults": _shown_faults(desk, caller, faults), "form": form, "level": "mailbox", "match": command.match}
     return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
 
 
@@ -345,15 +338,15 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
             faults, form = completed(at, command, faults)
         elif caller.player:
             form = proposing(command, desk.config.server, caller.player.name)
-    told = _told(desk, caller, faults)
+    told = _shown_faults(desk, caller, faults)
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     kept = at is not None and stands(at, command)
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
     return Reply("refused", facts, at=at, outcome="refused")
 
 
-def _told(desk: Desk, caller: Caller, faults: Sequence[Fault]) -> list[Fault]:
-    """Faults as their writer is told them: where an example names a match, it is one of the writer's own."""
+def _shown_faults(desk: Desk, caller: Caller, faults: Sequence[Fault]) -> list[Fault]:
+    """Faults as the answer shows them: where an example names a match, it is one of the writer's own."""
     return [escaped(_with_own_match(desk, caller, fault)) for fault in faults]
 
 
@@ -396,16 +389,16 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
 
 
 def _is_house(desk: Desk, caller: Caller) -> bool:
-    """Whether the server's house asks, which sends a greeting and its seed as often as people play with it."""
+    """True if the server's house asks, which sends a greeting and its seed as often as people play with it."""
     return caller.player is not None and caller.player.name == desk.config.house_name
 
 
 def _left(desk: Desk, caller: Caller, command: AnyCommand, most: int) -> int:
-    """How often a player may do this again today."""
+    """The number of times that a player may still do this today."""
     proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
     # What others may write in that name uses up nothing of the player's.
     about = command.name, caller.known_player.name, "proved" if proved else "unproved"
-    return left_today(desk.daily, COMMAND, caller.now, *about, most=most)
+    return left_today(desk.database, COMMAND, caller.now, *about, most=most)
 
 
 def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]:
@@ -426,7 +419,7 @@ def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]
 
 
 def _is_first_choice(desk: Desk, player: str, command: AnyCommand) -> bool:
-    """Whether this is a `set` without a place that overrides no choice; its letter may be late, or from elsewhere."""
+    """True if this is a `set` without a place that overrides no choice; its letter may be late, or from elsewhere."""
     request = command.request
     setting = request.name if isinstance(request, Choose) else ""
     return setting in OF_ANY_PLACE and not desk.players.has_chosen(player, setting)
@@ -462,6 +455,4 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
 
 def _place(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext | None:
     """The caller's seat in the match that a command names; None if there is none."""
-    if caller.player is None or command.match is None:
-        return None
-    return find_seat(desk, int(command.match.removeprefix("m")), caller.player.name)
+    return find_seat(desk, number_of(command), caller.player.name) if caller.player else None

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["look"]
-
 _AT_ONCE = 100
-"""How many rows of a kind go in one transaction: others want to write, too."""
+"""The most rows of a kind that one transaction deletes: others want to write, too."""
 
 _WARNED = 3
 """The operator is told when less than so many times the reserve is left."""
@@ -40,7 +38,7 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     """Do some of the work; returns when to continue, if soon."""
     today = now.date().isoformat()
     if desk.warned_on != today:
-        room = desk.database.room()
+        room = desk.database.engine.room()
         if room is not None and room < _WARNED * desk.config.limits.reserve_bytes:
             decide(desk, partial(_tell, desk, room, now))
             desk.warned_on = today

@@ -22,11 +22,11 @@ from pbem.games import Refused
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.events import interventions
-from pbem.match.state import PHASES
+from pbem.match.state import PHASES, RUNNING
 from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
-from pbem.store.operator import Generation
+from pbem.store.operator import generation
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,14 +38,12 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.operator import Instruction
 
-__all__ = ["obey", "unknown_head"]
-
 HEAD = re.compile(r"[0-9a-f]{64}")
 
 PROPOSED = frozenset({"proposed", "open"})
 
 REASON = 200
-"""How many characters of a reason are kept: it stands in the transcript for ever."""
+"""The most characters of a reason that are kept: it stands in the transcript for ever."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("operator")
 
@@ -72,7 +70,7 @@ def _obey(desk: Desk, instruction: Instruction, now: datetime) -> bool:
     """Carry out an instruction, unless another desk was first."""
     if desk.instructions.outcome(instruction.id)[0] != "waiting":
         return False
-    desk.instructions.settle(instruction.id, "done", _do(desk, instruction, now))
+    desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, now))
     return True
 
 
@@ -96,7 +94,7 @@ def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
         desk.instructions.settle(instruction.id, "refused", answer)
 
 
-def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
+def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
     if instruction.what == "restored":
         return _restored(desk, now)
     number = instruction.match or 0
@@ -133,14 +131,14 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
 
 def _restored(desk: Desk, now: datetime) -> str:
     """Pause every match under way, and enter the reason in its transcript, before any letter is handled."""
-    generation = Generation(desk.database).number
-    numbers = desk.archive.matches.under_way()
+    began = generation(desk.database)
+    numbers = desk.archive.matches.in_phases(*RUNNING)
     for number in numbers:
         match, row = desk.archive.known(number)
         step = Step(match, desk.world(now))
-        interventions.restored(step, generation)
+        interventions.restored(step, began)
         _commit(desk, match, row, step)
-    return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
+    return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
 
 def _commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> str:

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.store.outbox import Watched
 
-__all__ = ["due", "see_to"]
-
 _AT_ONCE = 1000
-"""How many letters are looked at in one go."""
+"""The most letters that are looked at in one go."""
 
 
 def due(desk: Desk, now: datetime) -> tuple[list[Watched], datetime | None]:

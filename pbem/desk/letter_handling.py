@@ -1,7 +1,7 @@
-"""The inbox: letters are leased, read, given their effect a few at a time, tried again, and set aside.
+"""The inbox: letters are leased, read, given their effect in batches, retried, and set aside.
 
-Strangers' letters are read, judged and parsed before the transaction begins; a letter that needs more than was found
-out then is given back, and read anew. Answers are put into words within it; the intake waits for that, some
+Strangers' letters are read, judged and parsed before the transaction begins; a letter that needs more is given back,
+and read anew. Answers are put into words within it; the intake waits for that, some
 milliseconds, which its benchmark does not notice.
 
 Errors are treated by whose fault they are. A player's fault is answered by mail; ours is logged with a reference,
@@ -22,9 +22,9 @@ from pbem.desk import account_keys, clock, instructions
 from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today
-from pbem.desk.decisions import decide, forget
+from pbem.desk.decisions import decide, part
 from pbem.desk.dispatch import carry_out
-from pbem.desk.reading import AT_HAND, Findings, Question, ReaderError
+from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
@@ -44,24 +44,22 @@ if TYPE_CHECKING:
     from pbem.identity import Key
     from pbem.store.inbox import InboxRow, Stranded
 
-    _Taken = tuple[InboxRow, Question]
+    _Leased = tuple[InboxRow, Question]
     """A leased letter, and what is asked about it."""
     _Read = tuple[InboxRow, Findings | ReaderError]
     """The same with the answer."""
 
-__all__ = ["handle_next"]
-
-_IN_ONE_GO = 4
-"""How many times in a row letters are handled while the next few are read, before their answers are sent."""
+_BATCHES = 4
+"""The number of batches that are handled in a row, each while the next one is read, before answers are sent."""
 
 _SENDERS = 4096
-"""Of how many senders it is kept in mind which keys are offered for them."""
+"""The size of the cache of senders' keys."""
 
 _SMALL = 16 * 1024
 """At most how many octets are read and answered sooner than others are read meanwhile."""
 
 _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
-"""What the machine says of descriptors, memory and processes when it has none left."""
+"""The errors of a machine that has no descriptors, memory or processes left."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -79,19 +77,19 @@ def handle_next(desk: Desk, now: datetime) -> int:
     clock.beat(desk, now)
     desk.reader.get_ready()  # without one no letter's attempts are spent
     handled = 0
-    taken = _take_in_hand(desk, now)
-    for left in reversed(range(_IN_ONE_GO)):
+    taken = _lease_next(desk, now)
+    for left in reversed(range(_BATCHES)):
         handled += len(taken)
-        taken = _handle_some(desk, taken, now, more=left > 0) if taken else []
+        taken = _handle_batch(desk, taken, now, more=left > 0) if taken else []
     if not handled:
         _set_aside(desk, now)
     desk.in_doubt = False
     return handled
 
 
-def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Taken]:
+def _lease_next(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Leased]:
     """Lease the next letters, perhaps only `fresh` ones, and have their reading begun."""
-    rows = desk.inbox.lease_some(AT_HAND, now, fresh=fresh)
+    rows = desk.inbox.lease_some(BATCH, now, fresh=fresh)
     if not rows:
         return []
     desk.points("letter leased")
@@ -104,17 +102,11 @@ def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Ta
 
 
 def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Question:
-    """What there is to know of a letter, judged by the keys of whom its envelope names; a machine says nothing."""
+    """The question about a letter, with the keys of its envelope's sender; none for what no person wrote."""
     sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
-    return Question(
-        row.raw,
-        row.received,
-        config.server,
-        _keys(desk, sender) if sender and not row.envelope.for_operator else None,
-        config.identity.authserv_id,
-        records,
-        not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None,
-    )
+    keys = _keys(desk, sender) if sender and not row.envelope.for_operator else None
+    returned = not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None
+    return Question(row.raw, row.received, config.server, keys, config.identity.authserv_id, records, returned)
 
 
 def _keys(desk: Desk, sender: str) -> list[Key]:
@@ -126,7 +118,7 @@ def _keys(desk: Desk, sender: str) -> list[Key]:
     return desk.offered[sender]
 
 
-def _read(desk: Desk, taken: Sequence[_Taken]) -> list[_Read]:
+def _read(desk: Desk, taken: Sequence[_Leased]) -> list[_Read]:
     """The letters as they were read; once more, by the other's keys, where From is not whom the envelope names."""
     found = desk.reader.found()
     again = {}
@@ -143,7 +135,7 @@ def _read(desk: Desk, taken: Sequence[_Taken]) -> list[_Read]:
     return [(row, findings) for (row, _), findings in zip(taken, found, strict=True)]
 
 
-def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bool) -> list[_Taken]:
+def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more: bool) -> list[_Leased]:
     """Give letters their effect in one decision, while `more` are read; returns the latter."""
     letters = _read(desk, taken)
     for row, _ in letters:
@@ -152,7 +144,7 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
     desk.points("letter read")
     # Who failed before comes alone: it may take everything down with it that is in hand.
     more = more and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
-    following = _take_in_hand(desk, now, fresh=True) if more else []
+    following = _lease_next(desk, now, fresh=True) if more else []
     outcomes = _give_effect(desk, letters, now)
     desk.points("effects committed")
     for row_id, outcome in outcomes.items():
@@ -162,7 +154,7 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
 
 
 def _is_soon_answered(letters: Sequence[_Read]) -> bool:
-    """Whether it is one small letter: it is answered before anybody looks for more to read meanwhile.
+    """True if it is one small letter: it is answered before anybody looks for more to read meanwhile.
 
     It comes alone, too, where the next one is large; that is read after its answer.
     """
@@ -192,7 +184,7 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     try:
         if isinstance(findings, ReaderError):
             raise findings
-        with desk.database.savepoint():
+        with part(desk):
             letter = sort(desk, row, findings, now)
             found = letter if isinstance(letter, str) else authenticate(desk, row, *letter, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
@@ -202,10 +194,8 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     except StoreError:
         raise
     except KeysChanged:
-        forget(desk)
         desk.inbox.give_back(row.id)
     except NeedsDns as awaited:
-        forget(desk)  # what is decided on the letters behind it stands on nothing that was undone
         desk.lookups.ask(row.id, awaited.names, awaited.tries, now, counts=awaited.counts)
         desk.inbox.give_back(row.id)
         _LOG.info("letter waits for the DNS", inbox=row.id)
@@ -217,14 +207,13 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
 
 
 def _is_by_sender(caller: Caller, row: InboxRow) -> bool:
-    """Whether the player whose address the envelope names proved to have written the letter, just now."""
+    """True if the player whose address the envelope names proved to have written the letter, just now."""
     own = caller.player is not None and caller.address.lower() == row.envelope.sender.lower()
     return own and caller.new
 
 
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
     """Give back a letter on which we failed; raises the error if it is the machine's fault."""
-    forget(desk)
     if _is_of_the_machine(error):
         raise error
     reference = desk.random(6).hex()
@@ -233,7 +222,7 @@ def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
 
 
 def _is_of_the_machine(error: Exception) -> bool:
-    """Whether a letter failed as the machine had nothing left to work with; a reader says so by its cause."""
+    """True if a letter failed as the machine had nothing left to work with; a reader says so by its cause."""
     cause = error.__cause__ or error
     return isinstance(cause, OSError) and cause.errno in _SCARCE
 
@@ -262,7 +251,7 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
     if not sender or sender.lower() == desk.config.mail_address.lower():
         return
     if desk.players.by_address(sender):
-        told = left_today(desk.daily, SET_ASIDE, now, sender.lower()) >= 0
+        told = left_today(desk.database, SET_ASIDE, now, sender.lower()) >= 0
     else:
         told = desk.strangers.may_be_answered(sender, now)
     if told:

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["LetterWriter"]
-
 _THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
 """The templates of pages that say the same to everybody."""
 
@@ -53,7 +51,7 @@ _CUT = Phrase("This answer became too long, and the rest is left out: ask for it
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
 
 _LINK = 8000
-"""How many characters a link to a page of a sealed match may carry: it has all that was told, and grows."""
+"""The most characters that a link to a page of a sealed match carries: it has all that was told, and grows."""
 
 
 @dataclass(eq=False, repr=False)
@@ -116,7 +114,7 @@ class LetterWriter:
         if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
             where = reply_to or self._composer.address
             out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
-        made = self._made(out, language)
+        made = self._rendered(out, language)
         attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
         raw = self._composer.compose(
             address,
@@ -144,10 +142,10 @@ class LetterWriter:
         document = bulletin.unsigned(self._composer.server, address, now, made.bulletin, files, self._archive.key)
         return canonical(document | {"signature": self._archive.announce(sha256_hex(canonical(document)))})
 
-    def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
+    def _rendered(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
         """A letter with its words, its picture and its files, in a language."""
         if out.parts:
-            parts = [self._made(part, language) for part in out.parts]
+            parts = [self._rendered(part, language) for part in out.parts]
 
             def render(template: str, **facts: Any) -> str:
                 return self.write(self.draft(template, **facts), language)
@@ -168,7 +166,7 @@ class LetterWriter:
         say = partial(self.write, language=language)
         said = say(out.subject) if out.in_reply_to else subjects.fitting(out.subject, say)
         text = self.write(out.text, language)
-        enclosed, left_out = _within(out.room, text, out.attachments)
+        enclosed, left_out = _fitting(out.room, text, out.attachments)
         if out.room is not None and len(text) > out.room:
             text = text[: out.room].rpartition("\n")[0] + "\n...\n\n" + self.write(_CUT, language) + "\n"
         if left_out:
@@ -228,7 +226,7 @@ class LetterWriter:
             if all(can_wait(kind, match, seat, due) for kind, _ in outs):
                 language = self.language_of(player)
                 for _, out in outs:
-                    self._held.hold(player.name, row.number, pack(self._made(out, language)), due)
+                    self._held.hold(player.name, row.number, pack(self._rendered(out, language)), due)
                 return
         # What waits about the same match comes with it: nobody is to read of the end before the turn.
         waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
@@ -268,7 +266,7 @@ class LetterWriter:
                 self._outbox.watch(message_id, match, seat, asked)
 
 
-def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
+def _fitting(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
     """The files for which there is room beside a text, and the names of the others, which are not even made.
 
     Files for programs need no room: a program stands still without one, and opponents can make them long.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand
     from pbem.store.tokens import Token
 
-__all__ = ["DIGESTS", "REMINDERS", "asked_by_subject", "may_leave", "observers_of"]
-
 REMINDERS = MailingList("reminders", "set reminders off")
 DIGESTS = MailingList("digest", "set mail each")
 
@@ -31,7 +29,7 @@ def observers_of(match: str) -> MailingList:
 
 
 def may_leave(tokens: Iterable[Token], command: AnyCommand) -> bool:
-    """Whether a command leaves a list, in a letter to an address with one of these tokens."""
+    """True if a command leaves a list, in a letter to an address with one of these tokens."""
     return any(token.purpose == "write" for token in tokens) and _leaves(command)
 
 

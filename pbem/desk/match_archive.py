@@ -43,36 +43,41 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.tlog import CheckpointRow, TransparencyLog
 
-__all__ = ["MatchRepository"]
-
 WARM = 1500
-"""How many matches are kept in memory as they stand; the others are replayed when a letter comes.
+"""The size of the cache of matches; the others are replayed when a letter comes.
 
 One of a hundred turns takes some 90 KiB there, and one of a thousand 600, without the letters that wait in it.
 """
 
 LETTERS = 128 * 1024 * 1024
-"""How many octets the letters that wait in these matches have together: their players decide how long they are."""
+"""The most octets of the letters that wait in cached matches: their players decide how long they are."""
+
+
+def _nothing_is_signed(_statement: bytes) -> bytes:
+    raise AssertionError("nothing is written here")
 
 
 @dataclass(eq=False, repr=False)
 class MatchRepository:
-    """The matches of a server; `_sign` makes the server's signature of a statement; `key` (in hex) verifies it."""
+    """The matches of a server; `_sign` makes the server's signature of a statement; `key` (in hex) verifies it.
+
+    Whoever only reads matches needs neither.
+    """
 
     matches: Matches
     _people: People
     _server: str
-    _sign: Callable[[bytes], bytes]
-    key: str
+    _sign: Callable[[bytes], bytes] = _nothing_is_signed
+    key: str = ""
     _log: TransparencyLog | None = None
     _warm: OrderedDict[int, tuple[int, Match]] = field(default_factory=OrderedDict)
     """Matches with the versions of their rows."""
     _octets: dict[int, int] = field(default_factory=dict)
-    """How long the letters are that wait in each of them."""
+    """The octets of the letters that wait in each of them."""
     _last: dict[int, EntryRow] = field(default_factory=dict)
-    """The last entries of those, as they were signed."""
+    """Their last entries, as they were signed: each letter about a match shows one."""
     _before: dict[int, tuple[int, Match] | None] = field(default_factory=dict)
-    """What of them changed since the present decision began, as it was then: the decision may be undone."""
+    """Those that changed since the present decision began, as they were then: the decision may be undone."""
 
     def begin(self) -> None:
         """Note that a decision begins: what was decided before is committed."""
@@ -186,7 +191,7 @@ class MatchRepository:
         """The match after its transcript."""
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)]
         if entries[0].body.get("bundle") not in BUNDLES:
-            return _as_told(entries)
+            return _from_entries(entries)
         return replay_transcript(entries, _Rows(number, self.matches))
 
     def save(self, number: int, before: Match, step: Step) -> None:
@@ -202,13 +207,8 @@ class MatchRepository:
             "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
             "banks": {str(seat): left for seat, left in match.banks.items()},
         }
-        self.matches.update(
-            number,
-            match.phase,
-            to_db(match.resolve_at) if match.resolve_at else None,
-            clock if any(clock.values()) else None,
-            to_db(match.wakes) if match.wakes else None,
-        )
+        resolve_at, due = (to_db(time) if time else None for time in (match.resolve_at, match.wakes))
+        self.matches.update(number, match.phase, resolve_at, clock if any(clock.values()) else None, due)
         if (cached := self._warm.get(number)) is not None:
             self._keep(number, match, cached[0] + 1)
         for seat, in_time in reliability(before, step.entries):
@@ -268,17 +268,11 @@ class MatchRepository:
         self._write(number, match.game, place, seat, submission)
 
     def _write(self, number: int, game: int, turn: int, seat: int, submission: Submission) -> None:
-        content = {
-            "rev": submission.rev,
-            "text": submission.text,
-            "paper": submission.paper,
-            "final": submission.final,
-            "standing": submission.standing,
-            "evidence": submission.evidence.decode(),
-            "aside": [
-                [one.paper, base64.b64encode(one.letter).decode(), one.evidence.decode()] for one in submission.aside
-            ],
-        }
+        content = {name: getattr(submission, name) for name in _PLAIN}
+        content["evidence"] = submission.evidence.decode()
+        content["aside"] = [
+            [one.paper, base64.b64encode(one.letter).decode(), one.evidence.decode()] for one in submission.aside
+        ]
         self.matches.submit(number, SubmissionRow(game, turn, seat, content, submission.letter))
 
     def publish(self, number: int, match: Match, by: str, text: str, time: str) -> None:
@@ -331,7 +325,7 @@ class _Rows:
         """Our own entries were judged when the letters came."""
 
 
-def _as_told(entries: Sequence[Entry]) -> Match:
+def _from_entries(entries: Sequence[Entry]) -> Match:
     """A match that began as version 1, as its entries tell it: nothing reads its letters any more, so it is over."""
     agreed, last = entries[0].body, entries[-1]
     seated = agreed["players"] | {str(e.body["seat"]): e.body["player"] for e in entries if e.type == "substituted"}
@@ -353,7 +347,10 @@ def _as_told(entries: Sequence[Entry]) -> Match:
 
 
 _VERSION_1 = "operator: this server's new version cannot continue it"
-"""Why a match is over that began as version 1 and was under way when the store was migrated: `schema.VERSION_1`."""
+"""The reason why a match ended that began as version 1 and was under way when the store was migrated."""
+
+_PLAIN = ("rev", "text", "paper", "final", "standing")
+"""The fields of a submission that are written as they are."""
 
 _OF_DEFAULTS = -1
 """The turn in the rows of default orders, where 0 is that of setups."""
@@ -364,23 +361,17 @@ def _turn(row: SubmissionRow) -> int:
 
 
 def _ahead(row: SubmissionRow, match: Match) -> bool:
-    """Whether the row holds orders sent before their turn, by the player who has the seat now."""
+    """True if the row holds orders sent before their turn, by the player who has the seat now."""
     early = row.turn == _OF_DEFAULTS or row.turn > match.turn
     return early and Receipt.read(row.content["paper"]).player == match.name(row.seat)
 
 
 def _submission(row: SubmissionRow) -> Submission:
     content = row.content
+    aside = [SetAside(it[0], base64.b64decode(it[1]), it[2].encode()) for it in content.get("aside", ())]
     return Submission(
-        content["rev"],
-        content["text"],
-        content["paper"],
-        row.letter,
-        content["final"],
-        content["standing"],
-        content.get("evidence", "").encode(),
-        tuple(
-            SetAside(paper, base64.b64decode(letter), evidence.encode())
-            for paper, letter, evidence in content.get("aside", ())
-        ),
+        **{name: content[name] for name in _PLAIN},
+        letter=row.letter,
+        evidence=content.get("evidence", "").encode(),
+        aside=tuple(aside),
     )

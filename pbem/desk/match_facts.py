@@ -1,4 +1,4 @@
-"""What letters say of a match, taken from its state alone: subjects, times, outcomes, and what is no secret any more.
+"""Facts of a match for letters, from its state alone: subjects, times, outcomes, and what is no secret any more.
 
 Only pure functions of a match; what must be looked up elsewhere is `match_letters`'.
 """
@@ -29,28 +29,21 @@ _MOMENT = timedelta(seconds=1)
 
 
 def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
-    """What the subject of a notice says, as its seat reads it, or an observer."""
+    """The subject of a notice, as its seat reads it, or an observer."""
     match, subject = notice.match, NOTICES[notice.kind].subject
     assert subject is not None, "a notice of a match says what it is about"
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
     told = notice.facts.get("told", notice)
     who = match.name(notice.facts.get("seat", told.seat))
     turn = told.turn if notice.kind == "step" else match.turn
-    facts = {
-        "who": who,
-        "game": match.game,
-        "turn": turn,
-        "what": asked_for(match),
-        "matter": matter,
-        **notice.facts,
-    }
+    facts = {"who": who, "game": match.game, "turn": turn, "what": asked_for(match), "matter": matter, **notice.facts}
     if notice.kind == "ended":
         facts["result"] = _result(match, notice.facts["ended"], 0 if observed else notice.seat)
     return subject.given(**facts)
 
 
 def _result(match: Match, ended: Ended, seat: int) -> Phrase:
-    """How a game ended, as its reader sees it; seat 0: an observer."""
+    """The result of a game, as its reader sees it; seat 0: an observer."""
     if not ended.winner:
         return Phrase("drawn") if ended.reason in {"rules", "agreement"} else Phrase("no winner")
     if ended.winner == seat:
@@ -61,7 +54,7 @@ def _result(match: Match, ended: Ended, seat: int) -> Phrase:
 
 
 def asked_for(match: Match) -> Phrase:
-    """What a match asks its players for now."""
+    """The submission that a match asks its players for now."""
     if match.revealing:
         return Phrase("reveal")
     return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
@@ -78,7 +71,7 @@ def called(name: str, *, program: bool) -> str:
 
 
 def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
-    """Whether observers are told what a notice tells its seat: once, and for steps only their result."""
+    """True if observers get a notice too: once for all seats, and of steps only the result."""
     if notice.kind == "step" and not notice.facts["told"].reports:
         return False
     first = min(one.seat for one in notices if one.kind == notice.kind)
@@ -86,12 +79,12 @@ def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
 
 
 def is_over(match: Match) -> bool:
-    """Whether the game of a match is over, or has not begun."""
+    """True if the game of a match is over, or has not begun."""
     return match.position is None or match.position.result is not None
 
 
 def stage_of(match: Match) -> tuple[object, ...]:
-    """How far a match is."""
+    """The stage of a match, to be compared with an earlier one."""
     return match.phase, match.game, match.turn, len(match.games)
 
 
@@ -103,7 +96,7 @@ def standing_orders(submission: Submission | None) -> Facts | None:
 
 
 def truth_of(match: Match) -> dict[int, Mapping[str, Any]] | None:
-    """How everything was, as each owner saw it; None unless everybody revealed it, truthfully."""
+    """The true views of all owners; None unless everybody revealed theirs, truthfully."""
     rules, game = match.sealed_rules, match.sealed_game
     if rules is None or game is None or not rules.reveals:
         return {owner: match.view(owner) or {} for owner in match.seats}
@@ -152,7 +145,7 @@ def duration(seconds: int) -> Phrase:
 
 
 def time_of(match: Match, seat: int) -> Facts:
-    """What a letter to this seat says about its own clock, and about others' vacations."""
+    """The facts about a seat's own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
     own = _own_time(clock) if clock else {"deadline": None, "patience": None, "bank": None, "stops": []}
     return {
@@ -174,7 +167,7 @@ def time_of(match: Match, seat: int) -> Facts:
 
 
 def _own_time(clock: Clock) -> Facts:
-    """How long a seat has, and why its clock stands; stops that begin after the deadline matter to nobody."""
+    """The time that a seat has, and why its clock stands; stops that begin after the deadline matter to nobody."""
     deadline, zone = clock.deadline, clock.zone
     return {
         "deadline": written(deadline, zone) if deadline else None,
@@ -193,16 +186,13 @@ def _own_time(clock: Clock) -> Facts:
 
 
 def outcome_of_game(match: Match, ended: Ended) -> Facts:
-    """How a game ended: who won, why, and after how many turns."""
-    return {
-        "winner": match.name(ended.winner) if ended.winner else None,
-        "reason": ended.reason,
-        "turns": ended.turns,
-    }
+    """The outcome of a game: the winner, the reason, and the number of turns."""
+    winner = match.name(ended.winner) if ended.winner else None
+    return {"winner": winner, "reason": ended.reason, "turns": ended.turns}
 
 
 def outcome_of_match(match: Match) -> Facts:
-    """How a match ended: who won, and why."""
+    """The outcome of a match: the winner, and the reason."""
     outcome = match.outcome or {}
     winner = outcome.get("winner")
     return {"winner": match.name(winner) if winner else None, "reason": outcome.get("reason")}

@@ -1,4 +1,4 @@
-"""The letters of a match: what each reader is told of what happened, as the facts of a template.
+"""The letters of a match: each event as the facts of a template, for each reader.
 
 It was decided before who is told what. Views and reports come only through `Match.view` and `Match.show`, so a letter
 cannot say more than the game lets its reader know. Implements protocol.md, "Addresses and threads" and "Secrets".
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.players import Players
 
-__all__ = ["MatchLetters"]
-
 _ROOM = 6 * 1024 * 1024
 """Octets of the largest bundle that is mailed: mail servers take ten million, a third of them base64.
 
@@ -111,9 +109,8 @@ class MatchLetters:
                     out.watch = (row.number, notice.seat, clock.since)
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
-                self._to_observers(
-                    notice.match, row, subject_of(notice, observed=True), now, partial(self._observed, notice, row)
-                )
+                subject = subject_of(notice, observed=True)
+                self._to_observers(notice.match, row, subject, now, partial(self._observed, notice, row))
         for seat, outs in letters.items():
             outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
             ends = any(NOTICES[kind].leads for kind, _ in outs)
@@ -156,9 +153,8 @@ class MatchLetters:
         for name in observers:
             player = self._players.by_name(name)
             if in_words and player is not None and not self._people.opted_out(player.address):
-                out = OutgoingLetter(
-                    subject, in_words(self._writer.setting(name, "format"), self._writer.language_of(player))
-                )
+                wanted, language = self._writer.setting(name, "format"), self._writer.language_of(player)
+                out = OutgoingLetter(subject, in_words(wanted, language))
                 out.references = [self._composer.message_id(f"{match.id}.thread")]
                 out.mailing = mailing_lists.observers_of(match.id)
                 self._writer.send(player.address, out, now)
@@ -169,7 +165,7 @@ class MatchLetters:
         return self._writer.write(replace(text, facts={**text.facts, **own}), language)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
-        """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
+        """The facts of a match that a letter may tell anybody: the `m` of the templates, without a seat."""
         last = latest or match
         return {
             "id": match.id,
@@ -209,11 +205,8 @@ class MatchLetters:
         """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         out = self.thread(match, row, seat, subject_of(notice), latest)
-        facts = {
-            **notice.facts,
-            **self._facts_of(notice, row, latest, out, now),
-            "m": self.facts(match, row, seat, latest),
-        }
+        facts = {**notice.facts, **self._facts_of(notice, row, latest, out, now)}
+        facts["m"] = self.facts(match, row, seat, latest)
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         game = drawn(match.terms.game)
@@ -224,7 +217,7 @@ class MatchLetters:
         return out
 
     def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter, now: datetime) -> Facts:
-        """What a letter of this kind says beside the facts of its notice; what it brings is attached."""
+        """The facts of a letter of this kind, beside those of its notice; the files that it brings are attached."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
             return self._of_sealed(notice, row, out)
@@ -311,7 +304,7 @@ class MatchLetters:
         return entry.signature.hex() if entry else ""
 
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> Facts:
-        """What every letter of a match may say to this seat: the `m` of the templates."""
+        """The facts of a match that a letter may tell this seat: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
         keys = self._players.keys(match.name(seat))
         return self.public_facts(match, row, latest) | {
@@ -340,14 +333,12 @@ class MatchLetters:
         address = self._composer.sub_address(match.id)
         uid = f"{name}-seat-{seat}@{match.server}"
         language = self._writer.language_of(self._players.by_name(match.name(seat)))
-        texts = (
-            self._writer.write(summary, language),
-            self._writer.write(Phrase("To be sent to {address}", address=address), language),
-        )
+        say = partial(self._writer.write, language=language)
+        texts = say(summary), say(Phrase("To be sent to {address}", address=address))
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
-        """How a game begins for a seat: its view, which is attached, too, and how the setups came."""
+        """The beginning of a game for a seat: its view, which is attached, too, and how the setups came."""
         view = self._files.position(match, row, seat, out)
         return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
 
@@ -411,7 +402,7 @@ class MatchLetters:
         return facts | {"view": self._files.position(match, row, seat, out, reports)}
 
     def steps(self, match: Match, seat: int, told: Entered) -> tuple[Facts, list[Attachment]]:
-        """The result of a letter with steps, as a seat is told; with the reports of each turn that it finished."""
+        """The result of a letter with steps, for a seat; with the reports of each turn that it finished."""
         turns: list[dict[str, object]] = []
         files: list[Attachment] = []
         for turn, reports in told.reports.items():
@@ -472,7 +463,7 @@ class MatchLetters:
     def _bring_bundle(
         self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime
     ) -> bool:
-        """Attach the bundle, or post a large one in a letter of its own; returns whether it did that."""
+        """Attach the bundle, or post a large one in a letter of its own; returns True if it did that."""
         content = self.bundle(notice.match, row, None)
         apart = self.proof(notice.match, row, notice.seat, latest, (name, content))
         if apart is None:
@@ -517,9 +508,8 @@ class MatchLetters:
                 continue  # what the secrets of a sealed game show, nobody was told
             name = f"{match.id}-game-{game}-turn-{turn}.json"
             out.attachments.append((name, "application/json", file))
-            again.append(
-                {"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": sha256_hex(file)}
-            )
+            reports = json.loads(file)["reports"]
+            again.append({"turn": turn, "reports": reports, "file": name, "hash": sha256_hex(file)})
         m = self.facts(match, row, seat, match)
         out.text = self._writer.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None

@@ -1,4 +1,4 @@
-"""The place of a signed sentence: whether the sentence names it, and the whole sentence if it does not.
+"""The place of a signed sentence, and the whole sentence for one that leaves it out.
 
 The table in `mail/commands/` says what each command needs. Nobody has to type a place: a sentence that leaves
 some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox`, the
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
     from pbem.requests import Requested, SignedForm
-
-__all__ = ["filled_in", "missing", "next_rev", "placed", "sentence"]
 
 
 def missing(command: AnyCommand, match: Match | None) -> dict[str, str]:

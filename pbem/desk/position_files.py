@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match, Submission
     from pbem.store.matches import Matches, MatchRow
 
-__all__ = ["PositionFiles"]
-
 
 @dataclass(eq=False, repr=False)
 class PositionFiles:
@@ -65,7 +63,7 @@ class PositionFiles:
         return view
 
     def position_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
-        """How a game stands for a seat; to a letter about a sealed match, adds what the others signed."""
+        """The state of a game for a seat; to a letter about a sealed match, adds what the others signed."""
         submission = match.orders.get(seat)
         return self._document("position 1", match, row, seat, submission, out) | {
             "turn": match.turn,
@@ -78,7 +76,7 @@ class PositionFiles:
     def _document(
         self, kind: str, match: Match, row: MatchRow, seat: int, submission: Submission | None, out: OutgoingLetter
     ) -> JsonObject:
-        """What is said of a match to who answers a letter, with what was sent before; and of a sealed one all."""
+        """The data of a match for the answer to a letter, with the last revision; of a sealed match, everything."""
         content: JsonObject = {
             "pbem": kind,
             "rules": match.terms.game,
@@ -108,7 +106,7 @@ class PositionFiles:
         self._compose_with(match, seat, "setup", self.setup_document(match, row, seat, out), {}, out)
 
     def setup_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
-        """What a seat is asked to set up; to a letter about a sealed match, adds what the others signed."""
+        """The setup that a seat is asked for; to a letter about a sealed match, adds what the others signed."""
         assert match.options is not None
         submission = match.setups.get(seat) if match.terms.sealed else None
         content = self._document("setup 1", match, row, seat, submission, out)

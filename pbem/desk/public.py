@@ -1,4 +1,4 @@
-"""What anybody may know of a server: standings, open invitations and public matches, for pages that all can read.
+"""The public side of a server: standings, open invitations and public matches, for pages that all can read.
 
 Deny by default: what may be told is put together here piece by piece, from the matches whose players agreed on
 `privacy: public`. Of a running match, that is how it stands; of a closed match, its bundle without the players'
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.store.database import Database
-    from pbem.store.people import PlayerStanding, Pool
     from pbem.store.vault import Vault
-
-__all__ = ["Public", "key_formats", "signed_form"]
 
 _RANKED = 100
 _LISTED = 50
@@ -51,21 +48,16 @@ class Public:
     def __init__(self, server: str, database: Database, vault: Vault) -> None:
         self._people = People(database)
         self._matches = Matches(database, vault)
-        log = TransparencyLog(database)
-        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "", log)
+        self._archive = MatchRepository(self._matches, self._people, server, _log=TransparencyLog(database))
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
         return {
-            "standings": self.standings(),
+            "standings": tables(self._people, _RANKED),
             "provisional": PROVISIONAL,
             "invitations": list(self.invitations()),
             "running": list(self.running()),
         }
-
-    def standings(self) -> list[tuple[str, Pool, list[PlayerStanding]]]:
-        """The best rated players of each game that was played, by its title and the pool."""
-        return tables(self._people, _RANKED)
 
     def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""
@@ -105,10 +97,8 @@ class Public:
         bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
         readable = bare and entries[0].body.get("bundle") in BUNDLES
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
-        press = [
-            {"game": row.game, "turn": row.turn, "by": row.player, "text": row.text}
-            for row in self._matches.press(number)
-        ]
+        sent = self._matches.press(number)
+        press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]
         seen = self._archive.first_seen(number)
         logged = [(seen[0], str(seen[1]))] if seen else []
         return Finished(summary, bundle, dict(_forms(match, entries, papers)), press, logged)
@@ -121,7 +111,7 @@ class Public:
         return loaded[0]
 
     def _summary(self, match: Match) -> dict[str, object]:
-        """What everybody may know about a match in any phase."""
+        """The facts of a match that everybody may know, in any phase."""
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -150,10 +140,6 @@ def _keys(entries: Sequence[Entry]) -> Iterator[tuple[int, Mapping[str, str]]]:
             yield from ((body["seat"], key) for key in body["player"]["keys"])
         elif entry.type == "keys":
             yield from ((body["seat"], key) for key in body["added"])
-
-
-def _nothing_is_signed(_statement: bytes) -> bytes:
-    raise AssertionError("nothing is written here")
 
 
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

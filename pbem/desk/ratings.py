@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
     from pbem.store.people import People, PlayerStanding, Pool
 
-__all__ = ["FEW_TURNS", "PROVISIONAL", "rated", "reliability", "tables"]
-
 PROVISIONAL = 5
 """Below so many matches a rating is provisional, and marked."""
 

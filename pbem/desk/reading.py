@@ -31,9 +31,7 @@ from pbem.requests import AddKey, Recover, Register
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["AT_HAND", "Brought", "Findings", "InProcess", "Question", "Reader", "ReaderError", "Understood", "find"]
-
-AT_HAND = 8  # letters that are read together
+BATCH = 8  # letters that are read together
 
 _READ_BY_OTHERS = frozenset({"seal", "step", "reveal", "resign"})
 """The commands whose signed text the others' programs read in a sealed match."""
@@ -43,7 +41,7 @@ BringsKey = Register | AddKey | Recover
 
 
 class ReaderError(Exception):
-    """Reading failed, and nobody can be told whose fault it is: it took too long or too much memory."""
+    """Reading took too long or too much memory; whose fault that is remains unknown."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -51,39 +49,39 @@ class Question(msgspec.Struct, frozen=True):
 
     raw: bytes
     at: datetime
-    """When it was received."""
+    """The time of receipt."""
     server: str = ""
     keys: list[Key] | None = None
     """Those that may have signed it; None where nobody will ask what it says."""
     authserv_id: str = ""
     """The mail server whose word about a sender counts; empty: none."""
     records: dict[str, str | None] = {}
-    """What the DNS said of its DKIM keys, if it was asked."""
+    """The DNS records of its DKIM keys, if they were asked for."""
     returned: bool = False
-    """Whether it came as a letter comes back."""
+    """True if it came as a letter comes back."""
 
 
 class Brought(msgspec.Struct, frozen=True):
-    """What a request brings as a new key."""
+    """The new key that a request brings."""
 
     request: BringsKey
     key: Key | None = None
     """None if there is none."""
     fault: Phrase | None = None
-    """Why it cannot be taken."""
+    """The reason why it cannot be taken."""
 
 
 class Understood(msgspec.Struct, frozen=True):
-    """Who wrote a letter, of those whose keys were named; what it says; and its commands."""
+    """The signer of a letter, by the keys that were named; its text; and its commands."""
 
     keys: list[Key]
     heard: Heard
     reading: Reading
     voucher: Voucher
-    """Who vouches for its From."""
+    """The voucher for its From."""
     brought: list[Brought] = []
     shown: Heard | None = None
-    """What is signed as the other players of a sealed match will read it by any of these keys, if they are to."""
+    """The signed text as the other players of a sealed match will read it by any of these keys, if they are to."""
 
     def new_key(self, request: BringsKey) -> Key | None:
         """The new key that a request brings; None if it brings none. Raises `BadKey`."""
@@ -94,16 +92,16 @@ class Understood(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct, frozen=True, tag=True):
-    """All that is found out about a letter."""
+    """The answer to a question: everything that a decision needs of a letter."""
 
     letter: Letter | None
-    """Of one beyond the limits its headers; None if not even those can be read."""
+    """Only the headers of one beyond the limits; None if not even those can be read."""
     beyond: Phrase | None = None
-    """Which limit it exceeds."""
+    """The limit that it exceeds."""
     understood: Understood | None = None
-    """What it says; None where keys were not named, or it is beyond the limits."""
+    """Its text and commands; None where keys were not named, or it is beyond the limits."""
     bounce: Bounce | None = None
-    """What it says of a letter of ours, if that may be what came back."""
+    """The bounce that it reports, if it may be one."""
 
 
 class Reader(Protocol):
@@ -190,7 +188,7 @@ def _understood(
 def _brought(
     letter: Letter, verdict: Verdict, asking: Sequence[BringsKey], at: datetime, read: Callable[[bytes], Letter]
 ) -> Iterator[Brought]:
-    """What the commands bring as new keys; each part of the letter is taken apart once, however many ask for it."""
+    """The new keys that the commands bring; each part of the letter is parsed once, however many ask for it."""
 
     @cache
     def parsed(data: str | bytes) -> Key | BadKey:

@@ -1,4 +1,4 @@
-"""What is raised where a command has one fault, which is nearly always."""
+"""The error of a command that has one fault, as nearly all refused ones have."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pbem.games import Fault, Refused
 
 if TYPE_CHECKING:
     from pbem.phrase import Phrase
-
-__all__ = ["refused"]
 
 
 def refused(rule: str, token: str | None, message: Phrase) -> Refused:

@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand, Command
 
     Handlers = Mapping[str, Callable[[Desk, Caller, Command[Any]], "Reply"]]
-    """What does each command, by the name of its row."""
-
-__all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]
+    """The functions of commands, by the names of their rows."""
 
 Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
-"""What came of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
+"""The outcome of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
 and the whole sentence goes back; it was refused; or the same was said before, and changes nothing."""
 
 
@@ -46,7 +44,7 @@ class Reply(msgspec.Struct):
     """The sub-address that the answer is to be answered to, where it is not the match's."""
     outcome: Outcome = "done"
     items: Sequence[JsonObject] = ()
-    """What it says for programs beside the outcome."""
+    """The bulletin's items beside the outcome, for programs."""
 
 
 NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")

@@ -1,4 +1,4 @@
-"""The mailbox level: what a letter without a signature needs to count for its player, and what it lacks.
+"""The mailbox level: the proofs by which a letter without a signature counts for its player.
 
 It brings back, once, a reply token that was mailed to that mailbox, and the domain of its From vouches for it: by a
 DKIM signature that we verify, or by the word of our own mail server, if the operator trusts that. Both are kept as
@@ -9,14 +9,14 @@ Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.mail.message import ADDRESSES, mailboxes
 from pbem.match.documents import Evidence
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.proof import mailbox_evidence
 from pbem.store import tokens
@@ -32,16 +32,14 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
 
-__all__ = ["MailboxProof", "NeedsDns", "ReplyTokens", "demand_dns", "split", "token_in"]
-
 TRIES = 4
-"""How often the DNS is asked before a letter is answered without it."""
+"""The number of queries to the DNS before a letter is answered without it."""
 
 _AGE = timedelta(days=400)
-"""How long an unused token is good: longer than the slowest match waits for a turn."""
+"""The lifetime of an unused token: longer than the slowest match waits for a turn."""
 
 _QUOTED = 20_000
-"""How many characters of a text are searched for a quoted address."""
+"""The most characters of a text that are searched for a quoted address."""
 
 
 class NeedsDns(Exception):
@@ -58,21 +56,21 @@ class NeedsDns(Exception):
 
 
 class MailboxProof(msgspec.Struct, frozen=True):
-    """How far a letter proves the mailbox from which it came."""
+    """The extent to which a letter proves the mailbox from which it came."""
 
     missing: Phrase | None = None
     """A sentence for the player: what it lacks; None when it counts."""
     token: Token | None = None
     """The token that it brought back."""
     again: str | None = None
-    """When the very same text had its effect; then it counts, and changes nothing."""
+    """The time at which the very same text had its effect; then it counts, and changes nothing."""
     key: str = ""
-    """What it rests on, as receipts name it."""
+    """The key that it rests on, as receipts name it."""
     evidence: bytes = b""
 
     @property
     def holds(self) -> bool:
-        """Whether the letter counts at level `mailbox`."""
+        """True if the letter counts at level `mailbox`."""
         return self.missing is None
 
 
@@ -116,7 +114,7 @@ class ReplyTokens:
         return self.write_back(spent[0].address, player, now) if spent else None
 
     def asked(self, purpose: Purpose, address: str, period: timedelta, now: datetime) -> int:
-        """How often an address was asked within this time without answering; not by a clock that was ahead."""
+        """The number of unanswered requests to an address within this time; not those of a clock that was ahead."""
         return self._tokens.waiting(address, purpose, to_db(now - period), to_db(now))
 
     def _issue(
@@ -148,7 +146,7 @@ class ReplyTokens:
     def judge(
         self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
     ) -> MailboxProof:
-        """What the letter proves, given who vouches for it, and the tokens found in it; raises `NeedsDns`."""
+        """The proof that a letter brings, by its voucher and the tokens found in it; raises `NeedsDns`."""
         sender = (letter.sender or "").lower()
         name = player.name if player else None
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
@@ -172,7 +170,7 @@ class ReplyTokens:
     def _evidence(
         self, letter: Letter, row: InboxRow, found: Voucher, token: Token
     ) -> tuple[Phrase, Evidence | None]:
-        """Whether somebody vouches for From: the fault, or the evidence."""
+        """The evidence that somebody vouches for From, or else the fault."""
         if found.verdict.kind == "valid" and found.until is not None and row.received.timestamp() > found.until:
             # It counts as received later than it came.
             return _EXPIRED.given(domain=found.name.partition("._domainkey.")[2]), None
@@ -183,13 +181,13 @@ class ReplyTokens:
         else:
             return found.verdict.reason, None
         place = f"m{token.place[0]}" if token.place else "-"
-        received = row.received.astimezone(UTC).strftime(_TIME)
+        received = written(row.received)
         about = (self._config.server, place, token.name, sha256_hex(letter.raw), received, token.hash)
         where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
         return found.verdict.reason, Evidence(*about, *word, place=where)
 
     def is_written_to_us(self, letter: Letter, headers: Sequence[str]) -> bool:
-        """Whether one of these headers sends a letter to an address of ours; a name that looks like one does not."""
+        """True if one of these headers sends a letter to an address of ours; a name that looks like one does not."""
         mailbox, _, domain = self._config.mail_address.lower().rpartition("@")
         for value in (value for header in headers for value in letter.values(header)):
             for recipient in mailboxes(value.lower()):
@@ -235,8 +233,6 @@ def split(local: str, config: Config) -> tuple[str, str]:
 def _text_of(letter: Letter) -> str:
     return sha256_hex((letter.text or "").encode("utf-8", "replace"))
 
-
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 _NO_REPLY = Phrase(
     "without a key, this must be a reply to one of our letters, whose reply address is good for one letter. Answer"

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.store.inbox import InboxRow
 
-__all__ = ["pass_on"]
-
 _MOST = 1024 * 1024
-"""How many octets of a letter are attached; of a longer one the operator is told where it is."""
+"""The most octets of a letter that are attached; of a longer one the operator is told where it is."""
 
 
 def pass_on(desk: Desk, row: InboxRow, subject: str, now: datetime) -> str | None:

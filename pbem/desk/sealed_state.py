@@ -1,4 +1,4 @@
-"""What letters of a sealed match bring for programs: commitments, what was told, and who signed it.
+"""The data of a sealed match for programs: commitments, what was told, and who signed it.
 
 Everything in it is public among the players, except the reader's note, which nobody else can read. Implements
 docs/attachments.md, "Sealed matches".
@@ -22,20 +22,18 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import Matches
 
-__all__ = ["for_page", "keys_of", "of_seat", "signed_texts"]
-
 _FOR_AGENTS = frozenset({"seals", "resigned"})
 _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
-"""What a page does not read: it checks papers, not letters."""
+"""The fields that a page does not read: it checks papers, not letters."""
 
 _CHECKED = "ssh-ed25519 "
 """The only keys that a page can check."""
 _LONGEST = 2000
-"""How many characters of a resignation a link has room for: four times as many as one signed with such a key."""
+"""The most characters of a resignation in a link: four times as many as one signed with such a key has."""
 
 
 def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
-    """How a sealed match stands for a seat: what it owes, and everything that was told in this game."""
+    """The state of a sealed match for a seat: what it owes, and everything that was told in this game."""
     attached = {name for name, _, _ in texts}
     found: JsonObject = {
         "owes": list(match.owes(seat)),
@@ -99,7 +97,7 @@ def for_page(sealed: JsonObject, seat: int) -> JsonObject:
 
 
 def signed_texts(match: Match, seat: int, number: int, matches: Matches) -> list[Attachment]:
-    """What the others signed in this turn and the last, for the reader at this seat: each text with its signature."""
+    """The texts that the others signed in this turn and the last, for the reader at this seat."""
     return [
         (name, "text/plain", text.encode())
         for name, mail in dict(_letters(match, seat, number, matches)).items()
@@ -127,7 +125,7 @@ def _letters(match: Match, seat: int, number: int, matches: Matches) -> Iterator
 
 
 def _is_late(match: Match, filed: Filed) -> bool:
-    """Whether a step is of this turn or the last one."""
+    """True if a step is of this turn or the last one."""
     return filed.turn >= match.turn - 1
 
 

@@ -37,28 +37,15 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
     from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
+    from pbem.store.players import Players
     from pbem.store.tokens import Place
 
     T = TypeVar("T")
     Event = Callable[[Step, int, SignedForm[Requested], Signed], T]
-    """What a seat says, by a signed form."""
-
-__all__ = [
-    "SeatContext",
-    "answered_at",
-    "commit",
-    "demand_leisure",
-    "find_seat",
-    "own_match",
-    "pinned",
-    "running",
-    "seat_at",
-    "seated_at",
-    "without_keys",
-]
+    """An event in a match: a seat's signed form takes effect in a step."""
 
 _PLAYED = 100
-"""How many matches a player plays at a time; the server's house plays as many as are proposed to it."""
+"""The most matches that a player plays at a time; the server's house plays as many as are proposed to it."""
 
 _ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
 """The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
@@ -137,6 +124,11 @@ class SeatContext(msgspec.Struct):
         self.desk.letters.post(self.row, seat, [(template, out)], self.match, now)
 
 
+def number_of(command: AnyCommand) -> int:
+    """The number of the match that a command names; 0, which no match has, if it names none."""
+    return int((command.match or "m0").removeprefix("m"))
+
+
 def find_seat(desk: Desk, number: int, player: str) -> SeatContext | None:
     """A player's seat in a match; None if there is none."""
     loaded = desk.archive.load(number)
@@ -184,10 +176,9 @@ def seated_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
 
     Anything due in the match by now is done first. Raises `Refused`.
     """
-    name = command.match or ""
-    seated = find_seat(desk, int(name.removeprefix("m") or 0), caller.known_player.name)
+    seated = find_seat(desk, number_of(command), caller.known_player.name)
     if seated is None:
-        raise refused(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
+        raise refused(command.name, command.match or "", Phrase("you have no such match; `list mine` shows yours"))
     step = seated.step(caller.now)
     moved.catch_up(step)
     if step.entries:
@@ -202,24 +193,22 @@ def demand_leisure(desk: Desk, player: str) -> None:
         raise refused("matches", None, reason)
 
 
-def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:
+def without_keys(players: Players, terms: Terms, *names: str) -> list[Fault]:
     """The players who cannot take part if the terms demand keys."""
     demanded = terms.keys == "demanded"
     return [
         Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
         for name in names
-        if demanded and desk.players.level(name) == "mailbox"
+        if demanded and players.level(name) == "mailbox"
     ]
 
 
-def pinned(desk: Desk, name: str, match: Match, seat: int, salt: str) -> Player:
+def pinned(players: Players, name: str, match: Match, seat: int, salt: str) -> Player:
     """A player as the transcript of a match pins one: by keys, or by the mailbox."""
-    keys = [
-        {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
-        for key in desk.players.keys(name)
-    ]
-    row = desk.players.by_name(name)
-    if row is None or row.level != "mailbox":
-        return Player(name, tuple(keys))
+    row = players.by_name(name)
+    assert row is not None
+    keys = tuple(key.document() for key in row.keys)
+    if row.level != "mailbox":
+        return Player(name, keys)
     named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
-    return Player(name, tuple(keys), mailbox=sha256_hex(named.text().encode()), named=named)
+    return Player(name, keys, mailbox=sha256_hex(named.text().encode()), named=named)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pbem.phrase import Phrase
     from pbem.store.inbox import InboxRow
 
-__all__ = ["sort"]
-
 
 def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[Letter, Understood] | str:
     """The letter and what it says, if a person wrote it; otherwise its outcome in a few words."""
@@ -62,6 +60,6 @@ def _unreadable(desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, now: 
 
 
 def _automatic(desk: Desk, row: InboxRow, letter: Letter) -> Sequence[str]:
-    """Why a letter is one that no person wrote, or one of our own that came round."""
+    """The signs that no person wrote a letter, or that it is one of our own that came round."""
     config, sender = desk.config, row.envelope.sender
     return automatic(letter, sender, address=config.mail_address, server=config.server, hops=config.limits.received)

@@ -16,23 +16,22 @@ from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, NAME
 from pbem.desk.reply_tokens import demand_dns
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
+from pbem.store.vouched import note_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from pbem.desk.daily_limits import DailyLimit
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
-    from pbem.store.daily import Daily
+    from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
-    from pbem.store.vouched import Vouched
-
-__all__ = ["EACH", "Strangers", "enough", "one_mailbox"]
 
 EACH = ANSWER_TO_STRANGER.most
-"""How many such answers an address gets in a day."""
+"""The most such answers that an address gets in a day."""
 
 _UNDOTTED = ("gmail.com", "googlemail.com")
 """One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
@@ -42,13 +41,12 @@ _UNDOTTED = ("gmail.com", "googlemail.com")
 class Strangers:
     """Decides how an unsigned letter is answered; `_in_all` is the most that strangers are answered a day."""
 
+    _database: Database
     _mailboxes: ReplyTokens
-    _vouched: Vouched
-    _daily: Daily
     _in_all: int
 
     def vouched_for(self, letter: Letter, row: InboxRow, found: Voucher) -> bool:
-        """Whether the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""
+        """True if the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
         demand_dns(found, sent=True)
@@ -57,26 +55,27 @@ class Strangers:
         signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)
         if not (signed or found.sent):
             return False
-        return self._vouched.note(found.marks, to_db(row.received)) or found.sent
+        return note_marks(self._database, found.marks, to_db(row.received)) or found.sent
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
-        """Whether one more such answer may go to this address today, and to anybody at all; counts it."""
-        if left_today(self._daily, ANSWER_TO_STRANGER, now, one_mailbox(address)) < 0:
-            return False  # and what is not answered uses up nobody else's
-        return left_today(self._daily, ANSWER_TO_STRANGERS, now, most=self._in_all) >= 0
+        """True if one more such answer may go to this address today, and to anybody at all; counts it."""
+        return self._are_left(ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, address, now)
 
     def may_be_named(self, address: str, now: datetime) -> bool:
-        """Whether one more letter that a player wants sent there may go to somebody else's address today; counts it.
+        """True if one more letter that a player wants sent there may go to somebody else's address today; counts it.
 
         Accounts cost nothing: such letters are counted by the mailbox that gets them, and in all.
         """
-        if left_today(self._daily, NAMED, now, one_mailbox(address)) < 0:
-            return False
-        return left_today(self._daily, NAMED_BY_PLAYERS, now, most=self._in_all) >= 0
+        return self._are_left(NAMED, NAMED_BY_PLAYERS, address, now)
+
+    def _are_left(self, each: DailyLimit, together: DailyLimit, address: str, now: datetime) -> bool:
+        """True if neither limit is used up today; a letter beyond the first does not count for the second."""
+        left = left_today(self._database, each, now, one_mailbox(address))
+        return left >= 0 and left_today(self._database, together, now, most=self._in_all) >= 0
 
 
 def enough(commands: Sequence[AnyCommand]) -> list[AnyCommand]:
-    """Of these commands, the one that is answered: with it the sender can register."""
+    """The one command to answer if nobody vouches for the sender: one with which the sender can register."""
     ranked = [(rank, one) for one in commands if (rank := COMMANDS[one.name].unvouched) is not None]
     return [one for _, one in sorted(ranked, key=itemgetter(0))[:1]]
 

@@ -1,4 +1,4 @@
-"""The timekeeper: whether the server was up all the time, and the players' zones and vacations.
+"""The timekeeper: the server's outages, and the players' zones and vacations.
 
 It tells matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while the
 daemon runs; if it is missing for long, the server was down, or its clock was set. Implements protocol.md, "A match",
@@ -16,20 +16,16 @@ from pbem.match.seat_clock import VACATION, Calendar, Stop, zone_named
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pbem.store.matches import Matches
     from pbem.store.outages import Outages
     from pbem.store.players import Players
-
-__all__ = ["TIMEZONE", "Timekeeper"]
 
 TIMEZONE = "timezone"
 """The setting that names a player's zone."""
 
 _BEAT = timedelta(minutes=1)
 _STEP_BACK = timedelta(minutes=5)
-"""So far the system's clock may be set back without a word."""
+"""Smaller backward steps of the clock are ignored."""
 
 
 @dataclass(eq=False, repr=False)
@@ -41,35 +37,29 @@ class Timekeeper:
     _matches: Matches
     _outage: timedelta
 
-    def beat(
-        self,
-        now: datetime,
-        tell: Callable[[datetime, datetime], object],
-        decide: Callable[[Callable[[], None]], None],
-    ) -> None:
-        """Record that the server is at work; if the last time is not just now, `tell` that time and the present one.
+    def is_beat_due(self, now: datetime) -> bool:
+        """True unless a heartbeat was recorded just now."""
+        last = self._outages.heartbeat()
+        return last is None or not -_STEP_BACK < now - last < _BEAT
 
-        All of it is one decision. A last time in the future means that the clock had been ahead.
+    def beat(self, now: datetime) -> datetime | None:
+        """Record that the server is at work, in the caller's transaction; after an outage, returns when it began.
+
+        A last heartbeat in the future means that the clock had been ahead: then it is returned as well.
         """
-
-        def note() -> None:
-            last = self._outages.heartbeat()
-            if _just_now(last, now):
-                return  # another desk was first
-            gap = now - last if last is not None else timedelta()
-            if last is not None and gap <= -_STEP_BACK:
-                # What the wrong clock looked at waits for a moment that is far away now.
-                if ahead := self._outages.cut(now):
-                    self._matches.look_at_later_than(to_db(ahead), to_db(now))
-                self._outages.draw_in(-gap, now)
-                tell(last, now)
-            elif last is not None and gap >= self._outage:
-                self._outages.add(last, now)
-                tell(last, now)
-            self._outages.beat(now)
-
-        if not _just_now(self._outages.heartbeat(), now):
-            decide(note)
+        last = self._outages.heartbeat()
+        self._outages.beat(now)
+        gap = now - last if last is not None else timedelta()
+        if gap <= -_STEP_BACK:
+            # What the wrong clock looked at waits for a moment that is far away now.
+            if ahead := self._outages.cut(now):
+                self._matches.look_at_later_than(to_db(ahead), to_db(now))
+            self._outages.draw_in(-gap, now)
+        elif last is not None and gap >= self._outage:
+            self._outages.add(last, now)
+        else:
+            return None
+        return last
 
     def outages(self, since: datetime) -> list[Stop]:
         """The outages that ended after a moment."""
@@ -96,8 +86,3 @@ class Timekeeper:
         rows = self._players.vacations(player, to_db(since))
         vacations = tuple(Stop(from_db(row.began), from_db(row.ended), VACATION) for row in rows)
         return Calendar(self.zone(player), vacations)
-
-
-def _just_now(last: datetime | None, now: datetime) -> bool:
-    """Whether the server was at work a moment ago."""
-    return last is not None and -_STEP_BACK < now - last < _BEAT

@@ -13,7 +13,7 @@ from pbem.desk.daily_limits import UNASKED, left_today
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,26 +21,18 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["may_be_written", "next_due", "send"]
-
 _LISTED = 50
-"""How many matches the letter names."""
+"""The most matches that the letter names."""
 
 
 def may_be_written(desk: Desk, player: str, by: Sequence[str], match: int, now: datetime) -> bool:
-    """Whether a player is told at once of a match in which these want to play; otherwise it waits for the letter."""
+    """True if a player may be written to at once about a match with these; otherwise the daily letter names it."""
     known = any(desk.people.played_together(player, other) for other in by)
-    if known or desk.people.is_program(player) or left_today(desk.daily, UNASKED, now, player) >= 0:
+    if known or desk.people.is_program(player) or left_today(desk.database, UNASKED, now, player) >= 0:
         return True
     due = next_digest(now, desk.time.zone(player))
     desk.people.hold_back(player, match, to_db(due))
     return False
-
-
-def next_due(desk: Desk) -> datetime | None:
-    """When the next such letter is due."""
-    due = desk.people.next_held_back()
-    return from_db(due) if due else None
 
 
 def send(desk: Desk, now: datetime) -> None:

@@ -21,7 +21,6 @@ from pbem.desk.strangers import Strangers
 from pbem.desk.timekeeper import Timekeeper
 from pbem.failpoints import passing
 from pbem.match.step import Environment
-from pbem.store.daily import Daily
 from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
@@ -34,7 +33,6 @@ from pbem.store.people import People
 from pbem.store.players import Players
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
-from pbem.store.vouched import Vouched
 from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
@@ -50,8 +48,6 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
     from pbem.store.vault import Vault
-
-__all__ = ["Desk"]
 
 
 @cache  # to look it up is to search the folders of all that is installed
@@ -72,9 +68,9 @@ class Desk:
     reader: Reader
     points: Failpoints = passing
     software: str = field(default_factory=_software)
-    """What runs here, as transcripts name it."""
+    """The software and its version, as transcripts name it."""
     in_doubt: bool = False
-    """Whether letters may be leased, known here or not: those of a call that broke off are given back by the next."""
+    """True if letters may be leased, known here or not: those of a call that broke off are given back by the next."""
     offered: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
     pruned_on: str = ""
@@ -82,7 +78,7 @@ class Desk:
     warned_on: str = ""
     """The day on which the operator was last told that the disk is filling up."""
     logged_all: bool = False
-    """Whether the heads of times when no log was kept are in its queue."""
+    """True if the heads of times when no log was kept are in its queue."""
 
     def __post_init__(self) -> None:
         config, database, vault = self.config, self.database, self.vault
@@ -99,15 +95,13 @@ class Desk:
         self.changes = KeyChanges(database, vault)
         """Keys that wait for their first signature, or for a delay."""
         self.lookups = Lookups(database)
-        """What the DNS said."""
+        """The answers of the DNS."""
         self.instructions = Instructions(database)
-        """What the operator ordered."""
-        self.daily = Daily(database)
-        """What is counted by the day."""
+        """The operator's instructions."""
         self.log = TransparencyLog(database)
         """The log of all heads."""
         self.witness_requests = WitnessRequests(database)
-        """What witnesses are asked by HTTP."""
+        """The requests to witnesses by HTTP."""
 
         # What is made of them.
         log = self.log if config.witness.cosigners else None
@@ -116,9 +110,8 @@ class Desk:
         self.time = Timekeeper(Outages(database), self.players, matches, config.clock.outage)
         self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
         """Reply addresses, and letters judged by them."""
-        in_all = config.limits.answers_to_strangers
-        self.strangers = Strangers(self.mailboxes, Vouched(database), self.daily, in_all)
-        """How letters are answered for whose sender nobody vouches."""
+        self.strangers = Strangers(database, self.mailboxes, config.limits.answers_to_strangers)
+        """The answers to letters whose sender nobody vouches for."""
         self.letters = LetterWriter(
             config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held
         )

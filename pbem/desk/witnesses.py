@@ -42,24 +42,22 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.tlog import QueuedHead
-    from pbem.store.witness_requests import Answered
-
-__all__ = ["look", "take"]
+    from pbem.store.witness_requests import WitnessRequest
 
 _AT_ONCE = 200
-"""How many heads are put into the tree in one transaction."""
+"""The most heads that one transaction puts into the tree."""
 
 _AGAIN = timedelta(hours=1)
 """After how long a witness that did not answer is asked again."""
 
 _MOST = 16 * 1024
-"""How much of a letter is read: a request with the longest proof is shorter."""
+"""The most characters of a letter that are read: a request with the longest proof is shorter."""
 
 _ANSWER = re.compile(r"(cosigned|behind|forked|unproved) (\S{1,253}) ([0-9]{1,18})")
 
 _OK, _CONFLICT, _UNPROVED = 200, 409, 422
 _NOTES = re.compile(r"^This .{1,40}:$", re.MULTILINE)
-"""What stands before each note in a letter that says `forked`."""
+"""The line before each note in a letter that says `forked`."""
 _KNOWN_SIZE = re.compile(r"[0-9]{1,18}\n?")
 
 _LOG: FilteringBoundLogger = structlog.get_logger("witnesses")
@@ -103,7 +101,7 @@ def take(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None
 
 
 def _put_in(desk: Desk) -> bool:
-    """Put the next heads into the tree; whether there were any."""
+    """Put the next heads into the tree; returns True if there were any."""
     heads = desk.log.queued(_AT_ONCE)
     size = desk.log.size
     fresh: dict[tuple[int, int], bytes] = {}
@@ -194,7 +192,7 @@ def _refused(desk: Desk, witness: Correspondent, why: str, text: str, now: datet
 
 
 def _convicts(desk: Desk, text: str) -> bool:
-    """Whether a letter has two notes that are signed with our key, of one size and with two roots."""
+    """True if a letter has two notes that are signed with our key, of one size and with two roots."""
     own = VerifierKey(desk.config.server, LOG, bytes.fromhex(desk.server_key))
     sizes: dict[int, bytes] = {}
     for written in _NOTES.split(text)[1:]:
@@ -245,7 +243,7 @@ def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str
     asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
     if asked is None or asked.size == size or latest is None or Note.read(latest.note).by(witness.key):
         return f"witness knows {size}"
-    if left_today(desk.daily, WITNESS_BEHIND, now, witness.key.name) < 0:
+    if left_today(desk.database, WITNESS_BEHIND, now, witness.key.name) < 0:
         return f"witness knows {size}; not asked from there any more today"
     _ask(desk, witness, size, now)
     return f"witness knows {size}, asked from there"
@@ -259,7 +257,7 @@ def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: dateti
 
 
 def _take_answer(desk: Desk, now: datetime) -> bool:
-    """Take in a witness's answer to an HTTP request; returns whether there was one."""
+    """Take in a witness's answer to an HTTP request; returns True if there was one."""
     answered = desk.witness_requests.answered()
     if answered is None:
         return False
@@ -271,19 +269,19 @@ def _take_answer(desk: Desk, now: datetime) -> bool:
     return True
 
 
-def _answered(desk: Desk, witness: Correspondent, answered: Answered, now: datetime) -> str:
+def _answered(desk: Desk, witness: Correspondent, answered: WitnessRequest, now: datetime) -> str:
     """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
-    asked, latest = CosignRequest.read(answered.request), desk.log.latest()
+    asked, latest, said = CosignRequest.read(answered.request), desk.log.latest(), answered.said or ""
     if answered.status == _OK:
-        return _cosigned(desk, Checkpoint.read(asked.note.text).size, answered.text, now)
-    why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status, "")
-    if answered.status == _CONFLICT and _KNOWN_SIZE.fullmatch(answered.text):
-        size = int(answered.text)
+        return _cosigned(desk, Checkpoint.read(asked.note.text).size, said, now)
+    why = {_CONFLICT: "forked", _UNPROVED: "unproved"}.get(answered.status or 0, "")
+    if answered.status == _CONFLICT and _KNOWN_SIZE.fullmatch(said):
+        size = int(said)
         if size != asked.old and latest is not None and size <= latest.size:
             return _behind(desk, witness, size, now)
         why = "forked" if size == asked.old else "behind"
-    said = f"HTTP {answered.status}\n{answered.text}".rstrip()
-    return _refused(desk, witness, why, f"{said}\n\n{asked.note}", now, status=answered.status)
+    text = f"HTTP {answered.status}\n{said}".rstrip()
+    return _refused(desk, witness, why, f"{text}\n\n{asked.note}", now, status=answered.status or 0)
 
 
 # The logs of others.
@@ -310,7 +308,7 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
     if made.outcome in {"forked", "unproved"}:
         _LOG.error("a log was refused", log=origin, why=made.outcome)
         _tell_of_refusal(desk, origin, made.outcome, said, now)
-    if not made.grew and left_today(desk.daily, LOG_REPEATED, now, origin) < 0:
+    if not made.grew and left_today(desk.database, LOG_REPEATED, now, origin) < 0:
         return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
     _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), said, now)
     return f"checkpoint of {origin}: {made.outcome}"

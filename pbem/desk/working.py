@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
 
-__all__ = ["WorkingDesk"]
-
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
@@ -31,9 +29,9 @@ class WorkingDesk:
         self._desk = desk
 
     def may_decide(self) -> bool:
-        """Return whether this server is the one that decides, or has just become it."""
+        """True if this server is the one that decides, or has just become it."""
         desk = self._desk
-        if desk.database.decides:
+        if desk.database.engine.decides:
             return True
         if not desk.database.try_to_decide():
             return False

@@ -264,7 +264,7 @@ class Daemon:
         found: list[OwnKeys] = []
 
         def approve(database: Database) -> None:
-            if not new and database.version == 0 and any(path.exists() for path in files):
+            if not new and database.engine.version == 0 and any(path.exists() for path in files):
                 raise StartError(f'{config.store} is empty, and was not: see docs/operating.md, "The store is lost"')
             if own_keys.begun(database):
                 found.append(own_keys.load(*files, self._random))
@@ -426,7 +426,7 @@ class Daemon:
 
     def _renew(self) -> int:
         """Report that this server lives; returns how many letters of dead servers are to be sent again."""
-        now = self._life_base.time(self._now())
+        now = self._life_base.engine.time(self._now())
         with self._life_base.transaction():
             self._owners.renew(self._name, self._roles, now)
             return self._owners.release(now)
@@ -499,7 +499,7 @@ class Daemon:
         if not self._post_base.engine.in_place():
             self.stop()
             raise StoreError("the store is not where it was opened")
-        room = self._post_base.room()
+        room = self._post_base.engine.room()
         if room is not None and room < self._config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
         a_day = self._config.limits.letters_per_day

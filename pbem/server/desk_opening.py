@@ -22,7 +22,7 @@ from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.disk import THIS_DISK
-from pbem.store.operator import Generation
+from pbem.store.operator import generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,6 +91,6 @@ def opened(supplies: Supplies, worked: Callable[[], None]) -> Iterator[Work]:
         ) as database,
         closing(supplies.reader(config.limits)) as reader,
     ):
-        composer = open_composer(config, Generation(database).number)
+        composer = open_composer(config, generation(database))
         desk = supplies.open_desk(supplies, database, keys, composer, reader)
         yield Work(desk, database, supplies, worked)

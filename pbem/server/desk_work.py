@@ -50,7 +50,7 @@ class Work:
         self._database = database
         self._supplies = supplies
         self._worked = worked
-        self._told = database.changes
+        self._told = database.engine.changes
         self._woken = supplies.event()
         self._stopping = supplies.event()
         self._rest = Rest(supplies)
@@ -105,6 +105,6 @@ class Work:
 
     def _tell(self) -> None:
         """Report that there may be something to send."""
-        if self._told != (changes := self._database.changes):
+        if self._told != (changes := self._database.engine.changes):
             self._told = changes
             self._worked()

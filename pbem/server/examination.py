@@ -304,7 +304,7 @@ def clock(database: Database, now: datetime) -> Iterator[Diagnosis]:
 
 def growth(database: Database, config: Config, now: datetime) -> Iterator[Diagnosis]:
     """Check how large the store is, how fast it grows, and whether there is room for it."""
-    found, room = growth_of(database, to_db(now - WEEK)), database.room()
+    found, room = growth_of(database, to_db(now - WEEK)), database.engine.room()
     yield Diagnosis(
         room is None or room >= 3 * config.limits.reserve_bytes,
         "room",
@@ -336,8 +336,8 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosi
     if aside := found["inbox"]["aside"]:
         yield Diagnosis(False, "inbox", f"{aside} set aside: `pbem inbox list`")
     due = Matches(database, vault).next_due()
-    if due and now - from_db(due) > STUCK:
-        yield Diagnosis(False, "turns", f"something was due at {due[:16]} and is not done")
+    if due and now - due > STUCK:
+        yield Diagnosis(False, "turns", f"something was due at {to_db(due)[:16]} and is not done")
     for player, since in found["unreachable"].items():
         yield Diagnosis(False, "players", f"letters to {player} do not arrive since {since[:16]}")
 

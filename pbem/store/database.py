@@ -9,7 +9,7 @@ file, or a PostgreSQL database. Here live `Database` and the order of migrations
 from __future__ import annotations
 
 import threading
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     Engine = Sqlite | Postgresql
     Cursor = sqlite3.Cursor | SentResult
 
-__all__ = ["Database", "Row", "from_db", "is_there", "standby_of", "to_db"]
-
 T = TypeVar("T")
 Row = dict[str, Any]
-"""A row by its columns' names. What is in a column, is said by the schema; of its tables each is STRICT."""
+"""A row by its columns' names. The schema gives the columns' types: all tables are STRICT."""
 
 
 def to_db(time: datetime) -> str:
@@ -54,7 +52,7 @@ def from_db(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-class Database:
+class Database(AbstractContextManager["Database"]):
     """One connection to the store, for one thread at a time; each working thread opens its own.
 
     Raises `TooNewError` on a store from a later version, `DamagedError` if it is not a store, and `StoreError` if
@@ -80,12 +78,12 @@ class Database:
         self.engine = _connected(place, disk, make=migrate, name=name)
         self.place = self.engine.place
         try:
-            with self._translated():
+            with self.engine.translated():
                 self.engine.recognise(empty=migrate)
                 approve(self)
                 self.engine.prepare()
                 scripts = schema.migrations() if migrations is None else migrations
-                if not migrate and self.version < len(scripts):
+                if not migrate and self.engine.version < len(scripts):
                     raise StoreError(
                         f"{self.place} was written by an earlier version: start the server once with this one"
                     )
@@ -93,9 +91,6 @@ class Database:
         except BaseException:
             self.engine.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -106,38 +101,15 @@ class Database:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open on this connection."""
+        """True if a transaction is open on this connection."""
         return self.engine.in_transaction
 
-    @property
-    def changes(self) -> int:
-        """How many rows this connection has written since it was opened."""
-        return self.engine.changes
-
-    def room(self) -> int | None:
-        """How many octets are free on the disk under the store; None if that cannot be seen from here."""
-        return self.engine.room()
-
-    def time(self, here: datetime) -> datetime:
-        """The time for all who share the store, given the time of this machine."""
-        return self.engine.time(here)
-
-    @property
-    def version(self) -> int:
-        """The number of migrations that this store has seen."""
-        return self.engine.version
-
-    @property
-    def decides(self) -> bool:
-        """Whether this connection is the one that decides."""
-        return self.engine.decides
-
     def try_to_decide(self) -> bool:
-        """Become the connection that decides, unless another server's is; return whether this one is it now.
+        """Become the connection that decides, unless another server's is; return True if this one is it now.
 
         It decides until it breaks; transactions on its replacement raise `BusyError` until this is asked again.
         """
-        with self._translated():
+        with self.engine.translated():
             return self.engine.try_to_decide()
 
     @contextmanager
@@ -147,7 +119,7 @@ class Database:
         Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written. Without
         `wait`, the store counts as busy if anybody else writes.
         """
-        with self._thread, self._translated():
+        with self._thread, self.engine.translated():
             if self.in_transaction:
                 raise RuntimeError("a transaction is already open")
             self.begun += 1
@@ -168,7 +140,7 @@ class Database:
         Raises RuntimeError if no transaction is open.
         """
         self._needs_transaction()
-        with self._translated(), self.engine.savepoint():
+        with self.engine.translated(), self.engine.savepoint():
             yield
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
@@ -193,7 +165,7 @@ class Database:
         return self.write(sql, tuple(columns.values()))
 
     def add(self, table: str, /, **columns: object) -> bool:
-        """Insert a row, as `write` does, unless there is one with one of its keys; whether there was none."""
+        """Insert a row, as `write` does, unless there is one with one of its keys; returns True if there was none."""
         sql = f"{_insertion(table, columns)} ON CONFLICT DO NOTHING"
         return self.write(sql, tuple(columns.values())).rowcount == 1
 
@@ -219,12 +191,12 @@ class Database:
     def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows of a query, one by one."""
         cursor = self.execute(sql, parameters)
-        with self._translated():
+        with self.engine.translated():
             yield from _named([column[0] for column in cursor.description], cursor)
 
     def table(self, name: str) -> Iterator[Row]:
         """The rows of a table, one by one."""
-        with self._translated():
+        with self.engine.translated():
             yield from _named(*self.engine.table(name))
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
@@ -234,7 +206,7 @@ class Database:
 
     def scalar(self, sql: str, parameters: Parameters = ()) -> Any:
         """The first column of the first row, or None."""
-        with self._translated():
+        with self.engine.translated():
             found = self.execute(sql, parameters).fetchone()
         return None if found is None else found[0]
 
@@ -257,25 +229,17 @@ class Database:
         self.put("meta", "name", name=name, value=value)
 
     def _migrate(self, migrations: Sequence[str]) -> None:
-        if self.version == len(migrations):
+        if self.engine.version == len(migrations):
             return
         with self.transaction():
             self.engine.lock("store")
-            done = self.version
+            done = self.engine.version
             if done > len(migrations):
                 raise TooNewError(
                     f"{self.place} has version {done}; this software knows {len(migrations)}: use the later one"
                 )
             for number, script in enumerate(migrations[done:], done + 1):
                 self.engine.migrate(script, number)
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """Let the engine translate its library's errors."""
-        try:
-            yield
-        except self.engine.failure as error:
-            self.engine.tell_apart(error)
 
 
 def _insertion(table: str, columns: Mapping[str, object]) -> str:
@@ -287,7 +251,7 @@ def _named(names: Sequence[str], rows: Iterable[Values]) -> Iterator[Row]:
 
 
 def is_there(place: Place) -> bool:
-    """Whether there is, or may be, a store at a place; raises `StoreError` if that cannot be found out."""
+    """True if there is, or may be, a store at a place; raises `StoreError` if it cannot be reached."""
     if isinstance(place, Path):
         return place.exists()
     with closing(_connected(place, THIS_DISK, make=False)) as engine:
@@ -295,7 +259,7 @@ def is_there(place: Place) -> bool:
 
 
 def standby_of(place: Place) -> bool | None:
-    """Whether commits of a store wait for a standby; None if none is seen. Raises `StoreError`."""
+    """True if commits of a store wait for a standby; None if none is seen. Raises `StoreError`."""
     with closing(_connected(place, THIS_DISK, make=False)) as engine:
         return engine.standby()
 

@@ -12,14 +12,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import SealedRows
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from pbem.store.database import Database
-    from pbem.store.vault import Vault
-
-__all__ = ["DigestQueue", "WaitingLetter"]
 
 
 class WaitingLetter(msgspec.Struct, frozen=True):
@@ -30,28 +26,20 @@ class WaitingLetter(msgspec.Struct, frozen=True):
     content: bytes
 
 
-class DigestQueue:
+class DigestQueue(SealedRows):
     """The letters of a store that wait for a digest."""
 
-    def __init__(self, database: Database, vault: Vault) -> None:
-        self._database = database
-        self._vault = vault
-
     def hold(self, player: str, match: int, content: bytes, due: datetime) -> None:
-        """Keep a letter to a player, about a match, until then."""
-        sealed = self._vault.seal(content, f"held {player} {match}")
-        self._database.put("held", player=player, match=match, due=to_db(due), sealed=sealed)
+        """Keep a letter to a player, about a match, until it is due."""
+        self._database.put("held", **self._sealed("held", player=player, match=match, due=to_db(due), sealed=content))
 
     def take(self, player: str, match: int | None = None) -> list[WaitingLetter]:
         """Take the letters that wait for this player (about this match), oldest first; they no longer wait."""
-        query = "SELECT id, match, sealed FROM held WHERE player = ? AND match = coalesce(?, match) ORDER BY id"
-        rows = self._database.rows(query, (player, match))
+        query = "SELECT * FROM held WHERE player = ? AND match = coalesce(?, match) ORDER BY id"
+        rows = self._opened_rows("held", query, (player, match))
         for row in rows:
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
-        return [
-            WaitingLetter(row["id"], row["match"], self._vault.open(row["sealed"], f"held {player} {row['match']}"))
-            for row in rows
-        ]
+        return [WaitingLetter(row["id"], row["match"], row["sealed"]) for row in rows]
 
     def due(self, now: datetime) -> list[str]:
         """The players whose digests are due."""
@@ -59,7 +47,7 @@ class DigestQueue:
         return [row["player"] for row in self._database.rows(query, (to_db(now),))]
 
     def next_due(self) -> datetime | None:
-        """When the next digest is due."""
+        """The time at which the next digest is due."""
         return self._database.moment("SELECT min(due) FROM held")
 
     def hurry(self, player: str, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""What a store in a file needs from the disk under it: connections to files, syncing, and the free space.
+"""The disk under a store in a file: connections to files, syncing, and the free space.
 
 It is handed in, so that a test can hand in a disk that loses what was not synced. Nothing here knows what is in a
 file. Implements reliability.md, promises 1 and 2.
@@ -14,8 +14,6 @@ from pbem import durable
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-__all__ = ["THIS_DISK", "Disk"]
 
 
 class Disk:
@@ -34,7 +32,7 @@ class Disk:
         durable.make_folder(folder, self.sync)
 
     def room(self, folder: Path) -> int:
-        """How many octets are free under a folder."""
+        """The free space under a folder, in octets."""
         found = os.statvfs(folder)
         return found.f_bavail * found.f_frsize
 

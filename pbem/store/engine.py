@@ -1,4 +1,4 @@
-"""What both engines of a store share: an SQLite file (`sqlite`), and a PostgreSQL database (`postgresql`).
+"""The common types of both engines of a store: an SQLite file (`sqlite`), and a PostgreSQL database (`postgresql`).
 
 Each is one connection, with its transactions, and has the same methods; which engine it is, only `database` knows.
 Statements are written in SQL that both understand, with `?` and `:name` for values. Where SQLite alone has a word for
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-__all__ = ["BUSY_SECONDS", "Parameters", "Values"]
 
 Parameters = Sequence[object] | Mapping[str, object]
 Values = tuple[Any, ...]

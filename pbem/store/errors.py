@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "BusyError",
-    "DamagedError",
-    "FullError",
-    "LockedError",
-    "OrphanedError",
-    "StoreError",
-    "TooNewError",
-]
-
 
 class StoreError(Exception):
     """The store could not do its work, through no fault of the caller."""

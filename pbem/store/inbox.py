@@ -16,28 +16,27 @@ Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.store.database import from_db, to_db
+from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["ATTEMPTS", "ROLES", "Envelope", "Inbox", "InboxRow", "Stranded"]
-
-NETWORKS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 REST = timedelta(minutes=1)
-"""How long a letter rests after the process that held it died."""
+"""The time for which a letter rests after the process that held it died."""
 
 APART = 4
 """If more letters than this wait from unknown networks, or rounds of one sender's, a letter from a known network no
@@ -115,8 +114,7 @@ ROLES = frozenset({"postmaster", "abuse"})
 """The local parts of addresses that are the operator's (RFC 2142)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(msgspec.Struct, frozen=True):
     """The SMTP envelope: who sent ("" for the null sender), and the recipients as they were given."""
 
     sender: str
@@ -126,12 +124,11 @@ class Envelope:
 
     @property
     def for_operator(self) -> bool:
-        """Whether it is only for the operator."""
+        """True if it is only for the operator."""
         return {to.partition("@")[0].lower() for to in self.recipients} <= ROLES and bool(self.recipients)
 
 
-@dataclass(frozen=True, slots=True)
-class InboxRow:
+class InboxRow(msgspec.Struct, frozen=True):
     """A letter that is being worked on."""
 
     id: int
@@ -139,18 +136,17 @@ class InboxRow:
     raw: bytes
     received: datetime
     attempts: int = 0
-    """How often work on it failed before, by its own doing."""
+    """The number of earlier attempts that failed because of it."""
     suspect: bool = False
-    """Whether the process died while it was leased."""
+    """True if the process died while it was leased."""
 
     @property
     def alone(self) -> bool:
-        """Whether it is worked on alone, because it may take others down with it."""
+        """True if it is worked on alone, because it may take others down with it."""
         return self.suspect or self.attempts > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stranded:
+class Stranded(msgspec.Struct, frozen=True):
     """A letter whose attempts are all used up; its bytes are not touched, because they may be the cause."""
 
     id: int
@@ -159,17 +155,13 @@ class Stranded:
     received: datetime
 
 
-class Inbox:
+class Inbox(SealedRows):
     """The table of received letters on one connection; only the one who decides leases any."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
-        self._database = database
-        self._vault = vault
+        super().__init__(database, vault)
         self._leases = 0
         """The number of leases that were not of fresh letters alone."""
-        self._day = ""
-        self._sent: dict[str, int] = {}
-        """How many letters of each client network were kept on this day, of those that were asked for."""
 
     def put(self, envelope: Envelope, raw: bytes, received: datetime) -> int:
         """Keep a letter, on disk when this returns; the same envelope and bytes again give the same row.
@@ -194,45 +186,40 @@ class Inbox:
         then none was stored. They were received `now`, once nobody else writes: no letter turns up that came before
         what was decided in its absence.
         """
-        sent = dict.fromkeys({_tally(envelope) for envelope, _ in letters}, 0)
         with self._database.transaction(wait=wait):
             time = to_db(now())
-            if time[:10] != self._day:
-                self._day = time[:10]
-                self._sent = {}
-            rows: list[int | None] = []
-            for envelope, raw in letters:
-                fingerprint = self._fingerprint(envelope, raw)
-                known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
-                if known is None:
-                    tally = _tally(envelope)
-                    if tally:
-                        if a_day is not None and self._sent_today(tally) + sent[tally] >= a_day:
-                            rows.append(None)
-                            continue
-                        sent[tally] += 1
-                    familiar, its_round = self._round_of(envelope)
-                    known = self._database.insert(
-                        "inbox",
-                        "id",
-                        fingerprint=fingerprint,
-                        sender=envelope.sender,
-                        recipients=json.dumps(envelope.recipients),
-                        size=len(raw),
-                        raw=self._vault.seal(raw, f"inbox {fingerprint}"),
-                        received=time,
-                        network=tally,
-                        familiar=familiar,
-                        round=its_round,
-                    )
-                rows.append(int(known or 0))
-        for tally, more in sent.items():
-            if tally in self._sent:
-                self._sent[tally] += more
-        return rows
+            return [self._put(envelope, raw, time, a_day) for envelope, raw in letters]
+
+    def _put(self, envelope: Envelope, raw: bytes, time: str, a_day: int | None) -> int | None:
+        """Keep a letter that was received at this time, in the open transaction; None if it is one too many."""
+        fingerprint = self._fingerprint(envelope, raw)
+        known: int | None = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
+        tally = _tally(envelope)
+        if known is not None or (a_day is not None and tally and self._is_full(tally, time[:10], a_day)):
+            return known
+        familiar, its_round = self._round_of(envelope)
+        row = {
+            "fingerprint": fingerprint,
+            "sender": envelope.sender,
+            "recipients": json.dumps(envelope.recipients),
+            "size": len(raw),
+            "raw": raw,
+            "received": time,
+            "network": tally,
+            "familiar": familiar,
+            "round": its_round,
+        }
+        return self._database.insert("inbox", "id", **self._sealed("inbox", **row))
+
+    def _is_full(self, tally: str, day: str, most: int) -> bool:
+        """True if as many letters of a client network were kept on this day (UTC) as may be."""
+        today = "network = ? AND network <> '' AND received >= ? AND received < ?"
+        query = f"SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {today} LIMIT ?) AS kept"
+        # Each time of the day has a T behind the date.
+        return bool(self._database.scalar(query, (tally, day, f"{day}U", most)) >= most)
 
     def _round_of(self, envelope: Envelope) -> tuple[int, int | None]:
-        """Whether the letter comes with those from where their players wrote before, and its round; none if nobody's.
+        """1 if the letter's network is known for its player, else 0; and its round, None if it is no player's.
 
         One sender's letters stay in order, unless many come from elsewhere, in whichever names.
         """
@@ -244,21 +231,10 @@ class Inbox:
             return 1, max(found["present_familiar"], found["next_familiar"])
         return 0, max(found["present_elsewhere"], found["next_elsewhere"])
 
-    def _sent_today(self, tally: str) -> int:
-        """How many letters of this client network were kept today, before this transaction."""
-        if (known := self._sent.get(tally)) is None:
-            if len(self._sent) >= NETWORKS:
-                self._sent.clear()
-            query = (
-                "SELECT count(*) FROM inbox WHERE network = ? AND network <> '' AND received >= ? AND received < ?"
-            )
-            day = (self._day, f"{self._day}U")  # after each time of the day: those have a T there
-            known = self._sent[tally] = int(self._database.scalar(query, (tally, *day)))
-        return known
-
     def received_since(self, time: datetime) -> Iterator[bytes]:
         """The octets of what came since then; raises `Sealed`."""
-        return map(self._raw, self._database.rows("SELECT * FROM inbox WHERE received >= ?", (to_db(time),)))
+        rows = self._database.each("SELECT fingerprint, raw FROM inbox WHERE received >= ?", (to_db(time),))
+        return (self._opened("inbox", row)["raw"] for row in rows)
 
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
@@ -282,7 +258,7 @@ class Inbox:
         query = f"UPDATE inbox SET state = 'leased' WHERE id IN ({', '.join('?' * len(chosen))}) RETURNING *"
         with self._database.transaction():
             leased = {row["id"]: row for row in self._database.rows(query, chosen)}
-        return list(self._opened(leased[row_id] for row_id in chosen))
+        return list(filter(None, (self._leased(leased[row_id]) for row_id in chosen)))
 
     def _fresh(self, most: int) -> list[int]:
         """The letters of the next batch: of the first kind that waits, and some of each that comes after it."""
@@ -298,23 +274,15 @@ class Inbox:
         rows = self._database.rows(_FAILED, {"attempts": ATTEMPTS, "rested": to_db(now - REST)})
         return [row["id"] for row in rows]
 
-    def _opened(self, rows: Iterable[Row]) -> Iterator[InboxRow]:
-        """Leased letters; those that cannot be unsealed have failed."""
-        for row in rows:
-            try:
-                yield self._leased(row)
-            except Sealed:
-                self.release(row["id"])
-
-    def _leased(self, row: Row) -> InboxRow:
-        return InboxRow(
-            row["id"],
-            _envelope(row),
-            self._raw(row),
-            from_db(row["received"]),
-            row["attempts"],
-            bool(row["suspect"]),
-        )
+    def _leased(self, row: Row) -> InboxRow | None:
+        """A leased letter; None, given back as failed, if it cannot be unsealed."""
+        try:
+            raw = self._opened("inbox", row)["raw"]
+        except Sealed:
+            self.release(row["id"])
+            return None
+        received = from_db(row["received"])
+        return InboxRow(row["id"], _envelope(row), raw, received, row["attempts"], bool(row["suspect"]))
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Record that a suspect was read, and is worked on alone from now on: a death would be its fault."""
@@ -324,17 +292,14 @@ class Inbox:
 
     def release(self, row_id: int) -> None:
         """Give a leased letter back after an attempt that failed because of it."""
-        self._give_back(row_id, failed=1)
-
-    def give_back(self, row_id: int) -> None:
-        """Give a leased letter back as if it had never been leased: the store failed, not the work on the letter."""
-        self._give_back(row_id, failed=0)
+        self.give_back(row_id, failed=1)
 
     def give_back_all(self) -> None:
         """Give back all that is leased, known or not: the answer to a commit may have been lost."""
         self._database.execute("UPDATE inbox SET state = 'waiting', alone = 0, tried = NULL WHERE state = 'leased'")
 
-    def _give_back(self, row_id: int, *, failed: int) -> None:
+    def give_back(self, row_id: int, *, failed: int = 0) -> None:
+        """Give a leased letter back, by default as if it had never been leased: the work on it did not fail."""
         self._database.execute(
             "UPDATE inbox SET state = 'waiting', attempts = attempts + ?, alone = 0, tried = NULL"
             " WHERE id = ? AND state = 'leased'",
@@ -377,13 +342,12 @@ class Inbox:
 
     def raw(self, row_id: int) -> bytes:
         """The received bytes of a letter in any state; raises KeyError and `Sealed`."""
-        row = self._database.row("SELECT fingerprint, raw FROM inbox WHERE id = ?", (row_id,))
-        if row is None:
+        if (raw := self._secret("inbox", "raw", id=row_id)) is None:
             raise KeyError(row_id)
-        return self._raw(row)
+        return raw
 
     def heard_until(self) -> datetime | None:
-        """When the oldest unhandled letter was received that may have an effect in a match; None if there is none.
+        """The time of receipt of the oldest unhandled letter that may have an effect in a match.
 
         No letter is being kept beside this transaction, nor is any until it ends.
         """
@@ -394,9 +358,6 @@ class Inbox:
         )
         return self._database.moment(query)
 
-    def _raw(self, row: Row) -> bytes:
-        return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")
-
     def _fingerprint(self, envelope: Envelope, raw: bytes) -> str:
         # A retry may name its recipients in another order; JSON keeps the parts from running into each other.
         head = json.dumps([envelope.sender, sorted(envelope.recipients)]).encode()
@@ -404,7 +365,7 @@ class Inbox:
 
 
 def _tally(envelope: Envelope) -> str:
-    """The key under which a letter is counted: its network, with the null sender apart."""
+    """The key under which a letter is counted: its network, with the null sender separately."""
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 

@@ -10,12 +10,10 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.store.players import KeyRow
+from pbem.store.rows import SealedRows
 
 if TYPE_CHECKING:
-    from pbem.store.database import Database, Row
-    from pbem.store.vault import Vault
-
-__all__ = ["KeyChanges", "WaitingKey"]
+    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,42 +31,33 @@ class WaitingKey:
     letter: bytes = field(default=b"", repr=False)
     """Signed by the old key that asked; once a delay runs, signed by the new one."""
     due: str | None = None
-    """When the delay is over; None while the challenge has not come back."""
+    """The end of the delay; None while the challenge has not come back."""
 
 
-class KeyChanges:
+class KeyChanges(SealedRows):
     """The waiting changes of a store."""
-
-    def __init__(self, database: Database, vault: Vault) -> None:
-        self._database = database
-        self._vault = vault
 
     def ask(self, waiting: WaitingKey) -> None:
         """Keep a change, in place of an earlier one of the same key by the same proof."""
-        key = waiting.key
-        row = asdict(waiting) | {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
-        row["letter"] = self._vault.seal(waiting.letter, _context(waiting.player, key.fingerprint))
+        row = asdict(waiting) | waiting.key.document()
         del row["key"]
-        self._database.put("key_changes", "player, proof, fingerprint", **row)
+        self._database.put("key_changes", "player, proof, fingerprint", **self._sealed("key_changes", **row))
 
     def of_player(self, player: str) -> list[WaitingKey]:
         """The player's waiting changes, oldest first."""
-        query = "SELECT * FROM key_changes WHERE player = ? ORDER BY created, fingerprint"
-        return [self._waiting(row) for row in self._database.rows(query, (player,))]
+        return self._where("player = ?", player)
 
     def due(self, now: str) -> list[WaitingKey]:
         """The changes whose delay is over."""
-        query = "SELECT * FROM key_changes WHERE due <= ? ORDER BY created, fingerprint"
-        return [self._waiting(row) for row in self._database.rows(query, (now,))]
+        return self._where("due <= ?", now)
 
     def delayed(self) -> list[WaitingKey]:
         """The changes whose delay runs."""
-        query = "SELECT * FROM key_changes WHERE due IS NOT NULL ORDER BY created, fingerprint"
-        return [self._waiting(row) for row in self._database.rows(query)]
+        return self._where("due IS NOT NULL")
 
-    def next_due(self) -> str | None:
-        """When the next delay is over."""
-        return self._database.text("SELECT min(due) FROM key_changes")
+    def next_due(self) -> datetime | None:
+        """The end of the next delay."""
+        return self._database.moment("SELECT min(due) FROM key_changes")
 
     def forget(
         self, player: str, *, asked_by: str | None = None, proof: str | None = None, fingerprint: str | None = None
@@ -87,11 +76,9 @@ class KeyChanges:
             "DELETE FROM key_changes WHERE player = ? AND created < ? AND due IS NULL", (player, created)
         )
 
-    def _waiting(self, row: Row) -> WaitingKey:
-        row["letter"] = self._vault.open(row["letter"], _context(row["player"], row["fingerprint"]))
-        key = KeyRow(row.pop("format"), row.pop("fingerprint"), row.pop("public"))
-        return WaitingKey(key=key, **row)
-
-
-def _context(player: str, fingerprint: str) -> str:
-    return f"key change {player} {fingerprint}"
+    def _where(self, condition: str, *values: str) -> list[WaitingKey]:
+        """The changes for which a condition holds, oldest first."""
+        query = f"SELECT * FROM key_changes WHERE {condition} ORDER BY created, fingerprint"
+        rows = self._opened_rows("key_changes", query, values)
+        keys = [KeyRow(row.pop("format"), row.pop("fingerprint"), row.pop("public")) for row in rows]
+        return [WaitingKey(key=key, **row) for key, row in zip(keys, rows, strict=True)]

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
-
-    from pbem.store.database import Database
-
-__all__ = ["Lookup", "Lookups"]
 
 
 class Lookup(msgspec.Struct, frozen=True):
@@ -28,16 +25,13 @@ class Lookup(msgspec.Struct, frozen=True):
     name: str
     tries: int
     sender: str
-    """Who sent the letter, by its envelope."""
+    """The sender of the letter, by its envelope."""
     of_player: bool
-    """Whether that is a player's address."""
+    """True if that is a player's address."""
 
 
-class Lookups:
+class Lookups(Rows):
     """The lookups of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def ask(self, inbox: int, names: Iterable[str], tries: int, now: datetime, *, counts: bool = True) -> None:
         """Request the TXT records of these names for a letter, with up to this many tries; part of a transaction.
@@ -48,7 +42,7 @@ class Lookups:
             self._database.put("lookups", inbox=inbox, name=name, tries=tries, due=to_db(now), counts=int(counts))
 
     def found(self, letters: Sequence[int]) -> dict[int, dict[str, str | None]]:
-        """What is known for letters, by letter and name: the record, "" if there is none, None if nobody answered."""
+        """The records for letters, by letter and name: "" if there is none, None if nobody answered."""
         places = ", ".join("?" * len(letters))
         query = f"SELECT inbox, name, record FROM lookups WHERE inbox IN ({places}) ORDER BY inbox, name"
         found: dict[int, dict[str, str | None]] = {}
@@ -71,7 +65,7 @@ class Lookups:
         return self._database.read(Lookup, query, (of_players, to_db(now), most))
 
     def next_due(self, now: datetime) -> datetime | None:
-        """When the next lookup is due after this time."""
+        """The time at which the next lookup is due, after this one."""
         return self._database.moment("SELECT min(due) FROM lookups WHERE settled IS NULL AND due > ?", (to_db(now),))
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import asdict
 
+from pbem.store.rows import SealedRows
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from pbem.json_object import JsonObject
-    from pbem.store.database import Database
-    from pbem.store.vault import Vault
-
-__all__ = ["EntryRow", "HeadMoved", "MatchRow", "Matches", "PressRow", "SeatRow", "SubmissionRow"]
 
 
 class HeadMoved(Exception):
@@ -46,7 +45,7 @@ class MatchRow(msgspec.Struct, frozen=True):
     """Another one whenever what is written of the match has changed, its submissions too."""
     resolve_at: str | None
     clock: JsonObject | None
-    """How its clocks stand, as a JSON object."""
+    """The state of its clocks, as a JSON object."""
     seats: tuple[SeatRow, ...]
     """Those that are taken."""
 
@@ -75,7 +74,7 @@ class SubmissionRow(msgspec.Struct, frozen=True):
 
 
 class PressRow(msgspec.Struct, frozen=True):
-    """What a player wrote to everybody, in a game while a turn was due (0: before the first)."""
+    """A player's message to everybody, in a game while a turn was due (0: before the first)."""
 
     game: int
     turn: int
@@ -83,17 +82,12 @@ class PressRow(msgspec.Struct, frozen=True):
     text: str
 
 
-class Matches:
+class Matches(SealedRows):
     """The matches of a store."""
 
-    def __init__(self, database: Database, vault: Vault) -> None:
-        self._database = database
-        self._vault = vault
-
     def created(self, number: int) -> str:
-        """When a match was proposed."""
-        ((time,),) = self._database.execute("SELECT created FROM matches WHERE number = ?", (number,))
-        return str(time)
+        """The time at which a match was proposed."""
+        return str(self._database.scalar("SELECT created FROM matches WHERE number = ?", (number,)))
 
     def create(
         self, terms: JsonObject, seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
@@ -123,7 +117,7 @@ class Matches:
         self._database.execute(query, (number, game, seat, turn))
 
     def pending(self, player: str) -> int:
-        """How many proposals by this player (who has the first seat) wait for an answer."""
+        """The number of proposals by this player (who has the first seat) that wait for an answer."""
         query = (
             "SELECT count(*) FROM seats JOIN matches ON number = match"
             " WHERE player = ? AND seat = 1 AND phase IN ('open', 'proposed')"
@@ -139,17 +133,10 @@ class Matches:
         rows = self._database.execute(query, (number,)).fetchall()
         if not rows:
             return None
-        phase, terms, head, version, resolve_at, clock, *_ = rows[0]
-        return MatchRow(
-            number,
-            phase,
-            json.loads(terms),
-            head,
-            version,
-            resolve_at,
-            json.loads(clock) if clock else None,
-            tuple(SeatRow(seat, player, bool(accepted)) for *_, seat, player, accepted in rows if seat is not None),
-        )
+        phase, terms, head, version, resolve_at, clocks, *_ = rows[0]
+        clock = json.loads(clocks) if clocks else None
+        seats = [SeatRow(seat, player, bool(accepted)) for *_, seat, player, accepted in rows if seat is not None]
+        return MatchRow(number, phase, json.loads(terms), head, version, resolve_at, clock, tuple(seats))
 
     def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:
         """The numbers of the player's matches, of all phases or of these, oldest first."""
@@ -163,19 +150,14 @@ class Matches:
         """The numbers of all matches, oldest first."""
         return [row[0] for row in self._database.execute("SELECT number FROM matches ORDER BY number")]
 
-    def under_way(self) -> list[int]:
-        """The numbers of the matches that are being played, oldest first."""
-        query = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number"
-        return [row[0] for row in self._database.execute(query)]
-
     def due(self, now: str, limit: int) -> list[int]:
         """The matches in which the clock has something to do by now, the longest due first."""
         query = "SELECT number FROM matches WHERE due <= ? ORDER BY due, number LIMIT ?"
         return [row[0] for row in self._database.execute(query, (now, limit))]
 
-    def next_due(self) -> str | None:
-        """When the clock has something to do next."""
-        return self._database.text("SELECT min(due) FROM matches WHERE due IS NOT NULL")
+    def next_due(self) -> datetime | None:
+        """The time at which the clock has something to do next."""
+        return self._database.moment("SELECT min(due) FROM matches WHERE due IS NOT NULL")
 
     def look_at(self, number: int, due: str) -> None:
         """Make the clock look at a match at this time, whatever was planned."""
@@ -196,22 +178,13 @@ class Matches:
 
     def consent(self, number: int, seat: int, content: JsonObject, letter: bytes) -> None:
         """Keep the letter by which a seat agreed, with a JSON object about it."""
-        sealed = self._sealed(content, letter, f"consent {number} {seat}")
-        self._database.put("consents", "match, seat", match=number, seat=seat, **sealed)
+        row = self._sealed("consents", match=number, seat=seat, sealed=json.dumps(content).encode(), letter=letter)
+        self._database.put("consents", "match, seat", **row)
 
     def consents(self, number: int) -> list[tuple[int, JsonObject, bytes]]:
         """The letters by which seats agreed, in seat order: seat, object and letter."""
-        query = "SELECT seat, sealed, letter FROM consents WHERE match = ? ORDER BY seat"
-        rows = self._database.execute(query, (number,))
-        return [(row[0], *self._opened(row[1], row[2], f"consent {number} {row[0]}")) for row in rows]
-
-    def _sealed(self, content: JsonObject, letter: bytes, context: str) -> dict[str, bytes]:
-        """The columns of a letter and of an object about it."""
-        sealed = self._vault.seal(json.dumps(content).encode(), context)
-        return {"sealed": sealed, "letter": self._vault.seal(letter, context)}
-
-    def _opened(self, sealed: bytes, letter: bytes, context: str) -> tuple[JsonObject, bytes]:
-        return json.loads(self._vault.open(sealed, context)), self._vault.open(letter, context)
+        rows = self._opened_rows("consents", "SELECT * FROM consents WHERE match = ? ORDER BY seat", (number,))
+        return [(row["seat"], json.loads(row["sealed"]), row["letter"]) for row in rows]
 
     def update(
         self,
@@ -242,32 +215,30 @@ class Matches:
 
     def keep_note(self, number: int, game: int, seat: int, note: str) -> None:
         """Keep what a seat wrote to itself in a game, which nobody else can read, in place of its last such note."""
-        sealed = self._vault.seal(note.encode(), f"note {number} {game} {seat}")
-        self._database.put("notes_to_self", "match, seat", match=number, seat=seat, game=game, sealed=sealed)
+        row = self._sealed("notes_to_self", match=number, seat=seat, game=game, sealed=note.encode())
+        self._database.put("notes_to_self", "match, seat", **row)
 
     def note(self, number: int, game: int, seat: int) -> str | None:
         """A seat's last note to itself in a game."""
-        query = "SELECT sealed FROM notes_to_self WHERE match = ? AND game = ? AND seat = ?"
-        row = self._database.execute(query, (number, game, seat)).fetchone()
-        return self._vault.open(row[0], f"note {number} {game} {seat}").decode() if row else None
+        note = self._secret("notes_to_self", "sealed", match=number, game=game, seat=seat)
+        return None if note is None else note.decode()
 
     def keep_text(self, number: int, mail: str, text: str) -> None:
         """Keep what a player signed with its signature, by the SHA-256 of its letter, for the other players."""
-        sealed = self._vault.seal(text.encode(), f"text {number} {mail}")
-        self._database.add("signed_texts", match=number, mail=mail, sealed=sealed)
+        row = self._sealed("signed_texts", match=number, mail=mail, sealed=text.encode())
+        self._database.add("signed_texts", **row)
 
     def text(self, number: int, mail: str) -> str | None:
-        """What was signed in a letter, with its signature."""
-        query = "SELECT sealed FROM signed_texts WHERE match = ? AND mail = ?"
-        row = self._database.execute(query, (number, mail)).fetchone()
-        return self._vault.open(row[0], f"text {number} {mail}").decode() if row else None
+        """The signed text of a letter, with its signature."""
+        text = self._secret("signed_texts", "sealed", match=number, mail=mail)
+        return None if text is None else text.decode()
 
     def note_press(self, number: int, player: str, time: str) -> None:
         """Record that a player wrote to the others then, but not what."""
         self._database.execute("INSERT INTO press_times VALUES (?, ?, ?)", (number, player, time))
 
     def press_times(self, number: int) -> list[tuple[str, str]]:
-        """Who wrote to the others, and when, oldest first."""
+        """The writers of messages to the others, and the times, oldest first."""
         query = "SELECT player, time FROM press_times WHERE match = ? ORDER BY time"
         return [(row[0], row[1]) for row in self._database.execute(query, (number,))]
 
@@ -288,33 +259,31 @@ class Matches:
 
     def file(self, number: int, path: str, game: int, seat: int | None, content: bytes) -> None:
         """Keep a paper of the match."""
-        sealed = self._vault.seal(content, f"paper {number} {path}")
-        self._database.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?)", (number, path, game, seat, sealed))
+        row = self._sealed("papers", match=number, path=path, game=game, seat=seat, sealed=content)
+        self._database.put("papers", **row)
 
     def paper(self, number: int, path: str) -> bytes | None:
         """One paper of the match."""
-        query = "SELECT sealed FROM papers WHERE match = ? AND path = ?"
-        row = self._database.execute(query, (number, path)).fetchone()
-        return self._vault.open(row[0], f"paper {number} {path}") if row else None
+        return self._secret("papers", "sealed", match=number, path=path)
 
     def papers(self, number: int, games: int, game: int, seat: int | None) -> dict[str, bytes]:
         """All papers of the first `games` games, and those of the game `game` that belong to the seat."""
-        query = "SELECT path, sealed FROM papers WHERE match = ? AND (game <= ? OR (game = ? AND seat = ?))"
-        rows = self._database.execute(query, (number, games, game, seat))
-        return {path: self._vault.open(sealed, f"paper {number} {path}") for path, sealed in rows}
+        return self._papers("match = ? AND (game <= ? OR (game = ? AND seat = ?))", number, games, game, seat)
 
     def papers_but_letters(self, number: int) -> dict[str, bytes]:
         """All papers of the match that are no letters, by path."""
-        query = "SELECT path, sealed FROM papers WHERE match = ? AND substr(path, 1, 8) <> 'letters/'"
-        rows = self._database.execute(query, (number,))
-        return {path: self._vault.open(sealed, f"paper {number} {path}") for path, sealed in rows}
+        return self._papers("match = ? AND substr(path, 1, 8) <> 'letters/'", number)
+
+    def _papers(self, condition: str, *values: int | None) -> dict[str, bytes]:
+        rows = self._opened_rows("papers", f"SELECT * FROM papers WHERE {condition}", values)
+        return {row["path"]: row["sealed"] for row in rows}
 
     def publish(self, number: int, row: PressRow, time: str) -> None:
         """Keep press that its writer made public; other press is never kept."""
         self._database.put("press", match=number, time=time, **asdict(row))
 
     def press(self, number: int) -> list[PressRow]:
-        """What was written to all in a match, oldest first."""
+        """The messages to everybody in a match, oldest first."""
         query = "SELECT game, turn, player, text FROM press WHERE match = ? ORDER BY id"
         return self._database.read(PressRow, query, (number,))
 
@@ -326,31 +295,23 @@ class Matches:
     def submit(self, number: int, row: SubmissionRow) -> None:
         """Keep a submission; it replaces the seat's earlier one for that turn."""
         place = {"match": number, "game": row.game, "turn": row.turn, "seat": row.seat}
-        sealed = self._sealed(row.content, row.letter, f"submission {number} {row.game} {row.turn} {row.seat}")
-        self._database.put("submissions", "match, game, turn, seat", **place, **sealed)
+        sealed = self._sealed("submissions", **place, sealed=json.dumps(row.content).encode(), letter=row.letter)
+        self._database.put("submissions", ", ".join(place), **sealed)
 
     def submitted(self, number: int) -> dict[tuple[int, int, int], JsonObject]:
         """The objects of all submissions, those of finished turns included, by game, turn and seat."""
-        query = "SELECT game, turn, seat, sealed FROM submissions WHERE match = ? ORDER BY game, turn, seat"
-        return {
-            (game, turn, seat): json.loads(self._vault.open(sealed, f"submission {number} {game} {turn} {seat}"))
-            for game, turn, seat, sealed in self._database.execute(query, (number,))
-        }
+        query = "SELECT match, game, turn, seat, sealed FROM submissions WHERE match = ? ORDER BY game, turn, seat"
+        rows = self._opened_rows("submissions", query, (number,))
+        return {(row["game"], row["turn"], row["seat"]): json.loads(row["sealed"]) for row in rows}
 
     def waiting(self, number: int, game: int, turn: int) -> list[SubmissionRow]:
         """A game's setups and, while a turn is due (0: none is), orders for it, for later ones, and by default."""
-        query = "SELECT game, turn, seat, sealed, letter FROM submissions WHERE match = ? AND game = ? AND turn "
-        if not turn:
-            return self._submissions(number, f"{query} = 0 ORDER BY seat", (number, game))
-        before = self._submissions(number, f"{query} <= 0 ORDER BY turn, seat", (number, game))
-        return before + self._submissions(number, f"{query} >= ? ORDER BY turn, seat", (number, game, turn))
-
-    def _submissions(self, number: int, query: str, parameters: tuple[int, ...]) -> list[SubmissionRow]:
-        rows = []
-        for game, turn, seat, sealed, signed in self._database.execute(query, parameters):
-            content, letter = self._opened(sealed, signed, f"submission {number} {game} {turn} {seat}")
-            rows.append(SubmissionRow(game, turn, seat, content, letter))
-        return rows
+        due = "(turn = 0 OR (? > 0 AND (turn < 0 OR turn >= ?)))"
+        query = f"SELECT * FROM submissions WHERE match = ? AND game = ? AND {due} ORDER BY turn, seat"
+        rows = self._opened_rows("submissions", query, (number, game, turn, turn))
+        return [
+            SubmissionRow(game, row["turn"], row["seat"], json.loads(row["sealed"]), row["letter"]) for row in rows
+        ]
 
 
 def _values(phases: tuple[str, ...]) -> str:

@@ -13,19 +13,17 @@ from pbem.store.errors import StoreError
 if TYPE_CHECKING:
     from pbem.store.database import Database
 
-__all__ = ["move"]
-
 FIRST = ("players", "matches", "inbox", "outbox")
 """The tables that rows of others refer to, in the order in which they refer to each other."""
 
 LEFT = frozenset({"owners"})
-"""What is not moved: who works on the old store does not work on the new one."""
+"""The tables that are not moved: servers at work on the old store are not at work on the new one."""
 
 
 def move(old: Database, new: Database) -> int:
     """Copy everything in one store into another, empty one; returns the number of rows. Raises `StoreError`."""
     tables = [name for name in old.engine.tables() if name not in LEFT]
-    if new.version != old.version:
+    if new.engine.version != old.engine.version:
         raise StoreError(f"{old.place} and {new.place} do not have the same tables: has one seen another version?")
     if full := next((name for name in tables if new.row(f"SELECT 1 FROM {name} LIMIT 1")), None):
         raise StoreError(f"{new.place} is not empty: there are rows in its table {full}")

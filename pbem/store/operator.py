@@ -1,4 +1,4 @@
-"""What the operator sees of the store, and does to it: figures, lists of letters, and instructions to the desk.
+"""The operator's view of the store: figures, lists of letters, and instructions to the desk.
 
 Letters can be put back or dropped here at once, each in one transaction, even while the daemon runs. Anything that
 concerns a match is an instruction, which the desk obeys like a letter that nobody wrote. Nothing sealed is opened
@@ -8,34 +8,23 @@ here. Implements reliability.md, cases 9 and 30.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import msgspec
 
 from pbem.store.database import to_db
 from pbem.store.players import Players
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.store.database import Database, Row
 
-__all__ = [
-    "Box",
-    "Busy",
-    "Generation",
-    "Instruction",
-    "Instructions",
-    "growth",
-    "latest",
-    "matches",
-    "survey",
-]
-
 DROPPED = "dropped by the operator"
 
 LEAP = 1000
-"""How far numbers jump at a restore: what was given out after the backup must not be given out again."""
+"""The jump of numbers at a restore: what was given out after the backup must not be given out again."""
 
 
 class Busy(Exception):
@@ -52,11 +41,8 @@ class Instruction(msgspec.Struct, frozen=True):
     by: str
 
 
-class Instructions:
+class Instructions(Rows):
     """The instructions of a store, in the order in which they were given."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def give(self, what: str, match: int | None, reason: str, by: str, now: datetime) -> int:
         """Give an instruction, in a transaction of its own unless one is open; its number."""
@@ -86,29 +72,22 @@ class Instructions:
         return row["state"], row["answer"] or ""
 
 
-class Generation:
-    """How often this store was restored from a backup, plus one; letters of later generations say so."""
+def generation(database: Database) -> int:
+    """The number of restores from a backup, plus one; letters of later generations say so."""
+    return int(database.meta("generation") or 1)
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
-    @property
-    def number(self) -> int:
-        """The generation, from 1."""
-        return int(self._database.meta("generation") or 1)
+def begin_generation(database: Database, above: int) -> int:
+    """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
 
-    def raise_above(self, other: int) -> int:
-        """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
-
-        Numbers of matches and letters jump, so that no number that was ever given out means two things.
-        """
-        number = max(self.number, other) + 1
-        self._database.set_meta("generation", str(number))
-        engine = self._database.engine
-        last = engine.last_numbers()
-        for table in ("matches", "inbox", "outbox"):
-            engine.number_from(table, last.get(table, 0) + LEAP)
-        return number
+    Numbers of matches and letters jump, so that no number that was ever given out means two things.
+    """
+    number = max(generation(database), above) + 1
+    database.set_meta("generation", str(number))
+    last = database.engine.last_numbers()
+    for table in ("matches", "inbox", "outbox"):
+        database.engine.number_from(table, last.get(table, 0) + LEAP)
+    return number
 
 
 class Box:
@@ -117,27 +96,27 @@ class Box:
     def __init__(self, database: Database, table: Literal["inbox", "outbox"]) -> None:
         self._database = database
         self._table = table
-        self._sql = _LETTERS[table]
+        self._select, self._unfinished, self._retried, self._dropped = _LETTERS[table]
 
     def list(self, *, everything: bool = False) -> list[Row]:
         """The unfinished letters, oldest first; all letters if `everything`."""
-        query = f"{self._sql.select} WHERE :all OR {self._sql.unfinished} ORDER BY id"
+        query = f"{self._select} WHERE :all OR {self._unfinished} ORDER BY id"
         return [_row(row) for row in self._database.rows(query, {"all": everything, "dropped": DROPPED})]
 
     def show(self, number: int) -> Row:
         """One letter's row; raises `Busy` when there is none."""
-        row = self._database.row(f"{self._sql.select} WHERE id = ?", (number,))
+        row = self._database.row(f"{self._select} WHERE id = ?", (number,))
         if row is None:
             raise Busy(f"there is no letter {number} in the {self._table}")
         return _row(row)
 
     def retry(self, number: int, now: datetime) -> None:
-        """Let a letter that was set aside or given up be tried again; raises `Busy`."""
-        self._change(number, self._sql.tried_again, now)
+        """Have a letter retried that was set aside or given up; raises `Busy`."""
+        self._change(number, self._retried, now)
 
     def drop(self, number: int, now: datetime) -> None:
         """Let a letter have no effect, or not be sent; its bytes are kept. Raises `Busy`."""
-        self._change(number, self._sql.dropped, now)
+        self._change(number, self._dropped, now)
 
     def _change(self, number: int, changed: str, now: datetime) -> None:
         sql = f"UPDATE {self._table} SET {changed} WHERE id = :id AND state IN ('aside', 'failed', 'waiting')"
@@ -147,25 +126,18 @@ class Box:
                 raise Busy(f"letter {number} of the {self._table} is {STATES[state]}")
 
 
-class _Letters(NamedTuple):
-    """The statements about the letters of one box, in parts."""
-
-    select: str
-    unfinished: str
-    tried_again: str
-    dropped: str
-
-
-_LETTERS = {
-    "inbox": _Letters(
+_LETTERS = {  # what is read of a letter; which are unfinished; what changes when it is retried, or dropped
+    "inbox": (
         "SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox",
         "state IN ('waiting', 'leased', 'aside')",
         "state = 'waiting', attempts = 0, suspect = 0, tried = NULL",
         "state = 'done', outcome = :by",
     ),
-    "outbox": _Letters(
-        "SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,"
-        " (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces FROM outbox",
+    "outbox": (
+        (
+            "SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,"
+            " (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces FROM outbox"
+        ),
         "state IN ('waiting', 'leased') OR state = 'failed' AND reply <> :dropped",
         "state = 'waiting', due = :now, told = 0",
         "state = 'failed', told = 1, settled = :now, reply = :by",
@@ -216,7 +188,7 @@ def survey(database: Database) -> Survey:
     outbox = {"waiting": 0, "leased": 0, "failed": 0, "delivered": 0}
     bounces = {"permanent": 0, "temporary": 0, "unclear": 0}
     return {
-        "generation": Generation(database).number,
+        "generation": generation(database),
         "inbox": inbox | counts("SELECT state AS name, count(*) AS number FROM inbox GROUP BY state"),
         "inbox_oldest": database.scalar("SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"),
         "outbox": outbox | counts("SELECT state AS name, count(*) AS number FROM outbox GROUP BY state"),

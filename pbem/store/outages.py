@@ -10,25 +10,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.store.database import Database
-
-__all__ = ["Outages"]
-
 _BEAT = "heartbeat"
 
 
-class Outages:
+class Outages(Rows):
     """The outages of a server, as recorded in its store."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
     def heartbeat(self) -> datetime | None:
-        """When the server was last known to work."""
+        """The last time at which the server was known to work."""
         return self._database.moment("SELECT value FROM meta WHERE name = ?", (_BEAT,))
 
     def beat(self, now: datetime) -> None:

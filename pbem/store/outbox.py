@@ -8,12 +8,15 @@ Implements reliability.md, promise 3 and cases 28 and 29.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
@@ -22,11 +25,9 @@ if TYPE_CHECKING:
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["LATE", "Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"]
-
 TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for any local part
 LATE = timedelta(hours=1)
-"""How long a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
+"""The time that a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
 
 _FAILURE = """
     SELECT id, recipient, message_id, created, coalesce(settled, created) AS settled, attempts,
@@ -75,9 +76,9 @@ class Watched(msgspec.Struct, frozen=True):
     asked: datetime
     created: datetime
     settled: datetime | None
-    """When it was delivered or given up; None while it waits."""
+    """The time at which it was delivered or given up; None while it waits."""
     late: bool
-    """Whether its delay was noted."""
+    """True if its delay was noted."""
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -97,15 +98,14 @@ class Leased(msgspec.Struct, frozen=True):
     sealed: list[int]
     """Letters that could not be opened; they stay leased, out of the others' way."""
     due: datetime | None
-    """When the next waiting letter is due, or was due; None if none waits."""
+    """The time at which the next waiting letter is due, or was due; None if none waits."""
 
 
-class Outbox:
+class Outbox(SealedRows):
     """The table of letters to send, on one connection; it leases them for the `owner`."""
 
     def __init__(self, database: Database, vault: Vault, owner: str = "") -> None:
-        self._database = database
-        self._vault = vault
+        super().__init__(database, vault)
         self._owner = owner
 
     def put(self, recipient: str, message_id: str, raw: bytes, created: datetime) -> None:
@@ -114,17 +114,17 @@ class Outbox:
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
         fingerprint = self._vault.digest(raw)
-        if self._database.add(
-            "outbox",
-            recipient=recipient,
-            message_id=message_id,
-            fingerprint=fingerprint,
-            size=len(raw),
-            raw=self._vault.seal(raw, f"outbox {message_id} {recipient}"),
-            created=to_db(created),
-            due=to_db(created),
-            token=self.return_token(recipient, message_id),
-        ):
+        row = {
+            "recipient": recipient,
+            "message_id": message_id,
+            "fingerprint": fingerprint,
+            "size": len(raw),
+            "raw": raw,
+            "created": to_db(created),
+            "due": to_db(created),
+            "token": self.return_token(recipient, message_id),
+        }
+        if self._database.add("outbox", **self._sealed("outbox", **row)):
             return
         query = "SELECT fingerprint FROM outbox WHERE message_id = ? AND recipient = ?"
         if self._database.scalar(query, (message_id, recipient)) != fingerprint:
@@ -156,7 +156,7 @@ class Outbox:
         leased = Leased([], [], due)
         for row in rows:
             try:
-                leased.rows.append(self._leased(row))
+                leased.rows.append(msgspec.convert(self._opened("outbox", row), OutboxRow))
             except Sealed:
                 leased.sealed.append(row["id"])
         return leased
@@ -167,12 +167,8 @@ class Outbox:
             " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?)"
             " AND state = 'waiting' RETURNING *"  # again: another server may just have taken it
         )
-        return sorted(
-            self._database.rows(query, (self._owner, to_db(now), most)), key=lambda row: (row["due"], row["id"])
-        )
-
-    def _leased(self, row: Row) -> OutboxRow:
-        return msgspec.convert(row | {"raw": self._raw(row)}, OutboxRow)
+        rows = self._database.rows(query, (self._owner, to_db(now), most))
+        return sorted(rows, key=itemgetter("due", "id"))
 
     def give_back(self, row_ids: Sequence[int]) -> None:
         """Give back leased letters that nobody tried to send, as if they had never been taken."""
@@ -195,21 +191,21 @@ class Outbox:
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
 
     def delivered_between(self, time: datetime, now: datetime) -> int:
-        """How many letters the smarthost took since then; not those that a clock took that was ahead."""
+        """The number of letters that the smarthost took since then; not those of a clock that was ahead."""
         query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ? AND settled <= ?"
         return int(self._database.scalar(query, (to_db(time), to_db(now))))
 
     def next_due(self) -> datetime | None:
-        """When the next waiting letter is due; None if none waits."""
+        """The time at which the next waiting letter is due; None if none waits."""
         return self._database.moment("SELECT min(due) FROM outbox WHERE state = 'waiting'")
 
     def failures(self) -> list[Failure]:
-        """The letters given up that nobody was told about yet, oldest first."""
+        """The letters given up that were not reported yet, oldest first."""
         query = f"{_FAILURE} WHERE state = 'failed' AND told = 0 ORDER BY id"
         return self._database.read(Failure, query)
 
     def told(self, row_id: int) -> None:
-        """Note, in the caller's transaction, that those concerned were told of a failure."""
+        """Note, in the caller's transaction, that a failure was reported."""
         self._database.write("UPDATE outbox SET told = 1 WHERE id = ?", (row_id,))
 
     def watch(self, message_id: str, match: int, seat: int, asked: datetime) -> None:
@@ -245,7 +241,7 @@ class Outbox:
         return self._database.read_one(Failure, f"{_FAILURE} WHERE token = ?", (token,))
 
     def arrived_since(self, row_id: int, by: datetime) -> bool:
-        """Whether a later letter to the same address was accepted, by then, and did not bounce."""
+        """True if a later letter to the same address was accepted, by then, and did not bounce."""
         query = (
             "SELECT 1 FROM outbox AS lost JOIN outbox AS later ON later.recipient = lost.recipient"
             f" WHERE lost.id = ? AND {_ARRIVED} LIMIT 1"
@@ -265,21 +261,17 @@ class Outbox:
         row = {"kind": kind, "status": status, "received": to_db(received)}
         self._database.put("bounces", inbox=inbox_id, outbox=row_id, **row)
 
-    def bounces(self, row_id: int | None = None) -> dict[str, int]:
-        """How many bounces came of each kind, for one letter or for all."""
-        rows = self._database.rows(
-            "SELECT kind, count(*) AS number FROM bounces WHERE outbox = coalesce(?, outbox)"
-            " GROUP BY kind ORDER BY kind",
-            (row_id,),
+    def bounces(self, row_id: int) -> Counter[str]:
+        """The bounces of a letter, counted by their kinds."""
+        return Counter(
+            row[0] for row in self._database.execute("SELECT kind FROM bounces WHERE outbox = ?", (row_id,))
         )
-        return {row["kind"]: row["number"] for row in rows}
 
     def raw(self, row_id: int) -> bytes:
         """The bytes of a letter in any state; raises KeyError and `Sealed`."""
-        row = self._database.row("SELECT message_id, recipient, raw FROM outbox WHERE id = ?", (row_id,))
-        if row is None:
+        if (raw := self._secret("outbox", "raw", id=row_id)) is None:
             raise KeyError(row_id)
-        return self._raw(row)
+        return raw
 
     def _settle(self, sent: Sent) -> None:
         settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)
@@ -294,6 +286,3 @@ class Outbox:
                 " AND EXISTS (SELECT 1 FROM outbox WHERE id = watched.outbox AND settled = ? AND created > ?)",
                 (sent.id, settled, to_db(sent.time - LATE)),
             )
-
-    def _raw(self, row: Row) -> bytes:
-        return self._vault.open(row["raw"], f"outbox {row['message_id']} {row['recipient']}")

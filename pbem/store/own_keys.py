@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.disk import Disk
 
-__all__ = ["ForeignKeysError", "OwnKeys", "begun", "check", "check_name", "load", "make", "note"]
-
 _SEALED = "key check"
 _SIGNED = "signing key"
 _BACK = 'bring back the one it was made with (docs/operating.md, "A key is lost")'
@@ -35,7 +33,7 @@ class ForeignKeysError(StoreError):
 
 
 class OwnKeys(NamedTuple):
-    """What seals a store, and the key that its transcripts are signed with."""
+    """The vault of a store, and the key that its transcripts are signed with."""
 
     vault: Vault
     signing: Ed25519PrivateKey
@@ -59,8 +57,8 @@ def make(store_key: Path, signing_key: Path, random: Callable[[int], bytes], dis
 
 
 def begun(database: Database) -> bool:
-    """Whether a store has keys that it belongs to: a first start that broke off leaves one that has none."""
-    return database.version > 0 and database.meta(_SEALED) is not None
+    """True if a store has keys that it belongs to: a first start that broke off leaves one that has none."""
+    return database.engine.version > 0 and database.meta(_SEALED) is not None
 
 
 def note(database: Database, keys: OwnKeys) -> None:
@@ -104,7 +102,7 @@ def check_name(database: Database, server: str) -> None:
 
 
 def _signed_by(database: Database) -> str | None:
-    """The key that the latest transcript names: before it was noted, nothing else told."""
+    """The key that the latest transcript names: the only record of it in old stores."""
     entry: bytes | None = database.scalar("SELECT entry FROM entries WHERE seq = 1 ORDER BY match DESC LIMIT 1")
     if entry is None:
         return None
@@ -112,7 +110,7 @@ def _signed_by(database: Database) -> str | None:
 
 
 def _begun_by(entry: bytes) -> dict[str, str]:
-    """What the first entry of a transcript names."""
+    """The body of a transcript's first entry."""
     try:
         return dict(json.loads(entry)["body"])
     except (ValueError, TypeError, LookupError):

@@ -1,4 +1,4 @@
-"""Who works on a store that several machines share: each server has a name, and keeps reporting that it is alive.
+"""The servers at work on a shared store: each has a name, and keeps reporting that it is alive.
 
 What a server is sending is marked with its name. If it does not report in time, it is declared dead, and its sendings
 are given back. If it is the one that decides, its connection is ended sooner, so that another server can. A server
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["LEASE", "Owners", "at_work", "left_behind", "roles_at_work"]
-
 LEASE = timedelta(seconds=7)
-"""How long a silent server counts as alive, by the database's clock: see `Database.time`."""
+"""The time for which a silent server counts as alive, by the database's clock: see `Postgresql.time`."""
 
 SILENT = timedelta(seconds=3)
-"""How long the server that decides may be silent: all wait for it, and if it lives, it loses one transaction."""
+"""The time for which the deciding server may be silent: all wait for it; if it lives, it loses one transaction."""
 
 _ALIVE = "owners.until > :now AND owners.until <= :most"
-"""Whether a server is alive. A report that holds for longer than any can is from while the clock was ahead."""
+"""True if a server is alive. A report that holds for longer than any can is from while the clock was ahead."""
 
 _SENDINGS = f"""
     UPDATE outbox SET state = 'waiting'
@@ -85,9 +83,9 @@ def _stamps(now: datetime) -> dict[str, str]:
 
 
 def at_work(database: Database, now: datetime) -> int | list[str] | None:
-    """Who works on a store: the server that holds its file, or the servers that share it; None if none does."""
+    """The server that holds the file of a store, or the servers that share it; None if none is at work."""
     if isinstance(database.place, PostgresqlAddress):
-        return Owners(database).alive(database.time(now)) or None
+        return Owners(database).alive(database.engine.time(now)) or None
     return Lock.holder(database.place)
 
 
@@ -99,5 +97,5 @@ def left_behind(database: Database) -> list[int]:
 def roles_at_work(database: Database, now: datetime) -> set[str] | None:
     """All roles of the servers that share a store; None for a store in a file, whose server does everything."""
     if isinstance(database.place, PostgresqlAddress):
-        return Owners(database).roles(database.time(now))
+        return Owners(database).roles(database.engine.time(now))
     return None

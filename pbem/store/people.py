@@ -15,10 +15,9 @@ from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
     from pbem.store.database import Database
-
-__all__ = ["POOLS", "People", "PlayerStanding", "Pool", "Turns"]
 
 Pool = Literal["people", "programs"]
 """A table of ratings: that of matches among people, or that of matches with a program in a seat."""
@@ -27,27 +26,27 @@ POOLS: tuple[Pool, ...] = ("people", "programs")
 
 
 class Turns(msgspec.Struct, frozen=True):
-    """How reliable a player is: how many setups and turns were requested in all games, and how many came in time."""
+    """A player's reliability: the setups and turns that were requested in all games, and those that came in time."""
 
     asked: int = 0
     in_time: int = 0
 
 
 class PlayerStanding(msgspec.Struct, frozen=True):
-    """What a player has done in one game and pool: matches, and the rating's mean and deviation."""
+    """A player's standing in one game and pool: matches, and the rating's mean and deviation."""
 
     player: str
     played: int = 0
     won: int = 0
     drawn: int = 0
     abandoned: int = 0
-    """Matches that did not end on the board: counted apart, and not rated."""
+    """Matches that did not end on the board: counted separately, and not rated."""
     mean: float | None = None
     deviation: float | None = None
     turns: Turns = Turns()
     pool: Pool = "people"
     program: bool = False
-    """Whether the player is a program."""
+    """True if the player is a program."""
 
 
 class People:
@@ -92,7 +91,7 @@ class People:
         self._database.write("INSERT INTO invited VALUES (?, ?)", (mailbox, time))
 
     def is_invited(self, mailbox: str) -> bool:
-        """Whether it was invited before: nobody is invited twice."""
+        """True if it was invited before: nobody is invited twice."""
         return self._database.scalar("SELECT 1 FROM invited WHERE address = ?", (mailbox,)) is not None
 
     # Those who want no more mail.
@@ -102,18 +101,18 @@ class People:
         self._database.add("silent", address=address, since=time)
 
     def opted_out(self, address: str) -> bool:
-        """Whether the address wants no more mail."""
+        """True if the address wants no more mail."""
         return self._database.scalar("SELECT 1 FROM silent WHERE address = ? COLLATE NOCASE", (address,)) is not None
 
     def opt_in(self, address: str) -> bool:
-        """Note that the address wants mail again; returns whether it had wanted none."""
+        """Note that the address wants mail again; returns True if it had wanted none."""
         sql = "DELETE FROM silent WHERE address = ? COLLATE NOCASE"
         return self._database.execute(sql, (address,)).rowcount == 1
 
     # Letters that nobody asked for.
 
     def played_together(self, player: str, other: str) -> bool:
-        """Whether these two have, or had, seats in a match that began."""
+        """True if these two have, or had, seats in a match that began."""
         query = (
             "SELECT 1 FROM seats AS own JOIN seats AS theirs ON theirs.match = own.match"
             " JOIN matches ON number = own.match WHERE own.player = ? AND theirs.player = ?"
@@ -135,9 +134,9 @@ class People:
         query = "SELECT DISTINCT player FROM unasked WHERE due <= ? ORDER BY player"
         return [row[0] for row in self._database.execute(query, (time,))]
 
-    def next_held_back(self) -> str | None:
-        """When somebody is to be told of some; None if nobody is."""
-        return self._database.text("SELECT min(due) FROM unasked")
+    def next_held_back(self) -> datetime | None:
+        """The time at which the next player is to be told of some."""
+        return self._database.moment("SELECT min(due) FROM unasked")
 
     def told(self, player: str) -> None:
         """Note that the player was told of these."""
@@ -160,7 +159,7 @@ class People:
         return [row[0] for row in self._database.execute(query, (player,))]
 
     def blocks(self, player: str, other: str) -> bool:
-        """Whether the player wants nothing from the other."""
+        """True if the player wants nothing from the other."""
         query = "SELECT 1 FROM blocks WHERE player = ? AND blocked = ?"
         return self._database.execute(query, (player, other)).fetchone() is not None
 
@@ -176,18 +175,18 @@ class People:
         return self._database.execute(sql, (match, player)).rowcount == 1
 
     def observers(self, match: int) -> list[str]:
-        """Who watches the match, in the order in which they came."""
+        """The observers of the match, in the order in which they came."""
         query = "SELECT player FROM observers WHERE match = ? ORDER BY since, player"
         return [row[0] for row in self._database.execute(query, (match,))]
 
     # Standings.
 
     def is_program(self, player: str) -> bool:
-        """Whether the player has said to be a program."""
+        """True if the player has said to be a program."""
         return self._players.setting(player, "program", "no") == "yes"
 
     def pool(self, players: Iterable[str]) -> Pool:
-        """Where a match of these players is rated."""
+        """The pool in which a match of these players is rated."""
         return "programs" if any(map(self.is_program, players)) else "people"
 
     def standing(self, game: str, player: str, pool: Pool | None = None) -> PlayerStanding:
@@ -204,7 +203,7 @@ class People:
         return replace(found, turns=self.turns(player), program=program)
 
     def turns(self, player: str) -> Turns:
-        """How many turns were requested from the player, and how many came in time."""
+        """The number of turns that were requested from the player, and of those that came in time."""
         query = "SELECT asked, in_time FROM turns WHERE player = ?"
         return self._database.read_one(Turns, query, (player,)) or Turns()
 

@@ -6,16 +6,18 @@ Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pbem.identity import Format
     from pbem.store.database import Database
 
-__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
+T = TypeVar("T")
 
 
 class KeyRow(msgspec.Struct, frozen=True):
@@ -26,6 +28,10 @@ class KeyRow(msgspec.Struct, frozen=True):
     public: str
     added: str = ""
     revoked: str | None = None
+
+    def document(self) -> dict[str, str]:
+        """The key as transcripts list it."""
+        return {"format": self.format, "fingerprint": self.fingerprint, "public": self.public}
 
 
 class PlayerRow(msgspec.Struct, frozen=True):
@@ -94,7 +100,7 @@ _BY_ADDRESS = _PLAYER.format(
 
 
 _EFFECT, _CHANGED = 1, 2
-"""What came of a signed text, as the store adds it up."""
+"""The bits by which the store adds up the effects of a signed text."""
 
 
 class HandledRow(msgspec.Struct, frozen=True):
@@ -102,9 +108,9 @@ class HandledRow(msgspec.Struct, frozen=True):
 
     time: str
     effect: bool
-    """Whether something in it was obeyed that is obeyed only once."""
+    """True if something in it was obeyed that is obeyed only once."""
     changed: bool
-    """Whether anything in it was obeyed that changes something."""
+    """True if anything in it was obeyed that changes something."""
 
 
 class Players:
@@ -112,14 +118,12 @@ class Players:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._found: dict[tuple[str, str], PlayerRow | None] = {}
-        self._chosen: dict[str, dict[str, str]] = {}
-        self._found_in = 0
+        self._cache: dict[tuple[str, str], Any] = {}
+        self._cached_in = 0
 
     def forget(self) -> None:
         """Empty the cache: something was changed, or a change was undone."""
-        self._found.clear()
-        self._chosen.clear()
+        self._cache.clear()
 
     def by_address(self, address: str) -> PlayerRow | None:
         """The player whose mailbox this is, the first or another; case does not matter."""
@@ -130,19 +134,20 @@ class Players:
         return self._player(_BY_NAME, name)
 
     def _player(self, query: str, value: str) -> PlayerRow | None:
-        self._look_anew()
-        asked = (query, value)
-        if asked not in self._found:
-            self._found[asked] = row = self._read(query, value)
-            if row is not None:
-                self._found[_BY_NAME, row.name] = row
-        return self._found[asked]
+        row = self._cached(query, value, self._read)
+        if row is not None:
+            self._cache[_BY_NAME, row.name] = row
+        return row
 
-    def _look_anew(self) -> None:
-        """Empty the cache of earlier transactions."""
-        if self._found_in != self._database.begun or not self._database.in_transaction:
-            self._found_in = self._database.begun
+    def _cached(self, query: str, value: str, read: Callable[[str, str], T]) -> T:
+        """The result of reading, which is cached until the transaction is over."""
+        if self._cached_in != self._database.begun or not self._database.in_transaction:
+            self._cached_in = self._database.begun
             self.forget()
+        if (query, value) not in self._cache:
+            self._cache[query, value] = read(query, value)
+        found: T = self._cache[query, value]
+        return found
 
     def _read(self, query: str, value: str) -> PlayerRow | None:
         rows = self._database.execute(query, {"value": value}).fetchall()
@@ -151,13 +156,10 @@ class Players:
         name, address, *_ = rows[0]
         keys = [KeyRow(*row[2:]) for row in rows if row[0] == name and row[2] is not None]
         more = "SELECT address FROM addresses WHERE player = ? AND confirmed IS NOT NULL ORDER BY confirmed, address"
-        return PlayerRow(
-            name,
-            address,
-            tuple(key for key in keys if key.revoked is None),
-            tuple(key for key in keys if key.revoked is not None),
-            tuple(found[0] for found in self._database.execute(more, (name,))),
-        )
+        valid = tuple(key for key in keys if key.revoked is None)
+        former = tuple(key for key in keys if key.revoked is not None)
+        addresses = tuple(found[0] for found in self._database.execute(more, (name,)))
+        return PlayerRow(name, address, valid, former, addresses)
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
         """The player's valid keys, oldest first."""
@@ -175,13 +177,14 @@ class Players:
 
     def setting(self, player: str, name: str, default: str) -> str:
         """The player's choice for a setting; without one, what was assumed, or the default."""
-        self._look_anew()
-        if (chosen := self._chosen.get(player)) is None:
-            chosen = self._chosen[player] = dict(self._database.execute(_SETTINGS, (player,)).fetchall())
+        chosen = self._cached(_SETTINGS, player, self._settings)
         return chosen.get(name, chosen.get(_SUPPOSED.format(name), default))
 
+    def _settings(self, query: str, player: str) -> dict[str, str]:
+        return dict(self._database.execute(query, (player,)).fetchall())
+
     def has_chosen(self, player: str, name: str) -> bool:
-        """Whether the player ever chose this setting."""
+        """True if the player ever chose this setting."""
         query = "SELECT 1 FROM settings WHERE player = ? AND name = ?"
         return self._database.scalar(query, (player, name)) is not None
 
@@ -268,19 +271,9 @@ class Players:
     def await_answer(self, waiting: Challenge, time: str, too_old: str) -> None:
         """Keep a challenge, or renew one that is kept; forget all from before `too_old`."""
         self._database.execute("DELETE FROM challenges WHERE created < ?", (too_old,))
-        self._database.execute(
-            "INSERT INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (address COLLATE NOCASE, name, fingerprint) DO UPDATE SET created = excluded.created",
-            (
-                waiting.address,
-                waiting.name,
-                waiting.key.format,
-                waiting.key.fingerprint,
-                waiting.key.public,
-                waiting.challenge,
-                time,
-            ),
-        )
+        row = {"address": waiting.address, "name": waiting.name, "challenge": waiting.challenge, "created": time}
+        key = "address COLLATE NOCASE, name, fingerprint"
+        self._database.put("challenges", key, **row, **waiting.key.document())
 
     def answered(self, address: str) -> None:
         """Forget the challenges of this address."""
@@ -296,7 +289,7 @@ class Players:
         return {row["player"]: row["since"] for row in self._database.rows(query)}
 
     def lose(self, player: str, since: str, letter: int) -> bool:
-        """Note that a letter, by its number in the outbox, did not arrive; returns whether that is new."""
+        """Note that a letter, by its number in the outbox, did not arrive; returns True if that is new."""
         return self._database.add("unreachable", player=player, since=since, letter=letter)
 
     def find(self, player: str) -> None:
@@ -304,14 +297,14 @@ class Players:
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
     def handled(self, player: str, signed: str, otherwise: str = "") -> HandledRow | None:
-        """When the player's signed text with this hash, or else the other, was handled; None if it is new."""
+        """The row of the player's signed text with this hash, or else the other; None if it is new."""
         query = "SELECT signed, received, effect FROM handled WHERE player = ? AND signed IN (?, ?)"
         found = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
         row = found.get(signed) or found.get(otherwise)
         return HandledRow(row[1], bool(row[2] & _EFFECT), bool(row[2])) if row else None
 
     def said(self, player: str) -> int:
-        """How many signed texts of the player were handled."""
+        """The number of the player's signed texts that were handled."""
         return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 
     def handle(self, player: str, signed: str, time: str, *, effect: bool, changed: bool) -> None:

@@ -29,14 +29,12 @@ if TYPE_CHECKING:
     from pbem.store.engine import Parameters, Values
     from pbem.store_place import PostgresqlAddress
 
-__all__ = ["Postgresql", "SentResult"]
-
 OLDEST = 150000
 SILENCE = 3
 """Seconds after which either side gives up a connection if the other's machine does not acknowledge what it sends."""
 
 IDLE_SECONDS = 10
-"""How long a transaction may idle: then it is cut off, and others may write."""
+"""The longest time that a transaction may idle: then it is cut off, and others may write."""
 
 CONNECT_SECONDS = 5
 
@@ -44,7 +42,7 @@ _TO_DECIDE = "hashtext('pbem'), hashtext(current_schema())"
 """The name of the advisory lock: each schema may hold a store."""
 
 PREPARED = 1000
-"""How many statements a connection keeps prepared: more than there are, in all types of their values."""
+"""The most statements that a connection keeps prepared: more than there are, in all types of their values."""
 
 _BEGINNING = """
 CREATE TABLE store (
@@ -57,7 +55,7 @@ CREATE FUNCTION next_number(of_table TEXT) RETURNS BIGINT LANGUAGE sql AS $$
     ON CONFLICT (name) DO UPDATE SET last = numbers.last + 1 RETURNING last
 $$;
 """
-"""What SQLite has built in: a version, and row numbers that are undone with the transaction that drew them."""
+"""Built into SQLite: a version, and row numbers that are undone with the transaction that drew them."""
 
 # By their states (PostgreSQL, Appendix A), or their classes, which are the first two characters.
 _UNDONE = "40"
@@ -65,7 +63,7 @@ _NOT_PREPARED = {"0A000", "26000", "42P05"}
 """Another version changed a table meanwhile, or a pooler between us and the database switched the connection."""
 _CUT_OFF = {"25P03", "25P04"}
 _LOST = psycopg.OperationalError | psycopg.InterfaceError
-"""What psycopg itself says of a lost connection."""
+"""The errors of psycopg itself for a lost connection."""
 
 _ADVISORY = "(hashtext('pbem')::bigint & 4294967295, hashtext(current_schema())::bigint & 4294967295)"
 """That name, as the unsigned numbers that `pg_locks` shows."""
@@ -75,8 +73,6 @@ _OWN = {"store", "numbers"}
 
 class Postgresql:
     """One connection to a store in PostgreSQL; a lost one is replaced for the next transaction."""
-
-    failure = psycopg.Error
 
     def __init__(self, address: PostgresqlAddress, name: str = "") -> None:
         self.place = address
@@ -88,7 +84,7 @@ class Postgresql:
         self._pipeline: psycopg.Pipeline | None = None
         """The open transaction's statements that are not answered yet."""
         self.in_transaction = False
-        """Whether a transaction was begun and not ended: one whose connection was lost must still be undone."""
+        """True if a transaction was begun and not ended: one whose connection was lost must still be undone."""
         self._is_to_decide = False
         self._connect()
 
@@ -107,9 +103,9 @@ class Postgresql:
 
     def _connect(self) -> None:
         self.decides = False
-        """Whether this connection is the one that decides."""
+        """True if this connection is the one that decides."""
         self._worn = False
-        """Whether psycopg may think statements prepared on this connection that are not, or are out of date."""
+        """True if psycopg may think statements prepared on this connection that are not, or are out of date."""
         try:
             self.connection = psycopg.connect(
                 self.place.url,
@@ -123,7 +119,7 @@ class Postgresql:
                 keepalives_count=SILENCE - 1,
             )
         except psycopg.Error as error:
-            raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
+            raise BusyError(f"{self.place} cannot be reached: {_first_line(error)}") from None
         try:
             self.connection.prepared_max = PREPARED
             for name, value in (
@@ -139,7 +135,7 @@ class Postgresql:
                 self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
         except psycopg.Error as error:
             self.connection.close()
-            raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
+            raise BusyError(f"{self.place} cannot be reached: {_first_line(error)}") from None
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -150,11 +146,11 @@ class Postgresql:
         """The number of migrations that this store has seen; 0 for one that is empty."""
         if not self._begun():
             return 0
-        return self._asked("SELECT coalesce(max(version), 0) FROM store")
+        return self._number("SELECT coalesce(max(version), 0) FROM store")
 
     def _begun(self) -> bool:
         return bool(
-            self._asked("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'store'")
+            self._number("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'store'")
         )
 
     def recognise(self, *, empty: bool) -> None:
@@ -194,7 +190,7 @@ class Postgresql:
         self.connection.execute("UPDATE store SET version = %s", (version,))
 
     def try_to_decide(self) -> bool:
-        """Become the connection that decides, unless another is; return whether this one is it now."""
+        """Become the connection that decides, unless another is; return True if this one is it now."""
         self._reach()
         self._is_to_decide = True
         if not self.decides:
@@ -258,10 +254,8 @@ class Postgresql:
 
     def await_results(self) -> None:
         """Wait for what was sent in the open transaction."""
-        try:
+        with self.translated():
             self._synchronise()
-        except psycopg.Error as error:
-            self.tell_apart(error)
 
     def _synchronise(self) -> None:
         if self._pipeline is not None:
@@ -297,10 +291,10 @@ class Postgresql:
             self._synchronise()  # until then PostgreSQL does not count us as idle, and would never cut us off
             return SentResult(self, cursor, cursor.fetchall(), cursor.description or ())
         except psycopg.Error as error:
-            self.tell_apart(error)
+            self._raise_translated(error)
 
     def _sent(self, sql: str, parameters: Parameters) -> psycopg.Cursor[Values]:
-        said = _said_to_postgresql(sql).encode()
+        said = _in_postgresql(sql).encode()
         try:
             return self.connection.execute(said, parameters)
         except psycopg.DataError as error:
@@ -309,7 +303,7 @@ class Postgresql:
             # Not sent: a stranger's text, such as a DNS record, has a character that no text in PostgreSQL can have.
             return self.connection.execute(said, _without_nul(parameters))
 
-    def _asked(self, sql: str) -> int:
+    def _number(self, sql: str) -> int:
         ((found,),) = self.run(sql).fetchall()
         return int(found)
 
@@ -361,8 +355,8 @@ class Postgresql:
         """Make sure of nothing: nothing was noted."""
 
     def size(self) -> int:
-        """How many octets the tables of the store have, with their indexes."""
-        return self._asked(
+        """The size in octets of the store's tables, with their indexes."""
+        return self._number(
             "SELECT coalesce(sum(pg_total_relation_size(quote_ident(tablename)::regclass)), 0) FROM pg_tables"
             " WHERE schemaname = current_schema()"
         )
@@ -372,36 +366,44 @@ class Postgresql:
         raise StoreError(f"{path} was not made: back up {self.place} with pg_dump or pg_basebackup")
 
     def standby(self) -> bool | None:
-        """Whether a commit waits for a standby of the database; None where no standby is seen from here."""
+        """True if a commit waits for a standby of the database; None where no standby is seen from here."""
         names, commit = (self.run(f"SHOW synchronous_{of}").fetchone() for of in ("standby_names", "commit"))
         if names != ("",) and commit != ("local",):
             return True
         # Only some users see their state, but all users see whether there are any.
         sql = "SELECT count(*) FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming'"
-        return False if names != ("",) or self._asked(sql) else None
+        return False if names != ("",) or self._number(sql) else None
 
     def damage(self) -> list[str]:
         """Nothing: damage cannot be seen from here. pg_amcheck checks files and indexes."""
         return []
 
-    def tell_apart(self, error: Exception) -> NoReturn:
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise the store's errors in place of PostgreSQL's."""
+        try:
+            yield
+        except psycopg.Error as error:
+            self._raise_translated(error)
+
+    def _raise_translated(self, error: psycopg.Error) -> NoReturn:
         """Raise the store's error for PostgreSQL's; one that is raised unchanged is our own fault."""
-        state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
+        state = error.sqlstate or ""
         if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
             raise BusyError("the store is busy") from error
         if state[:2] == _UNDONE:
-            raise BusyError(f"the database gave the transaction up: {_said(error)}") from error
+            raise BusyError(f"the database gave the transaction up: {_first_line(error)}") from error
         if state in _NOT_PREPARED:
             self._wear_out()
-            raise BusyError(f"the connection is out of date: {_said(error)}") from error
+            raise BusyError(f"the connection is out of date: {_first_line(error)}") from error
         if state in {"25006", "53100"} or state[:2] == "58":  # a standby, a full disk, one that fails
-            raise FullError(f"the store cannot be written: {_said(error)}") from error
+            raise FullError(f"the store cannot be written: {_first_line(error)}") from error
         if state[:2] == "XX":
-            raise DamagedError(f"the store is damaged ({_said(error)}): ask pg_amcheck") from error
+            raise DamagedError(f"the store is damaged ({_first_line(error)}): ask pg_amcheck") from error
         if state in _CUT_OFF or state[:2] in {"08", "53", "57"} or (not state and isinstance(error, _LOST)):
-            raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from error
+            raise BusyError(f"{self.place} cannot be reached: {_first_line(error)}") from error
         if state == "42501":
-            raise StoreError(f"{self.place} is closed to us: {_said(error)}") from error
+            raise StoreError(f"{self.place} is closed to us: {_first_line(error)}") from error
         raise error
 
 
@@ -458,7 +460,7 @@ def _storable(value: object) -> object:
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
-def _said(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The first line of a message: the others may show a row."""
     return str(error).strip().split("\n", maxsplit=1)[0]
 
@@ -479,7 +481,7 @@ _PHRASES = (
 
 
 @cache
-def _said_to_postgresql(sql: str) -> str:
+def _in_postgresql(sql: str) -> str:
     for ours, theirs in _WORDS:
         sql = sql.replace(ours, theirs)
     for phrase, theirs in _PHRASES:
@@ -504,11 +506,11 @@ _INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
 
 def _tables_of_postgresql(script: str) -> list[str]:
     """The statements of a migration script: the same tables, columns and keys."""
-    made = ";\n".join(_made(statement.strip()) for statement in script.split(";"))
+    made = ";\n".join(_migration_statement(statement.strip()) for statement in script.split(";"))
     return [statement for statement in made.split(";\n") if statement.strip()]
 
 
-def _made(statement: str) -> str:
+def _migration_statement(statement: str) -> str:
     if table := _TABLE.fullmatch(statement):
         statement = _table(table[1], table[2])
     elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):

@@ -19,7 +19,7 @@ from pbem.store.database import Database
 from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import StoreError
-from pbem.store.operator import Generation, Instructions
+from pbem.store.operator import Instructions, begin_generation
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pbem.store.disk import Disk
     from pbem.store.own_keys import OwnKeys
-
-__all__ = ["Restored", "restore"]
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -73,7 +71,7 @@ def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime, d
             raise StoreError(f"the backup is damaged: {damage[0]}")
         own_keys.check(database, keys)
         with database.transaction():
-            generation = Generation(database).raise_above(highest)
+            generation = begin_generation(database, highest)
             Instructions(database).give("restored", None, "", by, now)
         database.execute("PRAGMA journal_mode = DELETE")
     return generation
@@ -83,14 +81,14 @@ def _highest(store: Path, disk: Disk) -> int:
     """The highest generation that this server ever had, as far as anything here remembers."""
     known = [1]
     with suppress(OSError, ValueError):
-        known.append(int(_memory(store).read_text("ascii")))
+        known.append(int(_generation_file(store).read_text("ascii")))
     if store.exists():
         with suppress(sqlite3.Error, ValueError, TypeError), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
             known.append(int(old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]))
     return max(known)
 
 
-def _memory(store: Path) -> Path:
+def _generation_file(store: Path) -> Path:
     """The file that remembers the generation even when the store cannot be read any more."""
     return store.with_name(f"{store.name}.generation")
 
@@ -100,7 +98,7 @@ def _note(store: Path, generation: int, disk: Disk) -> None:
     draft.write_text(f"{generation}\n", "ascii")
     _like_its_folder(draft)
     disk.sync(draft)
-    draft.replace(_memory(store))
+    draft.replace(_generation_file(store))
 
 
 def _like_its_folder(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the store forgets: handled letters, sent bytes, and what strangers left, once they are old.
+"""Retention: handled letters, sent bytes, and what strangers left are deleted once they are old.
 
 Evidence stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and the list of
 people who want no mail. Letters that wait or may still show a delay stay as well. Those that were set aside go with
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pbem.store.database import Database
-
-__all__ = ["prune"]
 
 _INBOX = "SELECT id FROM inbox WHERE state = 'done' AND received < ? LIMIT ?"
 _ASIDE = "SELECT id FROM inbox WHERE state = 'aside' AND received < ? LIMIT ?"

@@ -8,48 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from pbem.store.errors import DamagedError
+from pbem.store.rows import SEALS
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["unsound"]
-
-
-class _Seals(NamedTuple):
-    """The sealed columns of a table, and the context that they open under, filled from the row."""
-
-    columns: tuple[str, ...]
-    context: str
-
-
-_SEALED: Final[Mapping[str, _Seals]] = {
-    "inbox": _Seals(("raw",), "inbox {fingerprint}"),
-    "outbox": _Seals(("raw",), "outbox {message_id} {recipient}"),
-    "papers": _Seals(("sealed",), "paper {match} {path}"),
-    "submissions": _Seals(("sealed", "letter"), "submission {match} {game} {turn} {seat}"),
-    "consents": _Seals(("sealed", "letter"), "consent {match} {seat}"),
-    "held": _Seals(("sealed",), "held {player} {match}"),
-    "key_changes": _Seals(("letter",), "key change {player} {fingerprint}"),
-    "notes_to_self": _Seals(("sealed",), "note {match} {game} {seat}"),
-    "signed_texts": _Seals(("sealed",), "text {match} {mail}"),
-}
-
-_TIMES: Final = frozenset(
-    {"added", "asked", "began", "confirmed", "created", "due", "ended", "given", "received"}
-) | {
-    "revoked",
-    "settled",
-    "since",
-    "time",
-    "used",
-}
+_TIMES: Final = (
+    *("added", "asked", "began", "confirmed", "created", "due", "ended", "given", "received"),
+    *("revoked", "settled", "since", "time", "used"),
+)
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z")
 
 _DOCUMENTS: Final = frozenset({"recipients", "terms", "clock"})
@@ -68,16 +42,16 @@ def unsound(database: Database, vault: Vault) -> Iterator[str]:
 
 
 def _faults(table: str, row: Row, vault: Vault) -> Iterator[str]:
-    seals = _SEALED.get(table, _Seals((), ""))
-    for column in seals.columns:
+    columns, context = SEALS.get(table, ((), ""))
+    for column in columns:
         try:
-            plain = vault.open(row[column], seals.context.format_map(row))
+            plain = vault.open(row[column], context.format_map(row))
         except Sealed:
             yield f"{column} does not open"
         else:
             if "size" in row and row["size"] != len(plain):
                 yield f"its size is {row['size']}, and it has {len(plain)} octets"
-    for column in row.keys() & _TIMES:
+    for column in row.keys() & set(_TIMES):
         if isinstance(row[column], str) and not _TIME.fullmatch(row[column]):
             yield f"{column} is no time"
     for column in row.keys() & _DOCUMENTS:

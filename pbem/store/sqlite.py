@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import sqlite3
-from contextlib import closing, contextmanager, suppress
-from functools import cache, cached_property
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn
 
 from pbem.store import high_water
 from pbem.store.disk import THIS_DISK
@@ -27,15 +26,12 @@ from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, O
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
     from datetime import datetime
 
     import sqlite_utils
 
     from pbem.store.disk import Disk
     from pbem.store.engine import Parameters, Values
-
-__all__ = ["Lock", "Sqlite"]
 
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -48,9 +44,8 @@ BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sq
 class Sqlite:
     """One connection to a store in a file."""
 
-    failure = sqlite3.DatabaseError
     decides = False
-    """Whether this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
+    """True if this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
 
     def __init__(self, path: Path | str, disk: Disk, *, make: bool) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
@@ -61,10 +56,10 @@ class Sqlite:
         elif not self.place.is_file():
             raise StoreError(f"there is no store {self.place}")
         _look_at(self.place)
-        with _translated():
+        with self.translated():
             self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
         self._files: dict[Path, tuple[int, int] | None] = {self.place: _file(self.place)}
-        """What is open: SQLite goes on with a file and its log when others have their names, or nobody."""
+        """The open files: SQLite goes on with a file and its log when others have their names, or nobody."""
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -79,22 +74,22 @@ class Sqlite:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open on this connection."""
+        """True if a transaction is open on this connection."""
         return self.connection.in_transaction
 
     @property
     def changes(self) -> int:
-        """How many rows this connection has written since it was opened."""
+        """The number of rows that this connection has written since it was opened."""
         return self.connection.total_changes
 
     @property
     def version(self) -> int:
         """The number of migrations that this store has seen; 0 for one that is empty."""
-        return self._asked("PRAGMA user_version")
+        return self._number("PRAGMA user_version")
 
     def recognise(self, *, empty: bool) -> None:
         """Check that this is a store of ours, or that it is empty if that is allowed."""
-        tables = self._asked("SELECT count(*) FROM sqlite_master")
+        tables = self._number("SELECT count(*) FROM sqlite_master")
         if not (tables or empty):
             raise DamagedError(f"{self.place} is empty: {HELP}")
         if tables and not (self.version and "meta" in self.tables()):
@@ -102,14 +97,12 @@ class Sqlite:
 
     def prepare(self) -> None:
         """Set the connection up; raises `StoreError` if the promises of a store cannot be kept."""
-        self.run("PRAGMA synchronous = FULL")
-        self.run("PRAGMA foreign_keys = ON")
-        wanted = {"synchronous": FULL, "foreign_keys": 1}
         if self.run("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
             raise StoreError(f"{self.place}: this file system does not allow write-ahead logging")
         # SQLite silently ignores a pragma that it does not accept, so the value is read back.
-        for name, value in wanted.items():
-            if self._asked(f"PRAGMA {name}") != value:
+        for name, value in (("synchronous", FULL), ("foreign_keys", 1)):
+            self.run(f"PRAGMA {name} = {value}")
+            if self._number(f"PRAGMA {name}") != value:
                 raise StoreError(f"{self.place}: PRAGMA {name} could not be set")
 
     def leave_log(self) -> None:
@@ -128,7 +121,7 @@ class Sqlite:
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
-        for statement in _statements(script):
+        for statement in script.split(";"):  # the sqlite3 module's own `executescript` would commit first
             self.connection.execute(statement)
         self.connection.execute(f"PRAGMA user_version = {version}")
 
@@ -171,9 +164,9 @@ class Sqlite:
         try:
             return self.connection.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
-            self.tell_apart(error)
+            _raise_translated(error)
 
-    def _asked(self, sql: str) -> int:
+    def _number(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])
 
     def tables(self) -> list[str]:
@@ -200,11 +193,11 @@ class Sqlite:
         return here
 
     def room(self) -> int:
-        """How many octets are free on the disk under the store."""
+        """The free space on the disk under the store, in octets."""
         return self._disk.room(self.place.parent)
 
     def in_place(self) -> bool:
-        """Whether the names of the store and its log still name what is open."""
+        """True if the names of the store and its log still name what is open."""
         log = self.place.with_name(f"{self.place.name}-wal")
         try:
             if found := _file(log):  # made at the first commit, and there until the last connection is closed
@@ -222,8 +215,8 @@ class Sqlite:
         high_water.check(self.place, self)
 
     def size(self) -> int:
-        """How many octets the store has."""
-        return self._asked("PRAGMA page_count") * self._asked("PRAGMA page_size")
+        """The size of the store in octets."""
+        return self._number("PRAGMA page_count") * self._number("PRAGMA page_size")
 
     def backup(self, path: Path) -> None:
         """Copy the store as it is at this moment into a new file of mode 0600, on disk when this returns.
@@ -232,7 +225,7 @@ class Sqlite:
         """
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
-            with _translated(), closing(self._disk.connect(path, wait=BUSY_SECONDS)) as copy:
+            with self.translated(), closing(self._disk.connect(path, wait=BUSY_SECONDS)) as copy:
                 self.connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, complete in itself
                 if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
@@ -248,21 +241,26 @@ class Sqlite:
         return None
 
     def damage(self) -> list[str]:
-        """What SQLite finds wrong with the file and with references between tables; empty when it is sound."""
+        """The faults that SQLite finds in the file and in references between tables; empty when it is sound."""
         try:
-            with _translated():
+            with self.translated():
                 found = [row[0] for row in self.run("PRAGMA integrity_check(20)")]
                 lost = [f"{row[0]}: a row refers to a missing one" for row in self.run("PRAGMA foreign_key_check")]
         except DamagedError as error:
             return [str(error)]
         return [line for line in found if line != "ok"] + lost[:20]
 
-    def tell_apart(self, error: Exception) -> NoReturn:
-        """Raise the store's error for SQLite's."""
-        _tell_apart(error)
+    @staticmethod
+    @contextmanager
+    def translated() -> Iterator[None]:
+        """Raise the store's errors in place of SQLite's."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            _raise_translated(error)
 
 
-class Lock:
+class Lock(AbstractContextManager["Lock"]):
     """The right to be the one daemon of a store, held until closed or until the process ends.
 
     Two files are locked: a note beside the store, which says who holds it, and the store's file itself, if it exists.
@@ -317,9 +315,6 @@ class Lock:
         """The processes that hold the lock of a store though its server has ended: its desks."""
         server, holders = _locked(path)
         return [] if server is None or server in (0, *holders) else holders
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -385,7 +380,7 @@ def _refusal(store: Path, server: int, holders: Sequence[int]) -> LockedError:
 
 
 def _lives(process: int) -> bool:
-    """Return whether a process lives, as far as can be seen from here."""
+    """True if a process lives, as far as can be seen from here."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -393,18 +388,6 @@ def _lives(process: int) -> bool:
     except PermissionError:
         pass
     return True
-
-
-@cache  # each store that is made sees the same scripts
-def _statements(script: str) -> list[str]:
-    """The statements of a script, one by one: the sqlite3 module's own `executescript` would commit first."""
-    found, begun = [], ""
-    for piece in re.findall("[^;]*;|[^;]+$", script):
-        begun += piece
-        if sqlite3.complete_statement(begun):  # not within a string, nor a trigger
-            found.append(begun)
-            begun = ""
-    return [*found, begun] if begun.strip() else found
 
 
 def _must_be_a_file(path: Path) -> None:
@@ -426,7 +409,7 @@ def _look_at(path: Path) -> None:
 
 
 def _file(path: Path) -> tuple[int, int] | None:
-    """Which file has this name, if any has."""
+    """The device and inode of the file that has this name, if any has."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -444,16 +427,7 @@ def _create(path: Path, disk: Disk) -> None:
     disk.sync(path.parent)
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Let `_tell_apart` see SQLite's errors."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        _tell_apart(error)
-
-
-def _tell_apart(error: Exception) -> NoReturn:
+def _raise_translated(error: Exception) -> NoReturn:
     """Raise the store's error for what SQLite lumps together as errors of the database."""
     code = getattr(error, "sqlite_errorcode", None)  # text that is no UTF-8 has none
     if code is None and isinstance(error, sqlite3.OperationalError):

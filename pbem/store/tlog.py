@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from pbem.store.database import Database
-
-__all__ = ["AskedRow", "CheckpointRow", "CosignedRow", "QueuedHead", "TransparencyLog"]
 
 
 class QueuedHead(msgspec.Struct, frozen=True):
@@ -47,18 +44,15 @@ class AskedRow(msgspec.Struct, frozen=True):
 
 
 class CosignedRow(msgspec.Struct, frozen=True):
-    """What is remembered of another server's log: its name, the last note that was cosigned here, and when."""
+    """The memory of another server's log: its name, the last note that was cosigned here, and the time."""
 
     origin: str
     note: str
     time: datetime
 
 
-class TransparencyLog:
+class TransparencyLog(Rows):
     """The log of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def queue(self, match: int, seqs: Iterable[int], *, hurry: bool) -> None:
         """Queue these heads of a match for the tree; `hurry`: the next checkpoint is made at once."""
@@ -75,7 +69,7 @@ class TransparencyLog:
         return int(self._database.scalar("SELECT count(*) FROM log_queue")) - before
 
     def waits(self) -> bool | None:
-        """Whether a waiting head is in a hurry; None if none waits."""
+        """True if a waiting head is in a hurry; None if none waits."""
         found = self._database.scalar("SELECT max(hurry) FROM log_queue")
         return None if found is None else bool(found)
 
@@ -90,7 +84,7 @@ class TransparencyLog:
 
     @property
     def size(self) -> int:
-        """How many leaves the tree has."""
+        """The number of leaves of the tree."""
         last = self._database.scalar("SELECT max(number) FROM log_leaves")
         return 0 if last is None else int(last) + 1
 
@@ -122,21 +116,21 @@ class TransparencyLog:
 
     def checkpoint(self, size: int) -> CheckpointRow | None:
         """The checkpoint of the tree at a size."""
-        query = "SELECT size, time, note FROM checkpoints WHERE size = ?"
-        return self._database.read_one(CheckpointRow, query, (size,))
+        return self._checkpoint("WHERE size = ?", size)
 
     def latest(self) -> CheckpointRow | None:
         """The last checkpoint."""
-        query = "SELECT size, time, note FROM checkpoints ORDER BY size DESC LIMIT 1"
-        return self._database.read_one(CheckpointRow, query)
+        return self._checkpoint("ORDER BY size DESC")
 
     def witnessed(self, number: int | None = None) -> CheckpointRow | None:
         """The last checkpoint that a witness cosigned; or the first such one that has the leaf of this number."""
         if number is None:
-            query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 1"
-            return self._database.read_one(CheckpointRow, query)
-        query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 AND size > ? ORDER BY size LIMIT 1"
-        return self._database.read_one(CheckpointRow, query, (number,))
+            return self._checkpoint("WHERE cosigned = 1 ORDER BY size DESC")
+        return self._checkpoint("WHERE cosigned = 1 AND size > ? ORDER BY size", number)
+
+    def _checkpoint(self, which: str, *values: int) -> CheckpointRow | None:
+        query = f"SELECT size, time, note FROM checkpoints {which} LIMIT 1"
+        return self._database.read_one(CheckpointRow, query, values)
 
     def cosigned(self) -> list[CheckpointRow]:
         """The last checkpoints that witnesses cosigned, the latest first."""
@@ -144,7 +138,7 @@ class TransparencyLog:
         return self._database.read(CheckpointRow, query)
 
     def asked(self, witness: str) -> AskedRow | None:
-        """What a witness is believed to know; None if it was never asked."""
+        """The sizes that a witness is believed to know; None if it was never asked."""
         query = "SELECT size, wanted, asked FROM witnesses WHERE name = ?"
         return self._database.read_one(AskedRow, query, (witness,))
 
@@ -161,7 +155,7 @@ class TransparencyLog:
         self._database.put("cosigned_notes", "origin", origin=origin, note=note, time=to_db(now))
 
     def all_remembered(self) -> list[CosignedRow]:
-        """What is remembered of each other server's log, by name."""
+        """The memory of each other server's log, by name."""
         return self._database.read(CosignedRow, "SELECT origin, note, time FROM cosigned_notes ORDER BY origin")
 
     def forget(self, origin: str) -> None:

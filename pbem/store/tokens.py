@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from pbem.store.rows import Rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pbem.store.database import Database
-
-__all__ = ["Place", "Token", "Tokens", "new"]
-
 Purpose = Literal["register", "reply", "stop", "write"]
-"""What an answer does: it registers, counts for its player, stops all mail, or is read however many others came."""
+"""An answer registers, counts for its player, stops all mail, or is read however many others came."""
 Place = tuple[int, int, int]
 """Match, game and turn (0: the setup, or before the agreement) at which a match stood when the token was mailed."""
 
@@ -46,11 +44,11 @@ class Token(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> Place | None:
-        """Where the match stood, if it is about one."""
+        """The place of the match, if it is about one."""
         return None if self.match is None else (self.match, self.game, self.turn)
 
     def came_back(self, address: str, player: str | None) -> bool:
-        """Whether it comes back for the first time, and from where it was mailed to, or from its player."""
+        """True if it comes back for the first time, and from where it was mailed to, or from its player."""
         own = self.purpose == "write" and self.name == player
         return self.used is None and (own or self.address.lower() == address.lower())
 
@@ -60,11 +58,8 @@ def new(random: Callable[[int], bytes]) -> str:
     return base64.b32encode(random(RANDOM)).decode().lower().rstrip("=")
 
 
-class Tokens:
+class Tokens(Rows):
     """The reply tokens of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def issue(
         self, token: str, address: str, name: str, purpose: Purpose, place: Place | None, *, time: str, too_old: str
@@ -101,7 +96,7 @@ class Tokens:
             )
 
     def waiting(self, address: str, purpose: Purpose, since: str, until: str) -> int:
-        """How many unused tokens for this purpose were mailed to the address between these times."""
+        """The number of unused tokens for this purpose that were mailed to the address between these times."""
         query = (
             "SELECT count(*) FROM reply_tokens"
             " WHERE address = ? COLLATE NOCASE AND purpose = ? AND created BETWEEN ? AND ? AND used IS NULL"

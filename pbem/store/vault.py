@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pbem.store.disk import Disk
 
-__all__ = ["KeyFileError", "Sealed", "Vault", "create_key", "load_key", "load_or_create_key"]
-
 KEY_BYTES = 32  # AES-256, and equally the seed of an Ed25519 key (RFC 8032 5.1.5)
 NONCE_BYTES = 12  # the length for which GCM is defined without a further hash (NIST SP 800-38D 8.2)
 VERSION = b"\x01"

@@ -13,16 +13,8 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["Vouched"]
 
-
-class Vouched:
-    """The marks of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def note(self, marks: Collection[str], time: str) -> bool:
-        """Note the marks of a letter; whether none of them was noted before."""
-        noted = [self._database.add("vouched", mark=mark, time=time) for mark in marks]
-        return all(noted)
+def note_marks(database: Database, marks: Collection[str], time: str) -> bool:
+    """Note the marks of a letter; returns True if none of them was noted before."""
+    noted = [database.add("vouched", mark=mark, time=time) for mark in marks]
+    return all(noted)

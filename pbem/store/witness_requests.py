@@ -12,37 +12,24 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.store.database import to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.store.database import Database
-
-__all__ = ["Answered", "WitnessRequest", "WitnessRequests"]
-
 
 class WitnessRequest(msgspec.Struct, frozen=True):
-    """A request to a witness, by its name, and how often it was tried."""
+    """A request to a witness, by its name; the number of tries; the answer: HTTP status and beginning of the body."""
 
     witness: str
     request: str
     tries: int
+    status: int | None = None
+    said: str | None = None
 
 
-class Answered(msgspec.Struct, frozen=True):
-    """A request to a witness, and its answer: the HTTP status, and the beginning of the body."""
-
-    witness: str
-    request: str
-    status: int
-    text: str
-
-
-class WitnessRequests:
+class WitnessRequests(Rows):
     """The requests of a store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, witness: str, request: str, now: datetime) -> None:
         """Store a request to a witness, in place of an older one; part of a transaction."""
@@ -58,7 +45,7 @@ class WitnessRequests:
             return self._database.read(WitnessRequest, sql, (to_db(again), to_db(now)))
 
     def next_due(self) -> datetime | None:
-        """When the next request is due."""
+        """The time at which the next request is due."""
         return self._database.moment("SELECT min(due) FROM witness_requests WHERE status IS NULL")
 
     def postpone(self, asked: WitnessRequest, due: datetime) -> None:
@@ -75,10 +62,10 @@ class WitnessRequests:
             (status, text, asked.witness, asked.request),
         )
 
-    def answered(self) -> Answered | None:
-        """An answer that was not taken yet."""
-        query = "SELECT *, said AS text FROM witness_requests WHERE status IS NOT NULL ORDER BY witness LIMIT 1"
-        return self._database.read_one(Answered, query)
+    def answered(self) -> WitnessRequest | None:
+        """A request whose answer was not taken yet."""
+        query = "SELECT * FROM witness_requests WHERE status IS NOT NULL ORDER BY witness LIMIT 1"
+        return self._database.read_one(WitnessRequest, query)
 
     def drop(self, witness: str) -> None:
         """Drop the request to this witness; part of a transaction."""

@@ -8,6 +8,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent
 EXAMPLES = DATA / "examples"
 SIGNED = DATA / "signed"
@@ -16,6 +19,11 @@ KEYS = SIGNED / "keys"
 
 IN_FORCE = datetime(2028, 6, 1, 12, tzinfo=UTC)
 """The sample keys are in force, and what tests sign on the day on which they run is not dated in the future."""
+
+WHEEL = DATA / "wheel.txt"
+"""The names of all files in the wheel, without the version."""
+
+of_checkout = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the source package has no history")
 
 
 def mails(folder: Path) -> list[Path]:

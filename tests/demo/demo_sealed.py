@@ -19,8 +19,8 @@ from machines.post_office import Trouble
 
 from pbem.player.memory import Memory
 from pbem.player.secret_vault import Secrets
-from pbem.store import soundness
 from pbem.store.database import Database
+from pbem.store.rows import SEALS
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield file.name, file.read_bytes()
     vault = Vault(load_key(folder / "keys" / "store.key"))
     with closing(Database(str(folder / "store.sqlite"), migrate=False)) as database:
-        for table, seals in soundness._SEALED.items():
+        for table, seals in SEALS.items():
             for row in database.table(table):
                 for column in seals.columns:
                     content = vault.open(row[column], seals.context.format_map(row))

@@ -108,7 +108,7 @@ def test_a_hard_bounce_cuts_a_player_off_and_is_told_once(
     bounce(referee, return_path(referee, bob))
     assert since(referee, bob) == to_db(referee.now - HOUR)
     assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
-    assert referee.outbox.bounces() == {"permanent": 2}
+    assert referee.outbox.all_bounces() == {"permanent": 2}
 
 
 def test_a_letter_that_was_refused_cuts_off_as_well(
@@ -146,7 +146,7 @@ def test_what_is_no_failure_is_only_counted(
     letters = len(ann.letters)
     bounce(referee, return_path(referee, bob), action, status)
     assert (since(referee, bob), len(ann.letters)) == (None, letters)
-    assert referee.outbox.bounces() == {kind: 1}
+    assert referee.outbox.all_bounces() == {kind: 1}
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_bounce_that_anybody_could_have_made_means_nothing(
     letters = len(ann.letters), len(bob.letters)
     bounce(referee, to)
     assert (since(referee, bob), len(ann.letters), len(bob.letters)) == (None, *letters)
-    assert referee.outbox.bounces() == {}
+    assert referee.outbox.all_bounces() == {}
 
 
 def test_nothing_that_comes_to_a_return_path_is_obeyed_or_answered(

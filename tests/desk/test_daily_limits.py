@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import SERVER, new, placed
 
+from pbem.store.daily import count_today
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def test_what_was_counted_before_an_update_still_counts(
     letters = referee.people[reader].letters
     with referee.database.transaction():
         for _ in range(most - 1):
-            referee.desk.daily.count(mark, referee.now)
+            count_today(referee.database, mark, referee.now)
     before = len(letters)
     act(referee, ann, bob, 1)
     assert len(letters) == before + 1, "the last one of the day"

@@ -18,7 +18,7 @@ from pbem.proof.verification import verify
 from pbem.store.database import Database
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
-from pbem.store.operator import Generation, Instructions, survey
+from pbem.store.operator import Instructions, begin_generation, survey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,8 +148,7 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
     ann, bob = referee.begun()
     referee.turn((ann, ""))
     with referee.database.transaction():
-        generation = Generation(referee.database)
-        assert generation.raise_above(4) == 5
+        assert begin_generation(referee.database, 4) == 5
         Instructions(referee.database).give("restored", None, "", "root", referee.now)
     referee.open_desk()
     referee.turn((bob, ""))
@@ -191,7 +190,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     referee.outbox = Outbox(referee.database, referee.vault)
     referee.lookups = Lookups(referee.database)
     with referee.database.transaction():
-        Generation(referee.database).raise_above(1)
+        begin_generation(referee.database, 1)
         Instructions(referee.database).give("restored", None, "", "root", referee.now)
     referee.open_desk()
     referee.work()
@@ -213,7 +212,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(
 def test_numbers_given_out_after_the_backup_are_not_given_again(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     with referee.database.transaction():
-        Generation(referee.database).raise_above(1)
+        begin_generation(referee.database, 1)
     referee.send(ann, "new spaceships with bob\nend\n")
     assert "m1001" in bob.text
     assert referee.database.scalar("SELECT max(id) FROM inbox") > 1000

@@ -11,6 +11,7 @@ from judges import sentences
 
 from pbem.desk.public import Public
 from pbem.match.changed import replace
+from pbem.match.state import RUNNING
 from pbem.match.transcript import Entry
 from pbem.store.schema import migrations
 
@@ -53,7 +54,7 @@ def test_one_under_way_is_over_for_a_reason(referee: Referee, pair: tuple[Mailbo
     referee.send(bob, "status m1\n")
     assert "match m1: closed" in bob.text
     assert not Public(referee.config.server, referee.database, referee.vault).site()["running"]
-    assert referee.desk.archive.matches.under_way() == referee.desk.archive.matches.due("2999", 9) == []
+    assert referee.desk.archive.matches.in_phases(*RUNNING) == referee.desk.archive.matches.due("2999", 9) == []
 
 
 def test_one_that_was_over_keeps_its_result(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:

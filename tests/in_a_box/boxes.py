@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from pbem.store import inbox, outbox
@@ -43,6 +44,10 @@ class Outbox(outbox.Outbox):
         if leased.sealed:
             raise Sealed(f"outbox {leased.sealed[0]}")
         return leased.rows[0] if leased.rows else None
+
+    def all_bounces(self) -> Counter[str]:
+        """The bounces of all letters, counted by their kinds."""
+        return Counter(row[0] for row in self._database.execute("SELECT kind FROM bounces"))
 
     def delivered(self, row_id: int, reply: str, now: datetime) -> None:
         """Note that the smarthost took a leased letter."""

@@ -294,7 +294,7 @@ class Referee:
         self.sent = itertools.count(1)
         self.open_desk()
         self._seed = seed
-        self._new = (self.desk, self.database.changes)
+        self._new = (self.desk, self.database.engine.changes)
 
     def open_desk(self) -> None:
         """The desk, as after a restart: nothing of it is remembered but the store."""
@@ -465,7 +465,7 @@ class Referee:
 
     def opened(self, asked: Hashable, play: Callable[[], list[Mailbox]]) -> list[Mailbox]:
         """Whom `play` gives: played here, or by another referee of the same seed that was given the same."""
-        if self._openings is None or self.people or self._new != (self.desk, self.database.changes):
+        if self._openings is None or self.people or self._new != (self.desk, self.database.engine.changes):
             return play()
         key = (asked, self._given())
         if opening := self._openings.get(key):

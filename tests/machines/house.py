@@ -56,9 +56,9 @@ class Echo:
 
     def may_decide(self) -> bool:
         """It decides whenever nobody else does."""
-        if not self.database.decides and self.database.try_to_decide():
+        if not self.database.engine.decides and self.database.try_to_decide():
             self.inbox.release_all()
-        return self.database.decides
+        return self.database.engine.decides
 
     def tick(self, now: datetime) -> datetime | None:
         self.ticks.append(now)

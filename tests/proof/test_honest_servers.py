@@ -11,7 +11,7 @@ from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
 from vectors.make import CELLS, GOOD, SETUPS, SMALL, early
 
-from pbem.store.operator import Generation, Instructions
+from pbem.store.operator import Instructions, begin_generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,7 @@ def troubled(referee: Referee) -> bytes:
     referee.turn((ann, "Rv1"))
     operated(referee, "resume")
     with referee.database.transaction():
-        Generation(referee.database).raise_above(4)
+        begin_generation(referee.database, 4)
         Instructions(referee.database).give("restored", None, "", "root", referee.now)
     referee.open_desk()
     operated(referee, "resume")

@@ -38,7 +38,7 @@ from pbem.server.roles import Role, named
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
 from pbem.store.inbox import Envelope
-from pbem.store.sqlite import Lock
+from pbem.store.sqlite import Lock, Sqlite
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def test_case_36_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp
     async def scene(house: House) -> None:
         assert await house.send() == (250, b"2.0.0 stored")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Database, "room", lambda _: 99)
+            patch.setattr(Sqlite, "room", lambda _: 99)
             code, reply = await house.send(TEXT + b"2\r\n")
             assert (code, reply[:5]) == (452, b"4.3.1")
         assert (await house.send(TEXT + b"2\r\n"))[0] == 250

@@ -130,7 +130,7 @@ def test_a_server_that_hangs_is_deposed_and_another_decides(tmp_path: Path, monk
             assert database.try_to_decide()
             async with running(tmp_path) as living:
                 with database.transaction():
-                    owners.Owners(database).renew("dead.", ALL, database.time(living.daemon._now()))
+                    owners.Owners(database).renew("dead.", ALL, database.engine.time(living.daemon._now()))
                 await living.send()
                 assert Inbox(database, vault).lease(living.daemon._now())
                 working = at_work(database, living.daemon._now())
@@ -154,7 +154,7 @@ def test_while_the_database_lets_nobody_write_a_server_greets_and_lives(
         async with running(tmp_path) as house:
             await house.send()
             with Database(configured(tmp_path).store) as database:
-                there = at_work(database, database.time(datetime.now(UTC)))
+                there = at_work(database, database.engine.time(datetime.now(UTC)))
                 with database.transaction():
                     database.engine.lock("inbox")
                     letter = asyncio.create_task(house.send(b"another"))
@@ -162,7 +162,7 @@ def test_while_the_database_lets_nobody_write_a_server_greets_and_lives(
                     while (moment := time.monotonic()) < end:
                         await asyncio.sleep(0.05)
                         assert time.monotonic() < moment + 1, "nobody is greeted meanwhile"
-                    silent = database.time(datetime.now(UTC)) + owners.LEASE - owners.SILENT
+                    silent = database.engine.time(datetime.now(UTC)) + owners.LEASE - owners.SILENT
                     assert owners.Owners(database).alive(silent) == there
                 await letter
 

@@ -92,7 +92,7 @@ def test_what_is_due_is_asked_once_and_its_answer_wakes_the_desk(case: Case) -> 
     assert case.asked == [("https://w.example/logs", b"old 0")]
     found = case.requests.answered()
     assert found is not None
-    assert (found.status, found.text) == (200, "— w AAAA\n[2J\ufffd"), "nothing in it moves a cursor"
+    assert (found.status, found.said) == (200, "— w AAAA\n[2J\ufffd"), "nothing in it moves a cursor"
     assert case.woken == 1
     assert case.round() == LONGEST_WAIT
     case.put("old 1")
@@ -125,7 +125,7 @@ def test_what_a_witness_refuses_is_an_answer(case: Case, status: int) -> None:
     case.round()
     found = case.requests.answered()
     assert found is not None
-    assert (found.status, found.text) == (status, "7\n")
+    assert (found.status, found.said) == (status, "7\n")
 
 
 def test_who_asked_and_died_is_followed_and_nothing_is_held_meanwhile(case: Case) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from pbem.store.daily import Daily
+from pbem.store.daily import count_today
 from pbem.store.inbox import Inbox
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
@@ -67,17 +67,17 @@ def miss_in_an_outage(_world: World) -> Iterator[None]:
 @contextmanager
 def day_that_never_goes_back(_world: World) -> Iterator[None]:
     """The day of a counter is the latest that any clock showed: one that was ahead uses up the days until then."""
-    count, last = Daily.count, datetime.min.replace(tzinfo=UTC)
+    last = datetime.min.replace(tzinfo=UTC)
 
-    def latest(daily: Daily, mark: str, now: datetime) -> int:
+    def latest(database: Database, mark: str, now: datetime) -> int:
         nonlocal last
         last = max(last, now)
-        return count(daily, mark, last)
+        return count_today(database, mark, last)
 
     def forget(database: Database, before: str, _today: str, most: int) -> int:
         return prune(database, before, last.date().isoformat(), most)
 
-    with patch.object(Daily, "count", latest), patch("pbem.desk.housekeeping.prune", forget):
+    with patch("pbem.desk.daily_limits.count_today", latest), patch("pbem.desk.housekeeping.prune", forget):
         yield
 
 

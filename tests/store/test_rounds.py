@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.stores import connection, of_sqlite, place
+from in_a_box.stores import connection, migrations_before, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, APART, LOT, Envelope, Inbox
 from pbem.store.lookups import Lookups
-from pbem.store.schema import migrations
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -213,7 +212,7 @@ def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
 
 
 def test_what_waits_in_a_store_of_an_earlier_version_is_given(tmp_path: Path) -> None:
-    before = migrations("rounds")
+    before = migrations_before("rounds")
     with Database(place(tmp_path / "a.db"), before) as database:
         database.execute(
             "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received)"

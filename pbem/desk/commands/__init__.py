@@ -29,8 +29,6 @@ from pbem.desk.commands import (
 if TYPE_CHECKING:
     from pbem.desk.reply import Handlers
 
-__all__ = ["HANDLERS"]
-
 HANDLERS: Handlers = {
     "help": help.explain,
     "games": help.games,

@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from pbem.requests import Choose, Confirm, Register, WhoAmI
     from pbem.store.players import PlayerRow
 
-__all__ = ["choose", "confirm", "register", "whoami"]
-
 _WAITING = 5
-"""How many registrations of one address may wait that anybody can have asked for; a letter from there may go on."""
+"""The most waiting registrations of one address, which anybody can have asked for; a proved letter may go on."""
 
 _PATIENCE = timedelta(days=30)
-"""How long a registration waits for its answer."""
+"""The lifetime of a registration that waits for its answer."""
 
 _A_DAY = timedelta(days=1)
 
@@ -84,7 +82,7 @@ def register(desk: Desk, caller: Caller, command: Command[Register]) -> Reply:
 
 
 def _is_reserved(desk: Desk, caller: Caller, name: str) -> bool:
-    """Whether a name is not for players; the name of the server's house is only for its address."""
+    """True if a name is not for players; the name of the server's house is only for its address."""
     house = desk.config.house_name
     if name == house:
         return caller.address.lower() != desk.config.house.address.lower()
@@ -105,10 +103,7 @@ def _register_mailbox(desk: Desk, caller: Caller, command: AnyCommand, name: str
         return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
         raise refused("register", None, proof.missing)
-    desk.players.add(name, caller.address, None, to_db(caller.now))
-    _keep_language(desk, caller, name)
-    desk.people.opt_in(caller.address)
-    proposals.welcome(desk, name, caller.address, caller.now)
+    _add_player(desk, caller, name, None)
     facts = {"name": name, "games": titles(), "house": _house(desk)}
     return Reply("registered_mailbox", facts, items=[bulletin.of_account(name, None)])
 
@@ -134,11 +129,8 @@ def confirm(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply:
         faults.append(Fault("confirm", None, Phrase("this key has been registered meanwhile")))
     if faults:
         raise Refused(*faults)
-    desk.players.add(name, caller.address, waiting.key, to_db(caller.now))
-    _keep_language(desk, caller, name)
+    _add_player(desk, caller, name, waiting.key)
     desk.players.answered(caller.address)
-    desk.people.opt_in(caller.address)
-    proposals.welcome(desk, name, caller.address, caller.now)
     code = account_keys.new_code(desk, name, caller.now)
     facts = {"name": name, "games": titles(), "code": code, "house": _house(desk)}
     return Reply("confirm", facts, items=[bulletin.of_account(name, code)])
@@ -150,10 +142,13 @@ def _house(desk: Desk) -> str:
     return name if name and desk.people.is_program(name) else ""
 
 
-def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
-    """Keep writing in the language in which the new player was answered, if that is not the server's own."""
+def _add_player(desk: Desk, caller: Caller, name: str, key: KeyRow | None) -> None:
+    """Add a player, who keeps the language of the letter and gets the seats to which the address was invited."""
+    desk.players.add(name, caller.address, key, to_db(caller.now))
     if caller.language != desk.config.language:
-        desk.players.suppose(player, "language", caller.language)
+        desk.players.suppose(name, "language", caller.language)
+    desk.people.opt_in(caller.address)
+    proposals.welcome(desk, name, caller.address, caller.now)
 
 
 def whoami(desk: Desk, caller: Caller, _command: Command[WhoAmI]) -> Reply:

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Block, Unblock
 
-__all__ = ["block", "unblock"]
-
 _MOST = 500
-"""How many names one player may block."""
+"""The most names that one player may block."""
 
 
 def block(desk: Desk, caller: Caller, command: Command[Block]) -> Reply:

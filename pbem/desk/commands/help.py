@@ -1,4 +1,4 @@
-"""What anybody may ask: help from the table of commands, the games and their rules.
+"""Information for anybody: help from the table of commands, the games and their rules.
 
 Implements protocol.md, "Commands" (`help`, `games`, `rules`).
 """
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import AskHelp, ListGames, MailRules
-
-__all__ = ["explain", "games", "mail_rules", "no_such_game"]
 
 _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
 
-__all__ = ["READ", "diary", "report", "sheet", "status", "transcript"]
-
 READ = 50
-"""Of how many matches of a player one answer says how they stand."""
+"""The most matches of a player whose state one answer tells."""
 
 
 def status(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Reply:
@@ -64,12 +62,12 @@ def _one_match(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Repl
 
 
 def _is_awaited(seated: SeatContext, seat: int) -> bool:
-    """Whether a seat has a player, who has not accepted."""
+    """True if a seat has a player, who has not accepted."""
     return not seated.match.name(seat).startswith("?") and not seated.row.of(seat).accepted
 
 
 def _all_matches(desk: Desk, caller: Caller) -> Reply:
-    """What is due to the player, by when, and how matches stand: those under way first; the others are counted."""
+    """The state of all matches of the player and what is due: those under way first; the others are counted."""
     name, of_player = caller.known_player.name, desk.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
@@ -115,16 +113,11 @@ def _happenings(desk: Desk, seated: SeatContext) -> Iterator[tuple[datetime, Fac
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
         if not events.TYPES[entry.type].silent:
-            yield _moment(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
+            yield from_db(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
     for player, time in desk.archive.matches.press_times(seated.row.number):
         yield from_db(time), {"kind": "press", "body": {"by": player}, "names": {}}
-
-
-def _moment(time: str) -> datetime:
-    """The time of an entry."""
-    return from_db(time.replace("Z", ".000000Z"))
 
 
 def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
     from pbem.store.players import PlayerRow
 
-__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke", "unlike"]
-
 _MOST_KEYS = 10
 
 _SHORT_KEY, _ALL_KEYS = 1000, 256 << 10
@@ -55,7 +53,7 @@ make the other's letters larger than mail servers take.
 _MOST_ADDRESSES = 5
 
 _MOST_WAITING = 5
-"""How many new keys of a player may await confirmation that were asked for in the same way."""
+"""The most new keys of a player that may await confirmation, if they were asked for in the same way."""
 
 _THE_FORM_SAID = Phrase("the form said `{name} {value}`")
 
@@ -129,9 +127,9 @@ def recover(desk: Desk, caller: Caller, command: Command[Recover]) -> Reply:
     if code is None:
         return _recover_by_mailbox(desk, caller, command, player, key)
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
-    if not account_keys.is_code(desk, player, code):
+    if not account_keys.is_code(desk.players, player, code):
         most = desk.config.recovery.codes_per_day
-        left = left_today(desk.daily, WRONG_CODE, caller.now, player.name, most=most)
+        left = left_today(desk.database, WRONG_CODE, caller.now, player.name, most=most)
         log = _LOG.warning if left == -1 else _LOG.info
         log("wrong recovery code", player=player.name, today=most - left)
         return refusal(command, Phrase("this is not your recovery code"))
@@ -175,13 +173,8 @@ def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply 
     if not found:
         return None
     waiting = next((one for one in found if one.proof == given.get("proof")), found[0])
-    wanted = {
-        "name": player.name,
-        "server": desk.config.server,
-        "challenge": waiting.challenge,
-        "fingerprint": waiting.key.fingerprint,
-        "proof": waiting.proof,
-    }
+    wanted = {"name": player.name, "server": desk.config.server, "challenge": waiting.challenge}
+    wanted |= {"fingerprint": waiting.key.fingerprint, "proof": waiting.proof}
     if faults := unlike(wanted, given):
         raise Refused(*faults)
     if from_db(waiting.created) < desk.time.ago(caller.now, account_keys.PATIENCE):
@@ -221,11 +214,8 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
     if waiting.proof == "recovery-code":
         change, code = account_keys.replace_all(desk, player, waiting, caller.letter.raw, caller.now)
     else:
-        letters = {"old": waiting.letter, "new": caller.letter.raw}
-        change, code = (
-            KeyChange("added", HOW[waiting.proof], (account_keys.document(waiting.key),), (), letters),
-            None,
-        )
+        letters, code = {"old": waiting.letter, "new": caller.letter.raw}, None
+        change = KeyChange("added", HOW[waiting.proof], (waiting.key.document(),), (), letters)
         desk.players.add_key(player.name, waiting.key, to_db(caller.now))
         desk.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
         account_keys.enter(desk, player, change, caller.now)
@@ -234,7 +224,7 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
 
 
 def _recover_by_mailbox(desk: Desk, caller: Caller, command: AnyCommand, player: PlayerRow, key: Key) -> Reply:
-    if not caller.tokens and left_today(desk.daily, RECOVERY, caller.now, player.name) < 0:
+    if not caller.tokens and left_today(desk.database, RECOVERY, caller.now, player.name) < 0:
         return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
     asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), account_keys.delay(desk)
     subject = Phrase("Somebody says that your keys are lost")
@@ -304,7 +294,7 @@ def _challenge(
 
 def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
     """Refuse a command if it would tell others too often today."""
-    if left_today(desk.daily, limit, now, player.name) >= 0:
+    if left_today(desk.database, limit, now, player.name) >= 0:
         return
     if limit is KEY_CHANGE:
         too_often = Phrase("keys may be changed {changes_a_day} times a day; try again tomorrow")

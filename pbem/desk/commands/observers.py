@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
+from pbem.desk.seats import number_of
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
@@ -20,16 +21,13 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Observe, ShowStandings, Unobserve
 
-__all__ = ["observe", "standings", "unobserve"]
-
 _RANKED = 50
-"""How many players of a game the standings show."""
+"""The most players of a game that the standings show."""
 
 
 def observe(desk: Desk, caller: Caller, command: Command[Observe]) -> Reply:
     """`observe`: the caller observes a public match from now on."""
-    name = command.match or ""
-    loaded = desk.archive.load(int(name.removeprefix("m") or 0))
+    name, loaded = command.match, desk.archive.load(number_of(command))
     if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
         raise refused("observe", name, Phrase("there is no such match to watch"))
     match, row = loaded
@@ -46,10 +44,9 @@ def observe(desk: Desk, caller: Caller, command: Command[Observe]) -> Reply:
 
 def unobserve(desk: Desk, caller: Caller, command: Command[Unobserve]) -> Reply:
     """`unobserve`: the caller no longer observes it."""
-    name = command.match or ""
-    if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.known_player.name):
-        raise refused("unobserve", name, Phrase("you do not watch this match"))
-    return Reply("unobserve", {"name": name})
+    if not desk.people.unobserve(number_of(command), caller.known_player.name):
+        raise refused("unobserve", command.match, Phrase("you do not watch this match"))
+    return Reply("unobserve", {"name": command.match})
 
 
 def standings(desk: Desk, _caller: Caller, _command: Command[ShowStandings]) -> Reply:

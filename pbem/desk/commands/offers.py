@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Annul, Draw
 
-__all__ = ["agree"]
-
 
 def agree(desk: Desk, caller: Caller, command: Command[Draw | Annul]) -> Reply:
     """`draw` or `annul`: an agreement is offered, accepted or declined."""

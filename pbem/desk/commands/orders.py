@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Submission
     from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
 
-__all__ = ["clear", "orders", "preview", "setup"]
-
 
 def _open_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
     """The caller's seat in a match whose setups and orders the server sees; raises `Refused`."""
@@ -50,7 +48,7 @@ def setup(desk: Desk, caller: Caller, command: Command[SubmitSetup]) -> Reply:
 
 
 def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
-    """Whether a setup is the example in our letters, which everybody has read."""
+    """True if a setup is the example in our letters, which everybody has read."""
     match = seated.match
     example = getattr(words(match.terms.game), "example", None) if drawn(match.terms.game) else None
     if example is None or match.options is None:  # of some games all setups are shown anyway
@@ -80,14 +78,14 @@ def orders(desk: Desk, caller: Caller, command: Command[SubmitOrders]) -> Reply:
 
 
 def _unused(seated: SeatContext, submission: Submission) -> tuple[Phrase, ...]:
-    """What these orders for the turn that is due leave unused."""
+    """The phrases about what these orders for the turn that is due leave unused."""
     match, seat = seated.match, seated.seat
     assert match.position is not None
     return match.rules.unused(match.position, seat, match.rules.order(match.position, seat, submission.text))
 
 
 def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
-    """Whether a form came back empty although something is due: a player who means that says `final`."""
+    """True if a form came back empty although something is due: a player who means that says `final`."""
     match = seated.match
     if not command.request.untouched or match.phase != "playing" or match.position is None:
         return False

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.requests import Clear, SubmitOrders
 
-__all__ = ["demand_room", "store", "stored", "withdraw"]
-
 _ROOM = 1024 * 1024
-"""How many octets the letters of a seat may have that wait: they are in memory, and written with each change."""
+"""The most octets of a seat's letters that wait: they are in memory, and written with each change."""
 
 
 def demand_room(seated: SeatContext, command: AnyCommand, caller: Caller) -> None:
@@ -67,7 +65,7 @@ def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Re
 
 
 def stored(match: Match, seat: int) -> list[dict[str, object]]:
-    """What is stored for a seat: default orders first, then orders turn by turn."""
+    """The stored orders of a seat: default orders first, then orders turn by turn."""
     return [
         {"turn": turn, "submission": stored, "faults": _faults(match, seat, turn)}
         for (owner, turn), stored in sorted(match.stored.items())
@@ -76,5 +74,5 @@ def stored(match: Match, seat: int) -> list[dict[str, object]]:
 
 
 def _faults(match: Match, seat: int, turn: int) -> list[Fault]:
-    """Why default orders could not be played now."""
+    """The faults for which default orders could not be played now."""
     return [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if turn == DEFAULT else []

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pbem.requests import Resign, SendPress
     from pbem.store.matches import SeatRow
 
-__all__ = ["press", "resign"]
-
 
 def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""
@@ -53,7 +51,7 @@ def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
 
 
 def _is_passed_on(desk: Desk, seated: SeatContext, row: SeatRow, by: str) -> bool:
-    """Whether a message goes to a seat: to people who were only asked to play, it does from players they know."""
+    """True if a message goes to a seat: to people who were only asked to play, it does from players they know."""
     begun = seated.match.phase not in {"open", "proposed"}
     return begun or row.accepted or desk.people.played_together(row.player, by)
 

@@ -1,4 +1,4 @@
-"""How players find each other: proposals, the open list, invitations by address, agreeing and declining.
+"""Ways to an opponent: proposals, the open list, invitations by address, agreeing and declining.
 
 If not all players of a match are known, seats are kept free. When the last one is taken, the match becomes a
 proposal like any other, and its hash can be accepted. Implements protocol.md, "Commands" (`new`, `list`, `join`,
@@ -14,7 +14,7 @@ from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, pinned, seat_at, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seat_at, seated_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
@@ -37,18 +37,17 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
+    from pbem.store.people import People
     from pbem.store.players import PlayerRow
 
-__all__ = ["accept", "give_up", "join", "list_matches", "new", "welcome"]
-
 _LISTED = 50
-"""How many matches the open list shows."""
+"""The most matches that the open list shows."""
 
 _NAMED = 200
-"""How many of a player's own matches the list names, beside those under way."""
+"""The most of a player's own matches that the list names, beside those under way."""
 
 _PENDING = 20
-"""How many proposals of one player may wait for an answer at a time."""
+"""The most proposals of one player that may wait for an answer at a time."""
 
 
 def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
@@ -79,7 +78,7 @@ def new(desk: Desk, caller: Caller, command: Command[Propose]) -> Reply:
     terms = None
     try:
         terms = Terms.propose(game, lines, names, desk.config.clock.settle)
-        faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
+        faults += without_keys(desk.players, terms, *(name for name in names if name not in unasked))
     except Refused as refused:
         faults += refused.faults
     if desk.archive.matches.pending(caller.known_player.name) >= _PENDING:
@@ -113,11 +112,11 @@ def _wanted(
     for name in wanted:
         seat = len(names) + 1
         if "@" not in name:
-            if _listening(desk, desk.players.by_name(name), proposer) is None:
+            if listening(desk.people, desk.players.by_name(name), proposer) is None:
                 faults.append(Fault("new", name, NOT_TO_BE_ASKED.given(name=name)))
             names.append(name)
             continue
-        player = _listening(desk, desk.players.by_address(name), proposer)
+        player = listening(desk.people, desk.players.by_address(name), proposer)
         if player is not None:
             names.append(player.name)
             continue
@@ -129,9 +128,9 @@ def _wanted(
     return tuple(names), free, faults
 
 
-def _listening(desk: Desk, player: PlayerRow | None, proposer: str) -> PlayerRow | None:
+def listening(people: People, player: PlayerRow | None, proposer: str) -> PlayerRow | None:
     """The player, unless there is none, or the player wants no mail (from this one): nobody can tell them apart."""
-    if player is None or desk.people.opted_out(player.address) or desk.people.blocks(player.name, proposer):
+    if player is None or people.opted_out(player.address) or people.blocks(player.name, proposer):
         return None
     return player
 
@@ -149,23 +148,18 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
 
 
 def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
-    """One polite invitation, never a second to the same mailbox; whether it was sent."""
+    """One polite invitation, never a second to the same mailbox; returns True if it was sent."""
     mailbox, people = one_mailbox(address), desk.people
     for one in (address, mailbox):
-        # Whose registered address it is wants no proposal of this player: see `_listening`.
+        # Whose registered address it is wants no proposal of this player: see `listening`.
         if desk.players.by_address(one) or people.opted_out(one) or people.is_invited(one):
             return False
     if not desk.strangers.may_be_named(mailbox, now):
         return False
     desk.people.invite(mailbox, to_db(now))
-    text = desk.letters.draft(
-        "letters/invitation.txt",
-        by=by,
-        terms=terms,
-        title=rules(terms.game).title,
-        match=f"m{number}",
-        found=desk.people.standing(terms.game, by),
-    )
+    found, title = desk.people.standing(terms.game, by), rules(terms.game).title
+    facts = {"by": by, "terms": terms, "title": title, "match": f"m{number}", "found": found}
+    text = desk.letters.draft("letters/invitation.txt", **facts)
     desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
     return True
 
@@ -178,13 +172,13 @@ def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = N
         if row.accepted or row.seat == but:
             continue
         if unasked.may_be_written(desk, row.player, [by], number, now):
-            facts = {"standings": _standings(desk, seated.match, row.seat)}
+            facts = {"standings": standings_of_others(desk.people, seated.match, row.seat)}
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
 
-def _standings(desk: Desk, match: Match, seat: int) -> list[object]:
+def standings_of_others(people: People, match: Match, seat: int) -> list[object]:
     """The others' standings, to be seen before accepting."""
-    return [desk.people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
+    return [people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
 
 
 # The open list.
@@ -215,7 +209,7 @@ def _named(desk: Desk, number: int) -> dict[str, object]:
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
     names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
-    return _line(desk, f"m{number}", terms.game, names, row.phase)
+    return _line(desk.people, f"m{number}", terms.game, names, row.phase)
 
 
 def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
@@ -223,7 +217,7 @@ def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object
     found, items = list[dict[str, object]](), list[JsonObject]()
     for number in desk.people.open_matches(_LISTED):
         match, _ = desk.archive.known(number)
-        if reader and _is_blocked(desk, match, reader):
+        if reader and _is_blocked(desk.people, match, reader):
             continue
         free = [seat for seat, kept in desk.people.free(number).items() if kept is None]
         proposer = desk.people.standing(match.terms.game, match.name(1))
@@ -233,28 +227,27 @@ def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object
     return found, items
 
 
-def _is_blocked(desk: Desk, match: Match, player: str) -> bool:
-    """Whether somebody in this match wants nothing from the player."""
-    return any(desk.people.blocks(name, player) for name in match.names)
+def _is_blocked(people: People, match: Match, player: str) -> bool:
+    """True if somebody in this match wants nothing from the player."""
+    return any(people.blocks(name, player) for name in match.names)
 
 
 def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
     """`join`: a seat in a match of the open list is taken."""
-    name = command.match or ""
-    number = int(name.removeprefix("m") or 0)
+    name, number = command.match, number_of(command)
     free = desk.people.free(number)
     seat = next((seat for seat, kept in free.items() if kept is None), None)
     loaded = desk.archive.load(number)
-    if seat is None or loaded is None or _is_blocked(desk, loaded[0], caller.known_player.name):
+    if seat is None or loaded is None or _is_blocked(desk.people, loaded[0], caller.known_player.name):
         raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
     if loaded[0].seat_of(caller.known_player.name):
         raise refused("join", name, Phrase("you have a seat in it already"))
-    if keyless := without_keys(desk, loaded[0].terms, caller.known_player.name):
+    if keyless := without_keys(desk.players, loaded[0].terms, caller.known_player.name):
         raise Refused(*keyless)
     demand_leisure(desk, caller.known_player.name)
     desk.people.opt_in(caller.address)
     seated = _seat(desk, number, seat, caller.known_player.name, caller.now, tell=False)
-    facts = {"standings": _standings(desk, seated.match, seat)}
+    facts = {"standings": standings_of_others(desk.people, seated.match, seat)}
     return Reply("join", facts | seated.facts(), at=seated)
 
 
@@ -292,7 +285,7 @@ def accept(desk: Desk, caller: Caller, command: Command[Accept]) -> Reply:
     if given != match.rules_hash:
         another = Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
         raise refused("accept", given, another)
-    if keyless := without_keys(desk, match.terms, match.name(seated.seat)):
+    if keyless := without_keys(desk.players, match.terms, match.name(seated.seat)):
         raise Refused(*keyless)
     demand_leisure(desk, match.name(seated.seat))
     desk.people.opt_in(caller.address)
@@ -312,7 +305,8 @@ def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
     match, number = seated.match, seated.row.number
     step = Step(match, desk.world(now))
     players = [
-        pinned(desk, name, match, seat, step.world.salt()) for seat, name in enumerate(match.terms.players, start=1)
+        pinned(desk.players, name, match, seat, step.world.salt())
+        for seat, name in enumerate(match.terms.players, start=1)
     ]
     consents = desk.archive.consents(number)
     stale = [
@@ -358,11 +352,11 @@ def give_up(desk: Desk, caller: Caller, command: Command[Decline | Withdraw]) ->
 
 
 def _summary(desk: Desk, match: Match, seat: int) -> dict[str, object]:
-    line = _line(desk, match.id, match.terms.game, match.names, match.phase)
+    line = _line(desk.people, match.id, match.terms.game, match.names, match.phase)
     return line | {"game": match.game, "turn": match.turn, "asked": match.asked(seat)}
 
 
-def _line(desk: Desk, match: str, game: str, names: Sequence[str], phase: str) -> dict[str, object]:
-    called_names = [called(name, program=desk.people.is_program(name)) for name in names]
+def _line(people: People, match: str, game: str, names: Sequence[str], phase: str) -> dict[str, object]:
+    called_names = [called(name, program=people.is_program(name)) for name in names]
     told = {"id": match, "title": rules(game).title, "names": called_names, "phase": phase}
     return told | {"game": 0, "turn": 0, "asked": False}

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.requests import Reveal, Seal, TakeSteps
 
-__all__ = ["demand_text", "reveal", "seal", "take"]
-
 T = TypeVar("T")
 Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
 
@@ -73,7 +71,7 @@ def reveal(desk: Desk, caller: Caller, command: Command[Reveal]) -> Reply:
 
 
 def _say(desk: Desk, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[SeatContext, Step, T]:
-    """What a caller's seat in a sealed match says, in a letter that the others can check; raises `Refused`.
+    """The statement of a caller's seat in a sealed match, in a letter that the others can check; raises `Refused`.
 
     What was signed is kept for the others, and so is the note that its player sends along.
     """

@@ -1,4 +1,4 @@
-"""`stop`: an address wants no more mail, and how we know that its owner said so.
+"""`stop`: an address wants no more mail, and the proofs that its owner said so.
 
 A letter that is signed, or that proves its mailbox, counts at once. Anybody may have sent any other `stop`: the
 address is asked, at most once a week, and only an answer from there counts. If nobody vouches for the letter, the
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
 
-__all__ = ["stop"]
-
 _A_WEEK = timedelta(days=7)
 
 
 def stop(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
-    """Send the address no more mail, if its owner said so; otherwise ask there. Returns whether its owner did.
+    """Send the address no more mail, if its owner said so; otherwise ask there. Returns True if its owner did.
 
     `place` is the place that the letter names.
     """
@@ -42,7 +40,7 @@ def stop(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
 
 
 def _says_its_place(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
-    """Whether the letter is this player's, for this server; a signed one that does not say so proves nothing."""
+    """True if the letter is this player's, for this server; a signed one that does not say so proves nothing."""
     wanted = {"server": desk.config.server, "player": caller.player.name if caller.player else ""}
     return caller.player is not None and (caller.verdict.kind != "valid" or place == wanted)
 

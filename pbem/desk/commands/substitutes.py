@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import unasked
+from pbem.desk.commands.proposals import listening, standings_of_others
 from pbem.desk.places import placed
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, pinned, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seated_at, without_keys
 from pbem.games import Refused
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
@@ -31,16 +32,13 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Substitute
 
-__all__ = ["substitute"]
-
 _WILL_YOU = Phrase("[pbem {match}] {title}: will you take {leaver}'s seat?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 
 
 def substitute(desk: Desk, caller: Caller, command: Command[Substitute]) -> Reply:
     """`substitute`: a seat is to change hands, or somebody takes it."""
-    number = int((command.match or "").removeprefix("m") or 0)
-    loaded = desk.archive.load(number)
+    loaded = desk.archive.load(number_of(command))
     name = caller.known_player.name
     if loaded and not loaded[0].seat_of(name):
         match, row = loaded
@@ -79,10 +77,9 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Subs
 
 def _judge(desk: Desk, seated: SeatContext, name: str, by: str) -> None:
     """Refuse a name that could never take the seat."""
-    player = desk.players.by_name(name)
-    if player is None or desk.people.opted_out(player.address) or desk.people.blocks(name, by):
+    if listening(desk.people, desk.players.by_name(name), by) is None:
         raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
-    if keyless := without_keys(desk, seated.match.terms, name):
+    if keyless := without_keys(desk.players, seated.match.terms, name):
         raise Refused(*keyless)
 
 
@@ -101,7 +98,7 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
         "leaver": match.name(seat),
         "hash": match.rules_hash,
         "m": _stranger(desk, seated, name),
-        "standings": [desk.people.standing(match.terms.game, match.name(one)) for one in match.seats if one != seat],
+        "standings": standings_of_others(desk.people, match, seat),
     }
     text = desk.letters.draft("letters/take_seat.txt", **facts)
     subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
@@ -111,7 +108,7 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
 
 
 def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
-    """What the newcomer may know about the match before taking the seat: the `m` of the templates."""
+    """The facts that the newcomer may know before taking the seat: the `m` of the templates."""
     keys = desk.players.keys(name)
     return desk.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
@@ -147,7 +144,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command[
         raise refused("substitute", None, Phrase("answer the letter that asked you to take this seat"))
     willing = seat in match.nominated[seat].willing
     step = Step(match, desk.world(now))
-    newcomer = pinned(desk, name, match, seat, step.world.salt())
+    newcomer = pinned(desk.players, name, match, seat, step.world.salt())
     said = placed(caller, command, state.seated(match, seat, newcomer), seat)
     substituted.take_over(step, seat, newcomer, said, caller.signed)
     progress.advance(step)

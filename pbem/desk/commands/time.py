@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.requests import Claim, Extend, TakeVacation
 
-__all__ = ["claim", "extend", "vacation"]
-
 _AHEAD = 366
-"""How many days ahead a vacation may be announced."""
+"""The most days ahead that a vacation may be announced."""
 
 _ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `vacation off`")
 _TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
@@ -107,7 +105,7 @@ def _days(desk: Desk, player: str, command: Command[TakeVacation], today: date) 
 
 
 def _taken(desk: Desk, player: str, *more: tuple[date, date]) -> dict[int, int]:
-    """How many days of vacation the player takes in each year."""
+    """The player's days of vacation in each year."""
     rows = desk.players.vacations(player)
     return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
 

@@ -58,9 +58,9 @@ STRATEGIES: Final[Mapping[str, str]] = {
 """The games by name and the module that plays each; imported when first asked for."""
 
 EDITIONS: Final[Mapping[str, Sequence[str]]] = {
-    "spaceships": ("0.6.0",),
-    "dueling-masters": ("0.6.0",),
-    "shoot-em-up": ("0.6.0",),
+    "spaceships": ("0.9.0",),
+    "dueling-masters": ("0.9.0",),
+    "shoot-em-up": ("0.9.0",),
 }
 """By game the pbem that first played each edition of its strategy, from edition 1 on; the last is the one here.
 
